@@ -1,0 +1,1 @@
+//! The one tokeniser that counts chunk sizes, limits and budgets (C10).
