@@ -1,0 +1,215 @@
+//! The settings as typed values; [`Default`] is what holds when nobody says otherwise.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Everything a user can set, by section.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Settings {
+    pub chunker: ChunkerSettings,
+    pub policy: PolicySettings,
+    pub model: ModelSettings,
+    pub index: IndexSettings,
+    pub search: SearchSettings,
+    pub overlay: OverlaySettings,
+    pub hooks: HooksSettings,
+}
+
+/// How blobs become chunks (C8).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChunkerSettings {
+    pub semantic_importance_threshold: f32,
+    pub prefer_semantic: bool,
+    pub force_delimiter_for_languages: Vec<String>,
+    pub enable_hybrid_chunking: bool,
+    /// By language name.
+    pub custom_delimiters: BTreeMap<String, Vec<CustomDelimiter>>,
+    pub granularity: Granularity,
+    pub target_tokens: u32,
+    pub token_limit: u32,
+    pub max_error_share: f32,
+    /// In tokens.
+    pub simple_overlap: u32,
+    pub markdown: MarkdownSettings,
+}
+
+impl Default for ChunkerSettings {
+    fn default() -> Self {
+        Self {
+            semantic_importance_threshold: 0.3,
+            prefer_semantic: true,
+            force_delimiter_for_languages: Vec::new(),
+            enable_hybrid_chunking: true,
+            custom_delimiters: BTreeMap::new(),
+            granularity: Granularity::Packed,
+            target_tokens: 500,
+            token_limit: 4000,
+            max_error_share: 0.3,
+            simple_overlap: 0,
+            markdown: MarkdownSettings::default(),
+        }
+    }
+}
+
+/// Whether small siblings share a chunk (C3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Granularity {
+    /// Small siblings are packed up to the target.
+    #[default]
+    Packed,
+    /// One definition a chunk.
+    Definition,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MarkdownSettings {
+    /// In characters.
+    pub chunk_size: u32,
+    /// In characters, smaller than `chunk_size`.
+    pub overlap: u32,
+}
+
+impl Default for MarkdownSettings {
+    fn default() -> Self {
+        Self { chunk_size: 1000, overlap: 200 }
+    }
+}
+
+/// Delimiters a user adds to a language: every start with every end (C8, appendix D).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CustomDelimiter {
+    pub starts: Vec<String>,
+    pub ends: Vec<String>,
+    pub kind: String,
+    pub priority: u8,
+    pub inclusive: bool,
+    pub take_whole_lines: bool,
+    pub nestable: bool,
+}
+
+/// Which files are indexed (D3–D5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PolicySettings {
+    pub include: Vec<String>,
+    pub exclude: Vec<String>,
+    /// Extension without its dot → language name.
+    pub file_extensions: BTreeMap<String, String>,
+    pub max_blob_bytes: u64,
+    /// Paths of credential-like files that are indexed all the same.
+    pub include_secrets: Vec<String>,
+}
+
+impl Default for PolicySettings {
+    fn default() -> Self {
+        Self {
+            include: Vec::new(),
+            exclude: Vec::new(),
+            file_extensions: BTreeMap::new(),
+            max_blob_bytes: 1 << 20,
+            include_secrets: Vec::new(),
+        }
+    }
+}
+
+/// The embedding model (E1, E2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModelSettings {
+    /// `builtin`, or the name of a fastembed model.
+    pub name: String,
+    /// Folder with the files of the model.
+    pub path: Option<PathBuf>,
+    /// The ONNX Runtime library itself.
+    pub ort_library: Option<PathBuf>,
+    pub threads: Option<usize>,
+    /// If set, opening a model of any other dimension is an error.
+    pub dimension: Option<usize>,
+}
+
+impl ModelSettings {
+    /// The name of the model inside the binary.
+    pub const BUILTIN: &'static str = "builtin";
+
+    /// True if the model inside the binary is wanted.
+    pub fn is_builtin(&self) -> bool {
+        self.name == Self::BUILTIN && self.path.is_none()
+    }
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self { name: Self::BUILTIN.to_owned(), path: None, ort_library: None, threads: None, dimension: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IndexSettings {
+    /// Whether signatures and first doc sentences are stored (S1).
+    pub excerpts: bool,
+    pub hnsw: HnswMode,
+    pub threads: Option<usize>,
+}
+
+impl Default for IndexSettings {
+    fn default() -> Self {
+        Self { excerpts: true, hnsw: HnswMode::Auto, threads: None }
+    }
+}
+
+/// When vector graphs are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HnswMode {
+    /// For segments large enough to gain from it.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchSettings {
+    /// Matches with a lower relevance (0 to 1) are not shown (R7).
+    pub min_score: f32,
+    /// After this long the answer is partial (R9).
+    pub timeout_ms: u64,
+    /// Of a whole response (R6).
+    pub token_limit: u32,
+    pub limit: u32,
+    pub include_tests: bool,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self { min_score: 0.0, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
+    }
+}
+
+/// The working tree on top of the committed snapshot (G8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OverlaySettings {
+    pub budget_ms: u64,
+    pub enabled: bool,
+}
+
+impl Default for OverlaySettings {
+    fn default() -> Self {
+        Self { budget_ms: 150, enabled: true }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct HooksSettings {
+    pub mode: HooksMode,
+}
+
+/// Whether a hook waits for the index (G2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HooksMode {
+    #[default]
+    Background,
+    Foreground,
+}

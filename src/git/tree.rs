@@ -1,0 +1,425 @@
+//! Files of a tree, and the files in which two trees differ.
+
+use std::cmp::Ordering;
+
+use gix::objs::{Find as _, Kind, TreeRefIter, tree::EntryKind};
+
+use super::{BStr, BString, ByteVec as _, GitError, Oid, Repo};
+
+/// More files than this is a tree made to exhaust memory (nested copies of one subtree), not a repository.
+const MAX_FILES: usize = 8_000_000;
+/// Deeper nesting cannot be checked out on any platform.
+const MAX_DEPTH: usize = 1_000;
+
+/// What kind of file a tree entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Mode {
+    File = 0,
+    Executable = 1,
+    Symlink = 2,
+    /// The commit of a submodule.
+    Gitlink = 3,
+}
+
+impl Mode {
+    fn of(kind: EntryKind) -> Option<Mode> {
+        match kind {
+            EntryKind::Blob => Some(Mode::File),
+            EntryKind::BlobExecutable => Some(Mode::Executable),
+            EntryKind::Link => Some(Mode::Symlink),
+            EntryKind::Commit => Some(Mode::Gitlink),
+            EntryKind::Tree => None,
+        }
+    }
+}
+
+/// A file of a tree; `path` is relative to the root, with `/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    pub path: BString,
+    pub oid: Oid,
+    pub mode: Mode,
+}
+
+/// A path whose file is not the same in two trees. At least one side is present; a mode change keeps the oid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeChange {
+    pub path: BString,
+    pub old: Option<(Oid, Mode)>,
+    pub new: Option<(Oid, Mode)>,
+}
+
+/// All files of a tree, sorted by the bytes of their paths. Cost: one read per directory.
+///
+/// Entries no checkout would accept (`..`, `.git`, a slash in a name) are left out.
+pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
+    let mut files = Vec::new();
+    let mut walk = Reader::new(repo, *tree);
+    walk.files(tree, &mut BString::default(), 0, &mut files)?;
+    if !files.is_sorted_by(|a, b| a.path < b.path) {
+        // Only a malformed tree gets here; the promises hold for it too.
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|later, first| later.path == first.path);
+    }
+    Ok(files)
+}
+
+/// The file at `path`; `None` if there is nothing or a directory.
+pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>, GitError> {
+    let reader = Reader::new(repo, *tree);
+    let mut buffer = Vec::new();
+    let mut current = *tree;
+    let mut components = path.split(|byte| *byte == b'/').peekable();
+    while let Some(name) = components.next() {
+        let found = reader.entries(&current, &mut buffer)?.find(|entry| match entry {
+            Ok(entry) => entry.name == name,
+            Err(_) => true,
+        });
+        let Some(entry) = found.transpose()? else { return Ok(None) };
+        match (entry.mode, components.peek().is_some()) {
+            (None, true) => current = entry.oid,
+            (Some(mode), false) => return Ok(Some(TreeFile { path: path.to_owned(), oid: entry.oid, mode })),
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// The files in which `new` differs from `old` (all of them, if there is no old tree), sorted by path.
+///
+/// Cost: O(changed), equal subtrees are not read. Renames appear as one deletion and one addition with equal oids, which
+/// is all a content-addressed index needs to know. A file that became a directory is a deletion plus additions.
+pub fn diff_trees(repo: &Repo, old: Option<&Oid>, new: &Oid) -> Result<Vec<TreeChange>, GitError> {
+    let mut changes = Vec::new();
+    if old == Some(new) {
+        return Ok(changes);
+    }
+    Reader::new(repo, *new).changes(old, Some(new), &mut BString::default(), 0, &mut changes)?;
+    if !changes.is_sorted_by(|a, b| a.path < b.path) {
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes.dedup_by(|later, first| {
+            let same = later.path == first.path;
+            if same {
+                first.old = first.old.or(later.old);
+                first.new = first.new.or(later.new);
+            }
+            same
+        });
+    }
+    Ok(changes)
+}
+
+struct Entry<'a> {
+    name: &'a [u8],
+    oid: Oid,
+    /// `None` for a directory.
+    mode: Option<Mode>,
+}
+
+impl Entry<'_> {
+    /// Git's order: a directory sorts as if its name ended in a slash. So a depth-first walk yields whole paths in byte
+    /// order, and a file and a directory of one name are two keys.
+    fn cmp(&self, other: &Entry<'_>) -> Ordering {
+        let end = |entry: &Entry<'_>| if entry.mode.is_none() { b'/' } else { 0 };
+        let common = self.name.len().min(other.name.len());
+        self.name[..common].cmp(&other.name[..common]).then_with(|| {
+            let next = |entry: &Entry<'_>| entry.name.get(common).copied().unwrap_or_else(|| end(entry));
+            next(self).cmp(&next(other)).then_with(|| self.name.len().cmp(&other.name.len()))
+        })
+    }
+}
+
+/// Reads trees with one handle; keeps buffers of finished directories for the next ones.
+struct Reader {
+    repo: gix::Repository,
+    root: Oid,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Reader {
+    fn new(repo: &Repo, root: Oid) -> Self {
+        Reader { repo: repo.local(), root, spare: Vec::new() }
+    }
+
+    fn entries<'a>(
+        &self,
+        tree: &Oid,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<impl Iterator<Item = Result<Entry<'a>, GitError>> + use<'a>, GitError> {
+        let tree = *tree;
+        let bad = move |reason: String| GitError::BadObject { oid: tree, expected: "tree", reason };
+        let data: &'a [u8] = if tree.is_empty_tree() {
+            &[]
+        } else {
+            let object =
+                self.repo.objects.try_find(&tree, buffer).map_err(|error| bad(error.to_string()))?;
+            let object = object.ok_or(GitError::ObjectMissing { oid: tree })?;
+            if object.kind != Kind::Tree {
+                return Err(bad(format!("it is a {}", object.kind)));
+            }
+            object.data
+        };
+        Ok(TreeRefIter::from_bytes(data, tree.kind())
+            .map(move |entry| match entry {
+                Ok(entry) => Ok(Entry {
+                    name: entry.filename,
+                    oid: entry.oid.to_owned(),
+                    mode: Mode::of(entry.mode.kind()),
+                }),
+                Err(error) => Err(bad(error.to_string())),
+            })
+            .filter(|entry| entry.as_ref().map_or(true, |entry| is_checkable_name(entry.name))))
+    }
+
+    fn files(
+        &mut self,
+        tree: &Oid,
+        prefix: &mut BString,
+        depth: usize,
+        files: &mut Vec<TreeFile>,
+    ) -> Result<(), GitError> {
+        self.check_bounds(depth, files.len())?;
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        let base = prefix.len();
+        for entry in self.entries(tree, &mut buffer)? {
+            let entry = entry?;
+            push_component(prefix, entry.name);
+            match entry.mode {
+                Some(mode) => files.push(TreeFile { path: prefix.clone(), oid: entry.oid, mode }),
+                None => self.files(&entry.oid, prefix, depth + 1, files)?,
+            }
+            prefix.truncate(base);
+        }
+        self.spare.push(buffer);
+        Ok(())
+    }
+
+    fn changes(
+        &mut self,
+        old: Option<&Oid>,
+        new: Option<&Oid>,
+        prefix: &mut BString,
+        depth: usize,
+        changes: &mut Vec<TreeChange>,
+    ) -> Result<(), GitError> {
+        self.check_bounds(depth, changes.len())?;
+        let (mut old_buffer, mut new_buffer) =
+            (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
+        let mut side = |tree: Option<&Oid>, buffer| -> Result<Vec<Entry<'_>>, GitError> {
+            match tree {
+                Some(tree) => self.entries(tree, buffer)?.collect(),
+                None => Ok(Vec::new()),
+            }
+        };
+        let old_entries = side(old, &mut old_buffer)?;
+        let new_entries = side(new, &mut new_buffer)?;
+        let base = prefix.len();
+        let (mut o, mut n) = (old_entries.iter().peekable(), new_entries.iter().peekable());
+        loop {
+            let (left, right) = match (o.peek(), n.peek()) {
+                (None, None) => break,
+                (Some(left), Some(right)) => match left.cmp(right) {
+                    Ordering::Less => (o.next(), None),
+                    Ordering::Greater => (None, n.next()),
+                    Ordering::Equal => (o.next(), n.next()),
+                },
+                (Some(_), None) => (o.next(), None),
+                (None, Some(_)) => (None, n.next()),
+            };
+            let Some(any) = left.or(right) else { break };
+            let same = matches!((left, right), (Some(l), Some(r)) if l.oid == r.oid && l.mode == r.mode);
+            if same {
+                continue;
+            }
+            push_component(prefix, any.name);
+            if any.mode.is_none() {
+                let (left, right) = (left.map(|e| e.oid), right.map(|e| e.oid));
+                self.changes(left.as_ref(), right.as_ref(), prefix, depth + 1, changes)?;
+            } else {
+                let file = |entry: Option<&Entry<'_>>| entry.and_then(|e| Some((e.oid, e.mode?)));
+                changes.push(TreeChange { path: prefix.clone(), old: file(left), new: file(right) });
+            }
+            prefix.truncate(base);
+        }
+        drop((old_entries, new_entries));
+        self.spare.push(old_buffer);
+        self.spare.push(new_buffer);
+        Ok(())
+    }
+
+    fn check_bounds(&self, depth: usize, n_files: usize) -> Result<(), GitError> {
+        if depth > MAX_DEPTH || n_files > MAX_FILES {
+            return Err(GitError::TooManyFiles { tree: self.root, limit: MAX_FILES });
+        }
+        Ok(())
+    }
+}
+
+fn push_component(path: &mut BString, name: &[u8]) {
+    if !path.is_empty() {
+        path.push_byte(b'/');
+    }
+    path.push_str(name);
+}
+
+/// Whether git would check such a name out: not empty, not `.` or `..`, not `.git`, no separator.
+fn is_checkable_name(name: &[u8]) -> bool {
+    !matches!(name, b"" | b"." | b"..") && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::TestRepo;
+    use super::*;
+
+    fn listed(repo: &TestRepo, rev: &str) -> Vec<String> {
+        let out = repo.git_text(["ls-tree", "-r", "--format=%(objectmode) %(objectname) %(path)", rev]);
+        out.lines().map(str::to_owned).collect()
+    }
+
+    fn walked(repo: &TestRepo, rev: &str) -> Vec<String> {
+        let files = walk_tree(&repo.open(), &repo.oid(&format!("{rev}^{{tree}}"))).unwrap();
+        files.iter().map(|f| format!("{} {} {}", octal(f.mode), f.oid, f.path)).collect()
+    }
+
+    fn octal(mode: Mode) -> &'static str {
+        ["100644", "100755", "120000", "160000"][mode as usize]
+    }
+
+    fn diff(repo: &TestRepo, old: &str, new: &str) -> Vec<String> {
+        let (old, new) = (repo.oid(&format!("{old}^{{tree}}")), repo.oid(&format!("{new}^{{tree}}")));
+        let changes = diff_trees(&repo.open(), Some(&old), &new).unwrap();
+        changes
+            .iter()
+            .map(|c| {
+                let side = |s: &Option<(Oid, Mode)>| s.map_or("-".into(), |(o, m)| format!("{}:{o}", octal(m)));
+                format!("{} {} {}", side(&c.old), side(&c.new), c.path)
+            })
+            .collect()
+    }
+
+    /// `git diff-tree` in our notation.
+    fn git_diff(repo: &TestRepo, old: &str, new: &str) -> Vec<String> {
+        let out = repo.git_text(["diff-tree", "-r", "--no-renames", old, new]);
+        let mut lines: Vec<String> = out
+            .lines()
+            .map(|line| {
+                let (meta, path) = line.split_once('\t').unwrap();
+                let meta: Vec<&str> = meta.trim_start_matches(':').split(' ').collect();
+                let side = |mode: &str, oid: &str| {
+                    if mode == "000000" { "-".to_owned() } else { format!("{mode}:{oid}") }
+                };
+                format!("{} {} {path}", side(meta[0], meta[2]), side(meta[1], meta[3]))
+            })
+            .collect();
+        lines.sort_by(|a, b| a.rsplit(' ').next().cmp(&b.rsplit(' ').next()));
+        lines
+    }
+
+    fn mixed() -> TestRepo {
+        let repo = TestRepo::with_files(&[
+            ("a", "file\n"),
+            ("a.b/x.rs", "fn x() {}\n"),
+            ("a-b", "sorts between\n"),
+            ("run.sh", "#!/bin/sh\n"),
+            ("dir/sub/deep.txt", "deep\n"),
+            (".hidden/f", "hidden\n"),
+        ]);
+        repo.executable("run.sh");
+        repo.symlink("dir/link", "../a");
+        repo.commit_all("modes");
+        repo
+    }
+
+    #[test]
+    fn a_walk_lists_what_git_lists() {
+        let repo = mixed();
+        repo.git(["update-index", "--add", "--cacheinfo", "160000,1234567890123456789012345678901234567890,lib/sub"]);
+        repo.git(["commit", "-qm", "gitlink"]);
+        assert_eq!(walked(&repo, "HEAD"), listed(&repo, "HEAD"));
+        assert!(walked(&repo, "HEAD").iter().any(|line| line.starts_with("160000")));
+        let paths: Vec<_> = walk_tree(&repo.open(), &repo.oid("HEAD^{tree}")).unwrap();
+        assert!(paths.is_sorted_by(|a, b| a.path < b.path));
+    }
+
+    #[test]
+    fn renames_modes_types_and_directories_diff_as_in_git() {
+        let repo = mixed();
+        repo.git(["mv", "dir/sub/deep.txt", "dir/renamed.txt"]);
+        repo.executable("a-b");
+        repo.remove("a");
+        repo.write("a/now-a-directory", "1\n");
+        repo.remove("dir/link");
+        repo.write("dir/link", "a file now\n");
+        repo.write("a.b/x.rs", "fn x() { changed() }\n");
+        repo.commit_all("changes");
+        let ours = diff(&repo, "HEAD~1", "HEAD");
+        assert_eq!(ours, git_diff(&repo, "HEAD~1", "HEAD"));
+        assert_eq!(ours.len(), 7, "{ours:#?}");
+        assert_eq!(diff(&repo, "HEAD", "HEAD~1"), git_diff(&repo, "HEAD", "HEAD~1"));
+        assert_eq!(diff(&repo, "HEAD", "HEAD"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn without_an_old_tree_everything_is_new() {
+        let repo = mixed();
+        let tree = repo.oid("HEAD^{tree}");
+        let changes = diff_trees(&repo.open(), None, &tree).unwrap();
+        let files = walk_tree(&repo.open(), &tree).unwrap();
+        assert_eq!(changes.len(), files.len());
+        assert!(changes.iter().zip(&files).all(|(c, f)| c.path == f.path && c.new == Some((f.oid, f.mode))));
+    }
+
+    #[test]
+    fn entries_are_found_by_path() {
+        let repo = mixed();
+        let (open, tree) = (repo.open(), repo.oid("HEAD^{tree}"));
+        let at = |path: &str| entry_at(&open, &tree, path.into()).unwrap();
+        assert_eq!(at("dir/sub/deep.txt").unwrap().oid, repo.oid("HEAD:dir/sub/deep.txt"));
+        assert_eq!(at("run.sh").unwrap().mode, Mode::Executable);
+        for absent in ["dir", "dir/sub", "nope", "run.sh/x", "", "dir/", "../a", "/a"] {
+            assert_eq!(at(absent), None, "{absent}");
+        }
+    }
+
+    #[test]
+    fn random_histories_diff_as_in_git() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let repo = mixed();
+        for step in 0..12 {
+            for _ in 0..random.usize(1..6) {
+                let path = format!("d{}/e{}/f{}", random.u8(0..3), random.u8(0..3), random.u8(0..5));
+                if random.bool() {
+                    repo.write(&path, &format!("{}\n", random.u8(0..4)));
+                } else {
+                    repo.remove(&path);
+                }
+            }
+            repo.git(["add", "-A"]);
+            repo.git(["commit", "-qm", &step.to_string(), "--allow-empty"]);
+        }
+        for (old, new) in [("HEAD~1", "HEAD"), ("HEAD~5", "HEAD"), ("HEAD", "HEAD~11"), ("HEAD~3", "HEAD~7")] {
+            assert_eq!(diff(&repo, old, new), git_diff(&repo, old, new), "{old} {new}");
+            assert_eq!(walked(&repo, new), listed(&repo, new));
+        }
+    }
+
+    #[test]
+    fn names_no_checkout_accepts_are_left_out() {
+        let repo = TestRepo::with_files(&[("ok", "1\n")]);
+        let blob = repo.oid("HEAD:ok");
+        for name in [&b".."[..], b".", b".git", b".GIT"] {
+            let mut raw = b"100644 ".to_vec();
+            raw.extend_from_slice(name);
+            raw.push(0);
+            raw.extend_from_slice(blob.as_slice());
+            raw.extend_from_slice(b"100644 zz\0");
+            raw.extend_from_slice(blob.as_slice());
+            let tree = repo.write_object("tree", &raw);
+            let files = walk_tree(&repo.open(), &tree).unwrap();
+            assert_eq!(files.iter().map(|f| f.path.to_string()).collect::<Vec<_>>(), ["zz"]);
+        }
+    }
+}

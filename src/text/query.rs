@@ -1,0 +1,197 @@
+//! A question → weighted terms, and the identifiers in it.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use super::stem::stem;
+use super::terms::{TermKind, visit_terms};
+
+/// One distinct term of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryTerm {
+    pub term: String,
+    /// In `(0, 1]`: how much a match of this term counts. The largest of its occurrences.
+    pub weight: f32,
+    /// True if it stands for an identifier of several parts as a whole.
+    pub is_identifier: bool,
+}
+
+/// Words of English and of questions that say nothing about code. Words that are also common names in code (`get`,
+/// `set`, `new`, `not`, `type`) are not here.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
+    "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "during", "each",
+    "ever", "every", "exactly", "for", "from", "had", "has", "have", "having", "he", "her", "here", "him",
+    "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "many", "may", "me", "might",
+    "more", "most", "much", "must", "my", "no", "of", "on", "one", "only", "or", "other", "our", "out",
+    "own", "please", "shall", "she", "should", "show", "so", "some", "such", "tell", "than", "that", "the",
+    "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "upon", "us", "very",
+    "was", "way", "we", "were", "what", "whats", "when", "where", "whether", "which", "while", "who", "whom",
+    "whose", "why", "will", "with", "would", "you", "your",
+];
+
+/// Terms of a query in order of first appearance, without stop words and duplicates.
+///
+/// A query of nothing but stop words keeps them: `"who am I"` should still find something.
+pub fn query_terms(query: &str) -> Vec<QueryTerm> {
+    let all = collect(query);
+    let kept: Vec<QueryTerm> = all.iter().filter(|(_, kept)| *kept).map(|(term, _)| term.clone()).collect();
+    if kept.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { kept }
+}
+
+/// Every distinct term with whether it survives the stop list.
+fn collect(query: &str) -> Vec<(QueryTerm, bool)> {
+    let stop = stop_stems();
+    let mut found: Vec<(QueryTerm, bool)> = Vec::new();
+    visit_terms(query, |term, kind| {
+        let keep = !(kind == TermKind::Word && stop.contains(term));
+        let weight = weight_of(kind);
+        let is_identifier = kind == TermKind::Whole;
+        match found.iter_mut().find(|(known, _)| known.term == term) {
+            Some((known, kept)) => {
+                known.weight = known.weight.max(weight);
+                known.is_identifier |= is_identifier;
+                *kept |= keep;
+            }
+            None => found.push((QueryTerm { term: term.to_owned(), weight, is_identifier }, keep)),
+        }
+    });
+    found
+}
+
+/// Parts repeat what their whole says already; single characters are common to many words.
+fn weight_of(kind: TermKind) -> f32 {
+    match kind {
+        TermKind::Word | TermKind::Whole | TermKind::Number | TermKind::Pair => 1.0,
+        TermKind::Part => 0.7,
+        TermKind::Prefix => 0.5,
+        TermKind::Character => 0.3,
+    }
+}
+
+fn stop_stems() -> &'static HashSet<String> {
+    static STEMS: OnceLock<HashSet<String>> = OnceLock::new();
+    STEMS.get_or_init(|| STOP_WORDS.iter().map(|word| stem(word)).collect())
+}
+
+/// The words of a query that are written like names in code, as written, without duplicates, in order.
+///
+/// Those are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words qualified by
+/// `::`, `.`, `->` or `#`, and the only word of a query of one word. A qualified name is returned whole
+/// (`Parser::next`); its last segment is up to the caller. File names (`parse.rs`) count as qualified names.
+pub fn identifiers(query: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut rest = query;
+    while let Some(open) = rest.find('`') {
+        let Some(length) = rest[open + 1..].find('`') else { break };
+        words(&rest[..open], false, &mut found);
+        words(&rest[open + 1..open + 1 + length], true, &mut found);
+        rest = &rest[open + 1 + length + 1..];
+    }
+    let alone = query.split_whitespace().count() == 1;
+    words(rest, alone, &mut found);
+    found
+}
+
+/// Collects the identifier-like words of `text`; with `always`, every word that could be a name.
+fn words(text: &str, always: bool, found: &mut Vec<String>) {
+    for raw in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`')) {
+        let called = raw.contains('(');
+        let name = raw.split(['(', '<', '[', '{']).find(|piece| !piece.is_empty()).unwrap_or("");
+        let name = name.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
+        if name.chars().count() < 2 || !name.chars().any(char::is_alphabetic) {
+            continue;
+        }
+        let called = called
+            && raw.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')).starts_with(name)
+            && !raw.starts_with('(');
+        if (always || called || is_name_like(name)) && !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    }
+}
+
+fn is_name_like(name: &str) -> bool {
+    let inner_underscore = name.trim_matches('_').contains('_') || (name.starts_with("__") && name.len() > 4);
+    let qualified =
+        name.contains("::") || name.contains("->") || has_inner(name, '.') || has_inner(name, '#');
+    inner_underscore || qualified || is_camel_case(name)
+}
+
+/// `separator` between two word characters, and not an abbreviation such as `e.g`.
+fn has_inner(name: &str, separator: char) -> bool {
+    let mut pieces = name.split(separator);
+    let first = pieces.next().unwrap_or("");
+    name.contains(separator)
+        && (first.len() > 1 || pieces.clone().any(|piece| piece.len() > 2))
+        && pieces.all(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// A lower-case letter followed by an upper-case one, or an acronym followed by a word.
+fn is_camel_case(name: &str) -> bool {
+    let characters: Vec<char> = name.chars().collect();
+    let hump = characters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
+    let acronym = characters.windows(4).any(|window| {
+        window[0].is_uppercase()
+            && window[1].is_uppercase()
+            && window[2].is_lowercase()
+            && window[3].is_lowercase()
+    });
+    hump || acronym
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(query: &str) -> String {
+        query_terms(query).iter().map(|term| term.term.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn stop_words_and_duplicates_go_and_order_stays() {
+        assert_eq!(
+            terms("How does the parser parse a header, and where is the header parsed?"),
+            "parser pars header"
+        );
+        assert_eq!(terms("where is it"), "where is it");
+        assert_eq!(terms(""), "");
+    }
+
+    #[test]
+    fn identifiers_weigh_more_than_their_parts() {
+        let found = query_terms("parseHeader of header");
+        let of = |name: &str| found.iter().find(|term| term.term == name).cloned();
+        assert!(of("parseheader").is_some_and(|term| term.is_identifier && term.weight == 1.0));
+        assert!(of("pars").is_some_and(|term| !term.is_identifier && term.weight < 1.0));
+        assert!(of("header").is_some_and(|term| term.weight == 1.0), "the plain word wins");
+        assert!(of("of").is_none());
+    }
+
+    #[test]
+    fn stop_words_inside_identifiers_stay() {
+        assert_eq!(terms("is_it_done"), "is it done isitdon");
+    }
+
+    #[test]
+    fn names_are_recognised_by_how_they_are_written() {
+        for (query, expected) in [
+            ("where is parse_header called", &["parse_header"][..]),
+            ("how does HTTPServer handle Router requests", &["HTTPServer"]),
+            ("fix Parser::next, please", &["Parser::next"]),
+            ("what does open() do?", &["open"]),
+            ("the `Widget` and `a b`", &["Widget"]),
+            ("os.path.join usage.", &["os.path.join"]),
+            ("tokenize", &["tokenize"]),
+            ("e.g. a sentence. And another one", &[]),
+            ("Vec<String> conversion fooBar fooBar", &["fooBar"]),
+            ("call foo_bar(a, b)", &["foo_bar"]),
+            ("version 1.2.3 and 3.14", &[]),
+            ("(parenthesis) around", &[]),
+            ("__init__ method", &["__init__"]),
+            ("unbalanced ` tick_mark", &["tick_mark"]),
+        ] {
+            assert_eq!(identifiers(query), expected, "{query}");
+        }
+    }
+}
