@@ -30,6 +30,7 @@ pub mod config;
 pub mod embed;
 pub mod git;
 pub mod index;
+mod mem;
 pub mod policy;
 pub mod query;
 pub mod store;

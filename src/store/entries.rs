@@ -1,0 +1,171 @@
+//! Entry files: append-only lists of (path, doc or skip reason, flags). A snapshot is a set of entry ids.
+//!
+//! Ids are store-wide and count up in order of arrival; a file covers a contiguous range of them, and adjacent files are
+//! merged by concatenation, so ids stay until `gc` renumbers. Sections: 1 [`EntryRecord`]s, 2 paths, 3 local ids sorted
+//! by path (u32), 4 and 5 path terms → local ids (see [`super::postings`]).
+
+use super::container::{Container, ContainerWriter};
+use super::error::StoreError;
+use super::postings::{Field, PostingList, Postings, PostingsBuilder};
+use crate::text;
+use bytemuck::{Pod, Zeroable};
+use std::path::Path;
+
+pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
+/// 1: first version.
+pub const VERSION: u32 = 1;
+/// Stands for "no doc" in [`EntryRecord::doc`].
+pub const NO_DOC: u32 = u32::MAX;
+
+const RECORDS: u32 = 1;
+const PATHS: u32 = 2;
+const BY_PATH: u32 = 3;
+const TERMS: u32 = 4;
+const LISTS: u32 = 5;
+
+/// An entry, 16 bytes.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct EntryRecord {
+    path_at: u32,
+    /// Doc id, or [`NO_DOC`] for a path that is left out.
+    pub doc: u32,
+    path_len: u16,
+    /// `policy::PathFlags`.
+    pub flags: u16,
+    /// `policy::SkipReason` as a number, 0 for an indexed path.
+    pub skipped: u8,
+    zero: [u8; 3],
+}
+
+/// An entry that is not written yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    pub path: Vec<u8>,
+    pub doc: u32,
+    pub skipped: u8,
+    pub flags: u16,
+}
+
+/// The bytes of an entry file with these entries, in id order.
+pub fn encode(entries: &[NewEntry]) -> Vec<u8> {
+    let mut records = Vec::with_capacity(entries.len());
+    let mut paths = Vec::new();
+    let mut postings = PostingsBuilder::default();
+    let mut scratch = Vec::new();
+    for (i, entry) in entries.iter().enumerate() {
+        let path_len = u16::try_from(entry.path.len()).unwrap_or(u16::MAX);
+        let path = &entry.path[..usize::from(path_len)];
+        records.push(EntryRecord {
+            path_at: paths.len() as u32,
+            doc: entry.doc,
+            path_len,
+            flags: entry.flags,
+            skipped: entry.skipped,
+            zero: [0; 3],
+        });
+        paths.extend_from_slice(path);
+        scratch.clear();
+        text::path_terms(&String::from_utf8_lossy(path), &mut |term| scratch.push(postings.id(Field::Path, term)));
+        scratch.sort_unstable();
+        for run in scratch.chunk_by(|a, b| a == b) {
+            postings.add(run[0], i as u32, run.len() as u32);
+        }
+    }
+    let mut by_path: Vec<u32> = (0..entries.len() as u32).collect();
+    by_path.sort_by(|&a, &b| entries[a as usize].path.cmp(&entries[b as usize].path));
+    let (terms, lists) = postings.finish();
+    let mut writer = ContainerWriter::new(MAGIC, VERSION);
+    writer.section(RECORDS, bytemuck::cast_slice(&records).to_vec());
+    writer.section(PATHS, paths);
+    writer.section(BY_PATH, bytemuck::cast_slice(&by_path).to_vec());
+    writer.section(TERMS, terms);
+    writer.section(LISTS, lists);
+    writer.finish()
+}
+
+/// An opened entry file.
+pub struct Entries {
+    file: Container,
+}
+
+impl Entries {
+    pub fn open(path: &Path) -> Result<Entries, StoreError> {
+        let file = Container::open(path, MAGIC, VERSION)?;
+        let n_records = file.records::<EntryRecord>(RECORDS)?.len();
+        if file.records::<u32>(BY_PATH)?.len() != n_records {
+            return Err(StoreError::damaged(path, "its sections do not fit together"));
+        }
+        Ok(Entries { file })
+    }
+
+    /// All entries, by local id.
+    pub fn records(&self) -> &[EntryRecord] {
+        self.file.records(RECORDS).unwrap_or(&[])
+    }
+
+    pub fn path(&self, record: &EntryRecord) -> &[u8] {
+        let paths = self.file.section(PATHS).unwrap_or(&[]);
+        let start = record.path_at as usize;
+        paths.get(start..start + usize::from(record.path_len)).unwrap_or(&[])
+    }
+
+    /// Local ids of all entries at `path`, live or not.
+    pub fn find(&self, path: &[u8]) -> &[u32] {
+        let by_path: &[u32] = self.file.records(BY_PATH).unwrap_or(&[]);
+        let path_of = |&id: &u32| self.records().get(id as usize).map_or(&[][..], |record| self.path(record));
+        let start = by_path.partition_point(|id| path_of(id) < path);
+        let end = start + by_path[start..].partition_point(|id| path_of(id) == path);
+        &by_path[start..end]
+    }
+
+    /// Local ids in path order.
+    pub fn by_path(&self) -> &[u32] {
+        self.file.records(BY_PATH).unwrap_or(&[])
+    }
+
+    /// Local ids of the entries whose path has `term`.
+    pub fn list(&self, term: &str) -> Option<PostingList<'_>> {
+        Postings::new(self.file.section(TERMS).ok()?, self.file.section(LISTS).ok()?)?.get(Field::Path, term)
+    }
+
+    /// All entries as they were given to [`encode`].
+    pub fn to_new(&self) -> Vec<NewEntry> {
+        let new = |record: &EntryRecord| NewEntry {
+            path: self.path(record).to_vec(),
+            doc: record.doc,
+            skipped: record.skipped,
+            flags: record.flags,
+        };
+        self.records().iter().map(new).collect()
+    }
+
+    pub fn verify(&self) -> Result<(), StoreError> {
+        self.file.verify()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_found_by_path_and_by_term() {
+        let paths = ["src/http/server.rs", "README.md", "src/http/client.rs", "README.md"];
+        let new: Vec<NewEntry> = paths
+            .iter()
+            .enumerate()
+            .map(|(i, path)| NewEntry { path: path.as_bytes().to_vec(), doc: i as u32, skipped: 0, flags: 3 })
+            .collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), encode(&new)).unwrap();
+        let entries = Entries::open(file.path()).unwrap();
+        entries.verify().unwrap();
+        assert_eq!(entries.to_new(), new);
+        assert_eq!(entries.find(b"README.md"), [1, 3]);
+        assert_eq!(entries.find(b"src/http"), [0u32; 0]);
+        let mut ids = Vec::new();
+        entries.list("http").unwrap().for_each(|id, _| ids.push(id));
+        assert_eq!(ids, [0, 2]);
+    }
+}

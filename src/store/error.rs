@@ -1,0 +1,38 @@
+//! What can go wrong with `.codeweaver/`.
+
+use std::path::{Path, PathBuf};
+
+/// Everything carries the path it is about; the edge turns it into what, why and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("{action} {path}: {source}", path = path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("{path} is damaged: {what}", path = path.display())]
+    Damaged { path: PathBuf, what: String },
+    #[error("{path} was written by another version (format {found}, this program reads {expected})", path = path.display())]
+    Version { path: PathBuf, found: u32, expected: u32 },
+    #[error("{path}: {source}", path = path.display())]
+    Parquet { path: PathBuf, source: parquet::errors::ParquetError },
+    #[error("{path} must not be used: {why}", path = path.display())]
+    Untrusted { path: PathBuf, why: String },
+    #[error("indexing already in progress ({holder})")]
+    Locked { holder: String },
+}
+
+impl StoreError {
+    /// Wraps an I/O error with what was being done to which path.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
+        let path = path.to_path_buf();
+        move |source| StoreError::Io { action, path, source }
+    }
+
+    /// The file at `path` does not say what it must.
+    pub fn damaged(path: &Path, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: path.to_path_buf(), what: what.into() }
+    }
+
+    /// True if a file named by the state is not there: the state has moved on, and opening it again will do.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    }
+}

@@ -1,0 +1,255 @@
+//! Where things lie.
+//!
+//! ```text
+//! .codeweaver/                  beside the common git directory, shared by all linked worktrees; 0700
+//!   nonce                       equals `codeweaver-nonce` in the common git directory, or the index is not ours
+//!   locks/ wanted/ cache/       leases, wishes of hooks, stat caches
+//!   v1/<vector space>/          one store per vector space, so that two models never mix
+//!     state                     the pointer
+//!     shards/<blake3>.parquet   truth
+//!     segments/<blake3>.seg     derived from a shard and git
+//!     entries/<blake3>.ent      paths
+//!     snapshots/<blake3>.snap   membership
+//!     graphs/<blake3>.hnsw      derived from a shard
+//! ```
+
+use super::error::StoreError;
+use crate::git::Repo;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Name of the folder.
+pub const DIR: &str = ".codeweaver";
+const NONCE_IN_GIT: &str = "codeweaver-nonce";
+const FORMAT_DIR: &str = "v1";
+
+/// The folder of one repository.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    root: PathBuf,
+    common_dir: PathBuf,
+}
+
+impl Layout {
+    /// The one place that decides where `.codeweaver/` is: at the root of the main worktree, or inside the git directory
+    /// of a bare repository. Nothing is created.
+    pub fn of(repo: &Repo) -> Layout {
+        let parent = repo.main_root().unwrap_or_else(|| repo.common_dir().to_path_buf());
+        Layout { root: parent.join(DIR), common_dir: repo.common_dir().to_path_buf() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    pub fn wanted(&self) -> PathBuf {
+        self.root.join("wanted")
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    pub fn work_lock(&self, worktree_key: &str) -> PathBuf {
+        self.locks().join(format!("work-{worktree_key}.lock"))
+    }
+
+    pub fn publish_lock(&self) -> PathBuf {
+        self.locks().join("publish.lock")
+    }
+
+    /// The store of one vector space.
+    pub fn store(&self, vector_space: &str) -> StoreLayout {
+        let hash = blake3::hash(vector_space.as_bytes()).to_hex();
+        StoreLayout { root: self.root.join(FORMAT_DIR).join(&hash[..16]) }
+    }
+
+    /// Stores that exist, of whatever vector space.
+    pub fn stores(&self) -> Vec<StoreLayout> {
+        let Ok(children) = std::fs::read_dir(self.root.join(FORMAT_DIR)) else { return Vec::new() };
+        let mut stores: Vec<StoreLayout> =
+            children.flatten().map(|child| StoreLayout { root: child.path() }).filter(|s| s.state().is_file()).collect();
+        stores.sort_by(|a, b| a.root.cmp(&b.root));
+        stores
+    }
+
+    /// Creates the folder, bound to this repository; returns true if it is new.
+    ///
+    /// A folder that carries no nonce, or that of another repository, is refused: it may have been unpacked from an
+    /// archive or tracked by a hostile repository.
+    pub fn create(&self) -> Result<bool, StoreError> {
+        match self.trust()? {
+            Trust::Ours => {
+                self.create_subdirs()?;
+                return Ok(false);
+            }
+            Trust::Absent => {}
+        }
+        create_private_dir(&self.root)?;
+        let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
+            Ok(nonce) if !nonce.trim().is_empty() => nonce,
+            _ => new_nonce(&self.common_dir)?,
+        };
+        write_atomically(&self.root.join("nonce"), nonce.as_bytes())?;
+        self.create_subdirs()?;
+        Ok(true)
+    }
+
+    /// Whether the folder is there and belongs to this repository.
+    pub fn trust(&self) -> Result<Trust, StoreError> {
+        let metadata = match std::fs::symlink_metadata(&self.root) {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Trust::Absent),
+            Err(e) => return Err(StoreError::io("look at", &self.root)(e)),
+        };
+        let untrusted = |why: &str| StoreError::Untrusted { path: self.root.clone(), why: why.to_owned() };
+        if !metadata.is_dir() {
+            return Err(untrusted("it is a symbolic link or a file, not a directory"));
+        }
+        let inside = std::fs::read_to_string(self.root.join("nonce")).ok();
+        let in_git = std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)).ok();
+        match (inside, in_git) {
+            (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
+            (None, _) if is_empty(&self.root) => Ok(Trust::Absent),
+            _ => Err(untrusted("it was not made for this repository (its nonce differs from the one in the git directory)")),
+        }
+    }
+
+    /// Removes the folder and the nonce.
+    pub fn remove(&self) -> Result<(), StoreError> {
+        if self.trust()? == Trust::Ours {
+            std::fs::remove_dir_all(&self.root).map_err(StoreError::io("remove", &self.root))?;
+        }
+        self.forget()
+    }
+
+    /// Removes the nonce only, which unbinds the folder.
+    pub fn forget(&self) -> Result<(), StoreError> {
+        let path = self.common_dir.join(NONCE_IN_GIT);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("remove", &path)(e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// True if `init` was run in this repository, even if the folder has been deleted since.
+    pub fn was_initialised(&self) -> bool {
+        self.common_dir.join(NONCE_IN_GIT).is_file()
+    }
+
+    fn create_subdirs(&self) -> Result<(), StoreError> {
+        [self.locks(), self.wanted(), self.cache()].iter().try_for_each(|dir| create_private_dir(dir))
+    }
+}
+
+/// What [`Layout::trust`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    Ours,
+    Absent,
+}
+
+/// The files of one vector space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreLayout {
+    root: PathBuf,
+}
+
+impl StoreLayout {
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    pub fn previous_state(&self) -> PathBuf {
+        self.root.join("state.prev")
+    }
+
+    pub fn checkpoint(&self, worktree_key: &str) -> PathBuf {
+        self.root.join(format!("checkpoint-{worktree_key}.json"))
+    }
+
+    pub fn shard(&self, name: &str) -> PathBuf {
+        self.root.join("shards").join(format!("{name}.parquet"))
+    }
+
+    pub fn segment(&self, name: &str) -> PathBuf {
+        self.root.join("segments").join(format!("{name}.seg"))
+    }
+
+    pub fn entries(&self, name: &str) -> PathBuf {
+        self.root.join("entries").join(format!("{name}.ent"))
+    }
+
+    pub fn snapshot(&self, name: &str) -> PathBuf {
+        self.root.join("snapshots").join(format!("{name}.snap"))
+    }
+
+    pub fn graph(&self, name: &str) -> PathBuf {
+        self.root.join("graphs").join(format!("{name}.hnsw"))
+    }
+
+    /// Folders whose files a state names.
+    pub fn content_dirs(&self) -> [PathBuf; 5] {
+        ["shards", "segments", "entries", "snapshots", "graphs"].map(|name| self.root.join(name))
+    }
+
+    pub fn create(&self) -> Result<(), StoreError> {
+        self.content_dirs().iter().try_for_each(|dir| create_private_dir(dir))
+    }
+}
+
+/// Writes a file so that after a crash it is wholly there or not at all: temporary name, fsync, rename, fsync of the folder.
+///
+/// Rename alone is atomic, not durable; a power cut could leave the pointer naming a file whose bytes never reached the disk.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let failed = StoreError::io("write", path);
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(dir)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)?;
+        std::fs::File::open(dir)?.sync_all()
+    };
+    write().map_err(failed)
+}
+
+/// Writes a file whose name is the hash of its content; one that is there already is left alone.
+pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.len() == bytes.len() as u64 => {
+            // Its age decides when garbage collection may take it: it is young again.
+            let now = std::fs::File::options().write(true).open(path).and_then(|f| f.set_modified(std::time::SystemTime::now()));
+            now.map_err(StoreError::io("touch", path))
+        }
+        _ => write_atomically(path, bytes),
+    }
+}
+
+fn create_private_dir(dir: &Path) -> Result<(), StoreError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).map_err(StoreError::io("create", dir))
+}
+
+fn is_empty(dir: &Path) -> bool {
+    std::fs::read_dir(dir).is_ok_and(|mut children| children.next().is_none())
+}
+
+fn new_nonce(common_dir: &Path) -> Result<String, StoreError> {
+    use std::hash::{BuildHasher, RandomState};
+    // Two keys from the operating system's randomness, which the standard library draws for its hash maps.
+    let nonce = format!("{:016x}{:016x}\n", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
+    write_atomically(&common_dir.join(NONCE_IN_GIT), nonce.as_bytes())?;
+    Ok(nonce)
+}

@@ -1,0 +1,91 @@
+//! Work lease and publish lock (requirement L3).
+//!
+//! Both are locks of the operating system on a file, so a holder that dies frees them at once. What the file says (PID,
+//! start time) is for the message only. Safety does not rest on them: publication re-reads the state before it replaces it.
+
+use super::error::StoreError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// A held lock; dropping it releases it.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock at `path` or says who holds it.
+    pub fn try_acquire(path: &Path) -> Result<Lock, StoreError> {
+        let mut file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { holder: read_holder(&mut file) }),
+            Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
+        }
+        write_holder(&mut file).map_err(StoreError::io("write", path))?;
+        Ok(Lock { _file: file })
+    }
+
+    /// Waits for the lock at `path`. For locks that are held for milliseconds only.
+    pub fn acquire(path: &Path) -> Result<Lock, StoreError> {
+        let file = open(path)?;
+        file.lock().map_err(StoreError::io("lock", path))?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// Who holds the lock at `path`, for example `PID 4711, started 2026-11-21T10:00:00Z`; `None` if nobody does.
+pub fn holder(path: &Path) -> Option<String> {
+    let mut file = OpenOptions::new().read(true).open(path).ok()?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
+        _ => None,
+    }
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    // Never truncated on opening: the content belongs to whoever holds the lock.
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(StoreError::io("open", path))
+}
+
+fn read_holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let known = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(200).read_to_string(&mut text));
+    match known {
+        Ok(n) if n > 0 => text.trim().to_owned(),
+        _ => "PID unknown".to_owned(),
+    }
+}
+
+fn write_holder(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    let now = super::time::now();
+    write!(file, "PID {}, started {}", std::process::id(), super::time::rfc3339(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_lock_names_its_holder_and_a_dropped_one_is_free() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("work.lock");
+        assert_eq!(holder(&path), None);
+        let lock = Lock::try_acquire(&path).unwrap();
+        let Err(StoreError::Locked { holder: text }) = Lock::try_acquire(&path) else { panic!("taken twice") };
+        assert!(text.starts_with(&format!("PID {}, started 20", std::process::id())), "{text}");
+        assert_eq!(holder(&path), Some(text));
+        drop(lock);
+        assert_eq!(holder(&path), None);
+        Lock::try_acquire(&path).unwrap();
+    }
+}

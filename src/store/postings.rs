@@ -1,0 +1,477 @@
+//! Term → list of (row, frequency), in blocks of 128, searched where it lies.
+//!
+//! A term key is one field byte and the term. The dictionary is an `fst` map from key to the offset of its list:
+//!
+//! ```text
+//! df varint, then per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16 (12 bytes),
+//! then the payloads (bit-packed row gaps, then tf − 1), then the tail: (row gap varint, tf varint) × (df mod 128)
+//! ```
+//!
+//! Blocks make document frequencies over live rows cheap: a block whose whole row range is live counts without being
+//! decoded, a dead one is skipped; only mixed blocks are decoded (`df_live` in the design's section on statistics).
+
+use super::container::read_u32;
+use bitpacking::{BitPacker, BitPacker4x};
+use rustc_hash::FxHashMap;
+
+const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+const BLOCK_HEADER: usize = 12;
+
+/// Which part of a chunk a term was found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Field {
+    Body = 0,
+    Symbol = 1,
+    Doc = 2,
+    Enclosing = 3,
+    /// Only in entry files: the terms of paths.
+    Path = 4,
+}
+
+/// Fields of a chunk, in storage order.
+pub const N_FIELDS: usize = 4;
+pub const FIELDS: [Field; N_FIELDS] = [Field::Body, Field::Symbol, Field::Doc, Field::Enclosing];
+
+/// Postings in memory, being built. Rows must be added in ascending order.
+#[derive(Default)]
+pub struct PostingsBuilder {
+    ids: FxHashMap<Box<[u8]>, u32>,
+    lists: Vec<GrowingList>,
+    key: Vec<u8>,
+}
+
+#[derive(Default)]
+struct GrowingList {
+    df: u32,
+    last_row: u32,
+    /// (row gap, tf) varints; the first gap is the row itself.
+    bytes: Vec<u8>,
+}
+
+impl GrowingList {
+    fn push(&mut self, row: u32, tf: u32) {
+        let gap = if self.df == 0 { row } else { row - self.last_row };
+        put_varint(&mut self.bytes, gap);
+        put_varint(&mut self.bytes, tf);
+        self.df += 1;
+        self.last_row = row;
+    }
+}
+
+impl PostingsBuilder {
+    /// The id of a term for [`Self::add`].
+    pub fn id(&mut self, field: Field, term: &str) -> u32 {
+        self.key.clear();
+        self.key.push(field as u8);
+        self.key.extend_from_slice(term.as_bytes());
+        if let Some(&id) = self.ids.get(self.key.as_slice()) {
+            return id;
+        }
+        let id = self.lists.len() as u32;
+        self.ids.insert(self.key.as_slice().into(), id);
+        self.lists.push(GrowingList::default());
+        id
+    }
+
+    /// Adds a posting; `row` is larger than every row added to this term before.
+    pub fn add(&mut self, id: u32, row: u32, tf: u32) {
+        self.lists[id as usize].push(row, tf);
+    }
+
+    /// Appends `other`, whose rows begin at `row_base` here. All rows here are below `row_base`.
+    pub fn append(&mut self, other: PostingsBuilder, row_base: u32) {
+        for (key, other_id) in other.ids {
+            let theirs = &other.lists[other_id as usize];
+            let id = match self.ids.get(&key) {
+                Some(&id) => id,
+                None => {
+                    let id = self.lists.len() as u32;
+                    self.ids.insert(key, id);
+                    self.lists.push(GrowingList::default());
+                    id
+                }
+            };
+            let ours = &mut self.lists[id as usize];
+            let mut at = 0;
+            let (Some(first), Some(tf)) = (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at)) else {
+                continue;
+            };
+            ours.push(row_base + first, tf);
+            ours.bytes.extend_from_slice(&theirs.bytes[at..]);
+            ours.df += theirs.df - 1;
+            ours.last_row = row_base + theirs.last_row;
+        }
+    }
+
+    /// The dictionary and the lists, as two sections.
+    pub fn finish(self) -> (Vec<u8>, Vec<u8>) {
+        let mut keys: Vec<(Box<[u8]>, u32)> = self.ids.into_iter().collect();
+        keys.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let mut writer = PostingsWriter::default();
+        let (mut rows, mut tfs) = (Vec::new(), Vec::new());
+        for (key, id) in keys {
+            let list = &self.lists[id as usize];
+            rows.clear();
+            tfs.clear();
+            let (mut at, mut row) = (0, 0);
+            while let (Some(gap), Some(tf)) = (get_varint(&list.bytes, &mut at), get_varint(&list.bytes, &mut at)) {
+                row += gap;
+                rows.push(row);
+                tfs.push(tf);
+            }
+            writer.add(&key, &rows, &tfs);
+        }
+        writer.finish()
+    }
+}
+
+/// Writes finished lists in key order.
+pub struct PostingsWriter {
+    fst: fst::MapBuilder<Vec<u8>>,
+    lists: Vec<u8>,
+}
+
+impl Default for PostingsWriter {
+    fn default() -> Self {
+        PostingsWriter { fst: fst::MapBuilder::memory(), lists: Vec::new() }
+    }
+}
+
+impl PostingsWriter {
+    /// Adds a list; keys come in ascending order, `rows` ascending, `tfs` ≥ 1.
+    pub fn add(&mut self, key: &[u8], rows: &[u32], tfs: &[u32]) {
+        if rows.is_empty() {
+            return;
+        }
+        self.fst.insert(key, self.lists.len() as u64).expect("keys come in ascending order, by the contract of `add`");
+        put_varint(&mut self.lists, rows.len() as u32);
+        let packer = BitPacker4x::new();
+        let n_blocks = rows.len() / BLOCK;
+        let headers_at = self.lists.len();
+        self.lists.resize(headers_at + n_blocks * BLOCK_HEADER, 0);
+        let payload_at = self.lists.len();
+        let mut packed = [0u8; BLOCK * 4];
+        let mut previous = 0;
+        for block in 0..n_blocks {
+            let rows = &rows[block * BLOCK..(block + 1) * BLOCK];
+            let tfs: Vec<u32> = tfs[block * BLOCK..(block + 1) * BLOCK].iter().map(|tf| tf - 1).collect();
+            let offset = (self.lists.len() - payload_at) as u32;
+            let row_bits = packer.num_bits_sorted(previous, rows);
+            let n = packer.compress_sorted(previous, rows, &mut packed, row_bits);
+            self.lists.extend_from_slice(&packed[..n]);
+            let tf_bits = packer.num_bits(&tfs);
+            let n = packer.compress(&tfs, &mut packed, tf_bits);
+            self.lists.extend_from_slice(&packed[..n]);
+            let header = &mut self.lists[headers_at + block * BLOCK_HEADER..][..BLOCK_HEADER];
+            header[..4].copy_from_slice(&rows[BLOCK - 1].to_le_bytes());
+            header[4..8].copy_from_slice(&offset.to_le_bytes());
+            header[8] = row_bits;
+            header[9] = tf_bits;
+            previous = rows[BLOCK - 1];
+        }
+        for (&row, &tf) in rows.iter().zip(tfs).skip(n_blocks * BLOCK) {
+            put_varint(&mut self.lists, row - previous);
+            put_varint(&mut self.lists, tf);
+            previous = row;
+        }
+    }
+
+    pub fn finish(self) -> (Vec<u8>, Vec<u8>) {
+        let fst = self.fst.into_inner().expect("writing an fst to memory does not fail");
+        (fst, self.lists)
+    }
+}
+
+/// The lists of one file, borrowed from its mapping.
+pub struct Postings<'a> {
+    fst: fst::Map<&'a [u8]>,
+    lists: &'a [u8],
+}
+
+impl<'a> Postings<'a> {
+    /// `None` if the dictionary is damaged.
+    pub fn new(fst: &'a [u8], lists: &'a [u8]) -> Option<Postings<'a>> {
+        Some(Postings { fst: fst::Map::new(fst).ok()?, lists })
+    }
+
+    /// The list of `term` in `field`.
+    pub fn get(&self, field: Field, term: &str) -> Option<PostingList<'a>> {
+        let mut key = Vec::with_capacity(term.len() + 1);
+        key.push(field as u8);
+        key.extend_from_slice(term.as_bytes());
+        self.list_at(self.fst.get(&key)?)
+    }
+
+    /// Every key with its list, in key order.
+    pub fn stream(&self) -> PostingStream<'_, 'a> {
+        PostingStream { inner: self.fst.stream(), postings: self }
+    }
+
+    /// Terms of `field` that begin with `prefix`, at most `limit`, in order.
+    pub fn terms_with_prefix(&self, field: Field, prefix: &str, limit: usize) -> Vec<String> {
+        use fst::{IntoStreamer, Streamer};
+        let mut from = vec![field as u8];
+        from.extend_from_slice(prefix.as_bytes());
+        let mut stream = self.fst.range().ge(&from).into_stream();
+        let mut terms = Vec::new();
+        while let Some((key, _)) = stream.next() {
+            if !key.starts_with(&from) || terms.len() == limit {
+                break;
+            }
+            terms.push(String::from_utf8_lossy(&key[1..]).into_owned());
+        }
+        terms
+    }
+
+    fn list_at(&self, offset: u64) -> Option<PostingList<'a>> {
+        let mut at = usize::try_from(offset).ok()?;
+        let df = get_varint(self.lists, &mut at)?;
+        let n_blocks = df as usize / BLOCK;
+        let payload_at = at.checked_add(n_blocks.checked_mul(BLOCK_HEADER)?)?;
+        if payload_at > self.lists.len() {
+            return None;
+        }
+        Some(PostingList { df, bytes: self.lists, headers_at: at, payload_at })
+    }
+}
+
+/// Iterates over all lists of a file.
+pub struct PostingStream<'s, 'a> {
+    inner: fst::map::Stream<'s>,
+    postings: &'s Postings<'a>,
+}
+
+impl<'a> PostingStream<'_, 'a> {
+    /// The next key, in ascending order; a damaged list ends the stream.
+    pub fn next_list(&mut self) -> Option<(Vec<u8>, PostingList<'a>)> {
+        use fst::Streamer;
+        let (key, offset) = self.inner.next()?;
+        let key = key.to_vec();
+        Some((key, self.postings.list_at(offset)?))
+    }
+}
+
+/// One term's postings.
+#[derive(Clone, Copy)]
+pub struct PostingList<'a> {
+    df: u32,
+    bytes: &'a [u8],
+    headers_at: usize,
+    payload_at: usize,
+}
+
+impl PostingList<'_> {
+    /// Postings in the list, live or not.
+    pub fn df(&self) -> u32 {
+        self.df
+    }
+
+    /// Calls `visit(row, tf)` in row order. Stops early at damage, which `verify` reports.
+    pub fn for_each(&self, mut visit: impl FnMut(u32, u32)) {
+        let mut rows = [0u32; BLOCK];
+        let mut tfs = [0u32; BLOCK];
+        let mut previous = 0;
+        let mut at = self.payload_at;
+        for block in 0..self.n_blocks() {
+            let Some(end) = self.decode(block, previous, &mut rows, &mut tfs) else { return };
+            for (&row, &tf) in rows.iter().zip(&tfs) {
+                visit(row, tf + 1);
+            }
+            previous = rows[BLOCK - 1];
+            at = end;
+        }
+        self.tail(at, previous, visit);
+    }
+
+    /// Number of postings whose row is live.
+    pub fn df_live(&self, live: &super::live::LiveRows) -> u32 {
+        if live.all() {
+            return self.df;
+        }
+        let mut rows = [0u32; BLOCK];
+        let mut tfs = [0u32; BLOCK];
+        let (mut count, mut previous, mut first) = (0, 0, 0);
+        for block in 0..self.n_blocks() {
+            let last = self.last_row(block);
+            let n_live = live.count(first, last + 1);
+            if n_live == last + 1 - first {
+                count += BLOCK as u32;
+            } else if n_live > 0 {
+                if self.decode(block, previous, &mut rows, &mut tfs).is_none() {
+                    return count;
+                }
+                count += rows.iter().filter(|&&row| live.contains(row)).count() as u32;
+            }
+            previous = last;
+            first = last + 1;
+        }
+        if !self.df.is_multiple_of(BLOCK as u32) {
+            self.tail(self.payload_end(), previous, |row, _| count += u32::from(live.contains(row)));
+        }
+        count
+    }
+
+    fn n_blocks(&self) -> usize {
+        self.df as usize / BLOCK
+    }
+
+    fn header(&self, block: usize) -> &[u8] {
+        &self.bytes[self.headers_at + block * BLOCK_HEADER..][..BLOCK_HEADER]
+    }
+
+    fn last_row(&self, block: usize) -> u32 {
+        read_u32(self.header(block), 0)
+    }
+
+    /// Where the payload of `block` begins and ends; `None` if that is outside the file.
+    fn payload(&self, block: usize) -> Option<(usize, usize, usize)> {
+        let header = self.header(block);
+        let start = self.payload_at.checked_add(read_u32(header, 4) as usize)?;
+        let (row_bits, tf_bits) = (header[8], header[9]);
+        if row_bits > 32 || tf_bits > 32 {
+            return None;
+        }
+        let middle = start.checked_add(BitPacker4x::compressed_block_size(row_bits))?;
+        let end = middle.checked_add(BitPacker4x::compressed_block_size(tf_bits))?;
+        (end <= self.bytes.len()).then_some((start, middle, end))
+    }
+
+    fn payload_end(&self) -> usize {
+        match self.n_blocks() {
+            0 => self.payload_at,
+            n => self.payload(n - 1).map_or(self.bytes.len(), |(_, _, end)| end),
+        }
+    }
+
+    fn decode(&self, block: usize, previous: u32, rows: &mut [u32], tfs: &mut [u32]) -> Option<usize> {
+        let (start, middle, end) = self.payload(block)?;
+        let (row_bits, tf_bits) = (self.header(block)[8], self.header(block)[9]);
+        let packer = BitPacker4x::new();
+        packer.decompress_sorted(previous, &self.bytes[start..middle], rows, row_bits);
+        packer.decompress(&self.bytes[middle..end], tfs, tf_bits);
+        Some(end)
+    }
+
+    fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
+        for _ in 0..self.df as usize % BLOCK {
+            let (Some(gap), Some(tf)) = (get_varint(self.bytes, &mut at), get_varint(self.bytes, &mut at)) else { return };
+            previous = previous.wrapping_add(gap);
+            visit(previous, tf);
+        }
+    }
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    let mut value = 0u32;
+    for shift in (0..35).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::live::LiveRows;
+    use super::*;
+
+    fn random_lists(rng: &mut fastrand::Rng) -> Vec<(String, Vec<(u32, u32)>)> {
+        (0..40)
+            .map(|i| {
+                let density = rng.u32(1..50);
+                let rows = (0..3000).filter(|_| rng.u32(0..50) < density).map(|row| (row, rng.u32(1..300)));
+                (format!("term{i}"), rows.collect())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn lists_survive_building_appending_and_reading() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let lists = random_lists(&mut rng);
+        let (mut left, mut right) = (PostingsBuilder::default(), PostingsBuilder::default());
+        for (term, list) in &lists {
+            for &(row, tf) in list {
+                let (builder, base) = if row < 1700 { (&mut left, 0) } else { (&mut right, 1700) };
+                let id = builder.id(Field::Body, term);
+                builder.add(id, row - base, tf);
+            }
+        }
+        left.append(right, 1700);
+        let (dictionary, bytes) = left.finish();
+        let postings = Postings::new(&dictionary, &bytes).unwrap();
+        assert!(postings.get(Field::Symbol, "term1").is_none());
+        for (term, expected) in &lists {
+            let mut found = Vec::new();
+            let list = postings.get(Field::Body, term).unwrap();
+            list.for_each(|row, tf| found.push((row, tf)));
+            assert_eq!(&found, expected, "{term}");
+            assert_eq!(list.df() as usize, expected.len());
+        }
+    }
+
+    #[test]
+    fn live_frequencies_equal_a_count() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        let lists = random_lists(&mut rng);
+        let mut builder = PostingsBuilder::default();
+        for (term, list) in &lists {
+            let id = builder.id(Field::Body, term);
+            list.iter().for_each(|&(row, tf)| builder.add(id, row, tf));
+        }
+        let (dictionary, bytes) = builder.finish();
+        let postings = Postings::new(&dictionary, &bytes).unwrap();
+        for keep in [0, 10, 90, 100] {
+            let mut live = LiveRows::empty(3000);
+            let mut row = 0;
+            while row < 3000 {
+                let run = rng.u32(1..200).min(3000 - row);
+                if rng.u32(0..100) < keep {
+                    live.insert(row, row + run);
+                }
+                row += run;
+            }
+            live.seal();
+            for (term, list) in &lists {
+                let expected = list.iter().filter(|(row, _)| live.contains(*row)).count() as u32;
+                assert_eq!(postings.get(Field::Body, term).unwrap().df_live(&live), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_lists_do_not_panic() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut builder = PostingsBuilder::default();
+        for (term, list) in &random_lists(&mut rng) {
+            let id = builder.id(Field::Body, term);
+            list.iter().for_each(|&(row, tf)| builder.add(id, row, tf));
+        }
+        let (dictionary, bytes) = builder.finish();
+        for _ in 0..500 {
+            let mut bad = bytes.clone();
+            let at = rng.usize(..bad.len());
+            bad[at] = rng.u8(..);
+            bad.truncate(rng.usize(bad.len() / 2..=bad.len()));
+            let postings = Postings::new(&dictionary, &bad).unwrap();
+            for i in 0..40 {
+                if let Some(list) = postings.get(Field::Body, &format!("term{i}")) {
+                    list.for_each(|_, _| {});
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Everything a state names, opened: the view that queries and updates read through.
+
+use super::entries::{Entries, EntryRecord};
+use super::error::StoreError;
+use super::layout::StoreLayout;
+use super::live::LiveRows;
+use super::rows::DocKey;
+use super::segment::Segment;
+use super::snapshot::Snapshot;
+use super::state::{EntriesRef, SegmentRef, SnapshotRef, State};
+use roaring::RoaringBitmap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Times the state is read anew when a file it names has been collected meanwhile.
+const RETRIES: usize = 3;
+
+/// An immutable view of a store. Holding it keeps its files readable, whatever is published or collected meanwhile.
+#[derive(Clone)]
+pub struct StoreReader {
+    pub layout: StoreLayout,
+    pub state: Arc<State>,
+    pub segments: Vec<Arc<Segment>>,
+    pub entries: Vec<Arc<Entries>>,
+}
+
+/// Segments and entry files by name, kept between views by a long-lived process.
+#[derive(Default)]
+pub struct OpenFiles {
+    segments: Mutex<HashMap<String, Arc<Segment>>>,
+    entries: Mutex<HashMap<String, Arc<Entries>>>,
+}
+
+impl StoreReader {
+    /// Opens what the state names now; `Ok(None)` if there is no index.
+    pub fn open(layout: &StoreLayout) -> Result<Option<StoreReader>, StoreError> {
+        StoreReader::open_with(layout, &OpenFiles::default())
+    }
+
+    /// As [`Self::open`], reusing files that `files` holds.
+    pub fn open_with(layout: &StoreLayout, files: &OpenFiles) -> Result<Option<StoreReader>, StoreError> {
+        let mut attempt = 0;
+        loop {
+            let Some(state) = State::read(&layout.state())? else { return Ok(None) };
+            match StoreReader::of_state(layout, state, files) {
+                Err(e) if e.is_not_found() && attempt < RETRIES => attempt += 1,
+                result => return result.map(Some),
+            }
+        }
+    }
+
+    /// A view of `state`.
+    pub fn of_state(layout: &StoreLayout, state: State, files: &OpenFiles) -> Result<StoreReader, StoreError> {
+        let segments = state.segments.iter().map(|s| files.segment(layout, s)).collect::<Result<_, _>>()?;
+        let entries = state.entries.iter().map(|e| files.entries(layout, e)).collect::<Result<_, _>>()?;
+        Ok(StoreReader { layout: layout.clone(), state: Arc::new(state), segments, entries })
+    }
+
+    /// A store with nothing in it.
+    pub fn empty(layout: &StoreLayout) -> StoreReader {
+        StoreReader { layout: layout.clone(), state: Arc::default(), segments: Vec::new(), entries: Vec::new() }
+    }
+
+    /// The snapshot with `key`, if the state names it.
+    pub fn snapshot(&self, key: &str) -> Result<Option<Snapshot>, StoreError> {
+        let Some(SnapshotRef { file, .. }) = self.state.snapshots.get(key) else { return Ok(None) };
+        Snapshot::read(&self.layout.snapshot(file)).map(Some)
+    }
+
+    /// The doc with `key`, if any segment has it.
+    pub fn find_doc(&self, key: &DocKey) -> Option<u32> {
+        self.state.segments.iter().zip(&self.segments).find_map(|(r, s)| s.find(key).map(|ordinal| r.doc_base + ordinal))
+    }
+
+    /// Segment index and ordinal of a doc id.
+    pub fn locate_doc(&self, doc: u32) -> Option<(usize, u32)> {
+        let i = self.state.segments.partition_point(|s| s.doc_base <= doc).checked_sub(1)?;
+        let ordinal = doc - self.state.segments[i].doc_base;
+        (ordinal < self.segments[i].n_docs()).then_some((i, ordinal))
+    }
+
+    /// The entry with store-wide id `entry`, and its path.
+    pub fn entry(&self, entry: u32) -> Option<(&EntryRecord, &[u8])> {
+        let i = self.state.entries.partition_point(|e| e.entry_base <= entry).checked_sub(1)?;
+        let record = self.entries[i].records().get((entry - self.state.entries[i].entry_base) as usize)?;
+        Some((record, self.entries[i].path(record)))
+    }
+
+    /// The entry of `path` among `live`.
+    pub fn find_entry(&self, live: &RoaringBitmap, path: &[u8]) -> Option<u32> {
+        self.entries_at(path).find(|&id| live.contains(id))
+    }
+
+    /// All entries ever recorded for `path`.
+    pub fn entries_at<'a>(&'a self, path: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        let files = self.state.entries.iter().zip(&self.entries);
+        files.flat_map(move |(r, e)| e.find(path).iter().map(|&local| r.entry_base + local))
+    }
+
+    /// Live entries with their records, in id order.
+    pub fn live_entries<'a>(&'a self, live: &'a RoaringBitmap) -> impl Iterator<Item = (u32, &'a EntryRecord, &'a [u8])> + 'a {
+        let files = self.state.entries.iter().zip(&self.entries);
+        files.flat_map(move |(r, e)| {
+            let records = e.records();
+            live.range(r.entry_base..r.entry_base + r.n_entries).filter_map(move |id| {
+                let record = records.get((id - r.entry_base) as usize)?;
+                Some((id, record, e.path(record)))
+            })
+        })
+    }
+
+    /// Which rows of each segment are live: those of every doc that a live entry names.
+    pub fn live_rows(&self, live: &RoaringBitmap) -> Vec<LiveRows> {
+        let mut rows: Vec<LiveRows> = self.segments.iter().map(|s| LiveRows::empty(s.n_rows())).collect();
+        for (r, e) in self.state.entries.iter().zip(&self.entries) {
+            let records = e.records();
+            for id in live.range(r.entry_base..r.entry_base + r.n_entries) {
+                let Some(record) = records.get((id - r.entry_base) as usize) else { continue };
+                if let Some((segment, ordinal)) = self.locate_doc(record.doc) {
+                    let range = self.segments[segment].doc_rows(ordinal);
+                    rows[segment].insert(range.start, range.end);
+                }
+            }
+        }
+        rows.iter_mut().for_each(LiveRows::seal);
+        rows
+    }
+}
+
+impl OpenFiles {
+    fn segment(&self, layout: &StoreLayout, wanted: &SegmentRef) -> Result<Arc<Segment>, StoreError> {
+        let mut open = self.segments.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(segment) = open.get(&wanted.name) {
+            return Ok(segment.clone());
+        }
+        let path = layout.segment(&wanted.name);
+        let segment = Arc::new(Segment::open(&path, &layout.shard(&wanted.name))?);
+        if segment.n_docs() != wanted.n_docs || segment.n_rows() != wanted.n_rows {
+            return Err(StoreError::damaged(&path, "it does not have the docs that the state says"));
+        }
+        open.insert(wanted.name.clone(), segment.clone());
+        Ok(segment)
+    }
+
+    fn entries(&self, layout: &StoreLayout, wanted: &EntriesRef) -> Result<Arc<Entries>, StoreError> {
+        let mut open = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(entries) = open.get(&wanted.name) {
+            return Ok(entries.clone());
+        }
+        let path = layout.entries(&wanted.name);
+        let entries = Arc::new(Entries::open(&path)?);
+        if entries.records().len() != wanted.n_entries as usize {
+            return Err(StoreError::damaged(&path, "it does not have the entries that the state says"));
+        }
+        open.insert(wanted.name.clone(), entries.clone());
+        Ok(entries)
+    }
+
+    /// Forgets files that `state` no longer names.
+    pub fn retain(&self, state: &State) {
+        let mut segments = self.segments.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        segments.retain(|name, _| state.segments.iter().any(|s| &s.name == name));
+        let mut entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        entries.retain(|name, _| state.entries.iter().any(|e| &e.name == name));
+    }
+}

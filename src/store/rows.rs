@@ -1,0 +1,127 @@
+//! A row (one chunk) and a doc (one blob in one language) as they are handed to the store.
+
+use crate::chunk::{Chunk, Symbol};
+use crate::git::Oid;
+use std::ops::Range;
+
+/// Identity of a doc: a blob, and what else its chunks depend on (language and chunker fingerprint).
+///
+/// Path, policy and tree never enter: a rename is free, and two paths with one blob share a doc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DocKey {
+    pub blob_oid: Oid,
+    /// The first eight bytes of blake3 over language name and chunker fingerprint.
+    pub variant: u64,
+}
+
+/// The variant of a doc key.
+pub fn variant(language: &str, chunker_fingerprint: &str) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(language.as_bytes()).update(b"\0").update(chunker_fingerprint.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(first)
+}
+
+/// Stable identity of a chunk (C5): a function of blob, variant and position.
+pub fn chunk_id(key: &DocKey, byte_range: &Range<u32>) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.blob_oid.as_slice()).update(&key.variant.to_le_bytes());
+    hasher.update(&byte_range.start.to_le_bytes()).update(&byte_range.end.to_le_bytes());
+    let mut id = [0; 16];
+    id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    id
+}
+
+/// A definition as stored. Strings are at most 200 characters.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SymbolMeta {
+    pub name: String,
+    pub qualified_name: String,
+    pub kind: u8,
+    pub class: u8,
+    pub nesting: u8,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+    pub byte_range: Range<u32>,
+    /// 1-based, inclusive.
+    pub lines: (u32, u32),
+}
+
+/// A chunk as stored: positions and names, never its text (requirement S1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowMeta {
+    pub chunk_id: [u8; 16],
+    /// blake3 of vector-space fingerprint and embedding input: the key under which a vector may be reused (E4).
+    pub input_hash: [u8; 16],
+    pub byte_range: Range<u32>,
+    /// 1-based, inclusive.
+    pub lines: (u32, u32),
+    pub language: String,
+    pub source: u8,
+    pub class: u8,
+    pub is_container: bool,
+    pub token_count: u32,
+    pub title: String,
+    pub enclosing: Vec<String>,
+    pub symbols: Vec<SymbolMeta>,
+    /// JSON of what only people ask for: delimiter match, parent node. Empty if there is none.
+    pub detail: String,
+}
+
+impl RowMeta {
+    /// The stored form of `chunk`. `excerpts = false` leaves signatures and documentation out.
+    pub fn new(key: &DocKey, chunk: &Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
+        RowMeta {
+            chunk_id: chunk_id(key, &chunk.byte_range),
+            input_hash,
+            byte_range: chunk.byte_range.clone(),
+            lines: (chunk.line_span.start, chunk.line_span.end),
+            language: chunk.language.name().to_owned(),
+            source: chunk.source as u8,
+            class: chunk.class as u8,
+            is_container: chunk.is_container,
+            token_count: chunk.token_count,
+            title: chunk.title.clone(),
+            enclosing: chunk.enclosing.clone(),
+            symbols: chunk.symbols.iter().map(|symbol| SymbolMeta::new(symbol, excerpts)).collect(),
+            detail: detail(chunk),
+        }
+    }
+}
+
+impl SymbolMeta {
+    fn new(symbol: &Symbol, excerpts: bool) -> SymbolMeta {
+        let excerpt = |text: &str| if excerpts { text.to_owned() } else { String::new() };
+        SymbolMeta {
+            name: symbol.name.clone(),
+            qualified_name: symbol.qualified_name.clone(),
+            kind: symbol.kind as u8,
+            class: symbol.class as u8,
+            nesting: symbol.nesting,
+            signature: excerpt(&symbol.signature),
+            doc: excerpt(&symbol.doc),
+            byte_range: symbol.byte_range.clone(),
+            lines: (symbol.line_span.start, symbol.line_span.end),
+        }
+    }
+}
+
+fn detail(chunk: &Chunk) -> String {
+    if chunk.delimiter.is_none() && chunk.parent_semantic_node.is_none() {
+        return String::new();
+    }
+    serde_json::json!({ "delimiter": chunk.delimiter, "parent_semantic_node": chunk.parent_semantic_node }).to_string()
+}
+
+/// One doc with everything the store keeps of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocMeta {
+    pub key: DocKey,
+    pub language: String,
+    /// Why the blob has no rows (`policy::SkipReason` as a number), if it has none; 0 for a chunked doc.
+    pub skipped: u8,
+    pub blob_bytes: u32,
+}

@@ -1,0 +1,524 @@
+//! Segments: the searchable form of a shard, derived from it and searched where it lies.
+//!
+//! A segment file has the name of its shard and holds no vectors: it says where in the shard they are. Its sections:
+//!
+//! | id | content |
+//! |---:|---|
+//! | 1 | [`SegmentHeader`] |
+//! | 2 | [`RowRecord`] per chunk, in row order |
+//! | 3 | [`DocRecord`] per doc, in doc order |
+//! | 4 | doc ordinals sorted by key, u32 |
+//! | 5 | first position in section 4 for each first byte of an object id, 257 × u32 |
+//! | 6 | [`SymbolRecord`] per symbol, in row order |
+//! | 7 | strings, UTF-8 |
+//! | 8, 9 | term dictionary and posting lists (see [`super::postings`]) |
+//! | 10 | language names, one a line |
+
+use super::container::{Container, ContainerWriter};
+use super::error::StoreError;
+use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
+use super::rows::{DocKey, DocMeta, RowMeta};
+use super::shard::ShardData;
+use crate::git::Oid;
+use crate::mem::Mapped;
+use crate::text;
+use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
+use std::path::Path;
+
+pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
+/// 1: first version.
+pub const VERSION: u32 = 1;
+
+const HEADER: u32 = 1;
+const ROWS: u32 = 2;
+const DOCS: u32 = 3;
+const DOCS_SORTED: u32 = 4;
+const DOCS_FANOUT: u32 = 5;
+const SYMBOLS: u32 = 6;
+const STRINGS: u32 = 7;
+const TERMS: u32 = 8;
+const LISTS: u32 = 9;
+const LANGUAGES: u32 = 10;
+
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct SegmentHeader {
+    /// Offset of the first vector in the shard file.
+    pub vectors_at: u64,
+    pub n_rows: u32,
+    pub n_docs: u32,
+    pub dim: u32,
+    /// Bytes of an object id: 20 or 32.
+    pub oid_len: u32,
+}
+
+/// A chunk, 56 bytes.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct RowRecord {
+    /// Ordinal of the doc in this segment.
+    pub doc: u32,
+    /// Half-open byte range in the blob.
+    pub start_byte: u32,
+    pub end_byte: u32,
+    /// 1-based, inclusive.
+    pub start_line: u32,
+    pub end_line: u32,
+    pub token_count: u32,
+    pub title: StringRef,
+    pub first_symbol: u32,
+    pub n_symbols: u16,
+    /// Index into the language names.
+    pub language: u16,
+    /// Terms per field, saturating.
+    pub field_len: [u16; N_FIELDS],
+    pub class: u8,
+    pub source: u8,
+    pub is_container: u8,
+    pub zero: u8,
+}
+
+/// A doc, 56 bytes.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct DocRecord {
+    pub variant: u64,
+    /// Zero-padded behind `oid_len` bytes.
+    pub oid: [u8; 32],
+    pub first_row: u32,
+    pub n_rows: u32,
+    pub blob_bytes: u32,
+    pub language: u16,
+    pub skipped: u8,
+    pub zero: u8,
+}
+
+/// A definition, 56 bytes.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct SymbolRecord {
+    pub name: StringRef,
+    pub qualified_name: StringRef,
+    pub signature: StringRef,
+    pub doc: StringRef,
+    pub start_byte: u32,
+    pub end_byte: u32,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub row: u32,
+    pub kind: u8,
+    pub class: u8,
+    pub nesting: u8,
+    pub zero: u8,
+}
+
+/// A place in the strings section.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct StringRef {
+    offset: u32,
+    len: u32,
+}
+
+/// A shard and its segment in memory, being built: docs are pushed in order, then it is written once.
+#[derive(Default)]
+pub struct SegmentBuilder {
+    pub data: ShardData,
+    postings: PostingsBuilder,
+    /// Terms per row and field, parallel to the rows.
+    field_len: Vec<[u16; N_FIELDS]>,
+    scratch: Vec<u32>,
+}
+
+impl SegmentBuilder {
+    pub fn new(dim: usize) -> SegmentBuilder {
+        SegmentBuilder { data: ShardData { dim, ..ShardData::default() }, ..SegmentBuilder::default() }
+    }
+
+    /// Adds a doc with its rows (in position order), their vectors (row-major) and the blob they are ranges of.
+    pub fn push_doc(&mut self, doc: DocMeta, rows: Vec<RowMeta>, vectors: &[i8], blob: &[u8]) {
+        debug_assert_eq!(vectors.len(), rows.len() * self.data.dim);
+        for row in &rows {
+            let text = blob.get(row.byte_range.start as usize..row.byte_range.end as usize).unwrap_or(&[]);
+            self.index_row(row, &String::from_utf8_lossy(text));
+        }
+        self.data.docs.push(doc);
+        self.data.n_rows.push(rows.len() as u32);
+        self.data.rows.extend(rows);
+        self.data.vectors.extend_from_slice(vectors);
+    }
+
+    /// Puts the docs of `other` behind those here.
+    pub fn append(&mut self, other: SegmentBuilder) {
+        let row_base = self.data.rows.len() as u32;
+        self.data.dim = self.data.dim.max(other.data.dim);
+        self.data.docs.extend(other.data.docs);
+        self.data.n_rows.extend(other.data.n_rows);
+        self.data.rows.extend(other.data.rows);
+        self.data.vectors.extend(other.data.vectors);
+        self.postings.append(other.postings, row_base);
+        self.field_len.extend(other.field_len);
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.data.rows.len()
+    }
+
+    pub fn n_docs(&self) -> usize {
+        self.data.docs.len()
+    }
+
+    /// The bytes of the segment file; `vectors_at` is where the shard's vectors begin.
+    pub fn finish(self, vectors_at: u64) -> Vec<u8> {
+        let mut strings = Vec::new();
+        let mut languages = Languages::default();
+        let mut writer = ContainerWriter::new(MAGIC, VERSION);
+        let oid_len = self.data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len());
+        let header = SegmentHeader {
+            vectors_at,
+            n_rows: self.data.rows.len() as u32,
+            n_docs: self.data.docs.len() as u32,
+            dim: self.data.dim as u32,
+            oid_len: oid_len as u32,
+        };
+        writer.section(HEADER, bytemuck::bytes_of(&header).to_vec());
+        let (docs, row_docs) = doc_records(&self.data, &mut languages);
+        let (rows, symbols) = row_records(&self.data, &self.field_len, &row_docs, &mut strings, &mut languages);
+        let (sorted, fanout) = sort_docs(&self.data.docs);
+        writer.section(ROWS, bytemuck::cast_slice(&rows).to_vec());
+        writer.section(DOCS, bytemuck::cast_slice(&docs).to_vec());
+        writer.section(DOCS_SORTED, bytemuck::cast_slice(&sorted).to_vec());
+        writer.section(DOCS_FANOUT, bytemuck::cast_slice(&fanout).to_vec());
+        writer.section(SYMBOLS, bytemuck::cast_slice(&symbols).to_vec());
+        writer.section(STRINGS, strings);
+        let (terms, lists) = self.postings.finish();
+        writer.section(TERMS, terms);
+        writer.section(LISTS, lists);
+        writer.section(LANGUAGES, languages.names.join("\n").into_bytes());
+        writer.finish()
+    }
+
+    fn index_row(&mut self, row: &RowMeta, text: &str) {
+        let row_number = self.field_len.len() as u32;
+        let mut field_len = [0; N_FIELDS];
+        for field in FIELDS {
+            self.scratch.clear();
+            let (postings, scratch) = (&mut self.postings, &mut self.scratch);
+            let mut visit = |term: &str| scratch.push(postings.id(field, term));
+            match field {
+                Field::Body => text::for_each_term(text, &mut visit),
+                Field::Symbol => row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.name, &mut visit)),
+                Field::Doc => row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.doc, &mut visit)),
+                Field::Enclosing => row.enclosing.iter().for_each(|name| text::for_each_term(name, &mut visit)),
+                Field::Path => {}
+            }
+            field_len[field as usize] = u16::try_from(self.scratch.len()).unwrap_or(u16::MAX);
+            self.scratch.sort_unstable();
+            for run in self.scratch.chunk_by(|a, b| a == b) {
+                self.postings.add(run[0], row_number, run.len() as u32);
+            }
+        }
+        self.field_len.push(field_len);
+    }
+}
+
+#[derive(Default)]
+struct Languages {
+    names: Vec<String>,
+}
+
+impl Languages {
+    fn id(&mut self, name: &str) -> u16 {
+        let position = self.names.iter().position(|known| known == name);
+        position.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        }) as u16
+    }
+}
+
+fn doc_records(data: &ShardData, languages: &mut Languages) -> (Vec<DocRecord>, Vec<u32>) {
+    let mut records = Vec::with_capacity(data.docs.len());
+    let mut row_docs = Vec::with_capacity(data.rows.len());
+    let mut first_row = 0;
+    for (ordinal, (doc, &n_rows)) in data.docs.iter().zip(&data.n_rows).enumerate() {
+        records.push(DocRecord {
+            variant: doc.key.variant,
+            oid: padded(&doc.key.blob_oid),
+            first_row,
+            n_rows,
+            blob_bytes: doc.blob_bytes,
+            language: languages.id(&doc.language),
+            skipped: doc.skipped,
+            zero: 0,
+        });
+        row_docs.extend(std::iter::repeat_n(ordinal as u32, n_rows as usize));
+        first_row += n_rows;
+    }
+    (records, row_docs)
+}
+
+fn row_records(
+    data: &ShardData,
+    field_len: &[[u16; N_FIELDS]],
+    row_docs: &[u32],
+    strings: &mut Vec<u8>,
+    languages: &mut Languages,
+) -> (Vec<RowRecord>, Vec<SymbolRecord>) {
+    let mut put = |text: &str| {
+        let offset = strings.len() as u32;
+        strings.extend_from_slice(text.as_bytes());
+        StringRef { offset, len: text.len() as u32 }
+    };
+    let mut rows = Vec::with_capacity(data.rows.len());
+    let mut symbols = Vec::new();
+    for (i, row) in data.rows.iter().enumerate() {
+        let first_symbol = symbols.len() as u32;
+        for symbol in row.symbols.iter().take(usize::from(u16::MAX)) {
+            let name = put(&symbol.name);
+            // Most names are not qualified: one string serves both.
+            let qualified_name = if symbol.qualified_name == symbol.name { name } else { put(&symbol.qualified_name) };
+            symbols.push(SymbolRecord {
+                name,
+                qualified_name,
+                signature: put(&symbol.signature),
+                doc: put(&symbol.doc),
+                start_byte: symbol.byte_range.start,
+                end_byte: symbol.byte_range.end,
+                start_line: symbol.lines.0,
+                end_line: symbol.lines.1,
+                row: i as u32,
+                kind: symbol.kind,
+                class: symbol.class,
+                nesting: symbol.nesting,
+                zero: 0,
+            });
+        }
+        rows.push(RowRecord {
+            doc: row_docs[i],
+            start_byte: row.byte_range.start,
+            end_byte: row.byte_range.end,
+            start_line: row.lines.0,
+            end_line: row.lines.1,
+            token_count: row.token_count,
+            title: put(&row.title),
+            first_symbol,
+            n_symbols: (symbols.len() as u32 - first_symbol) as u16,
+            language: languages.id(&row.language),
+            field_len: field_len[i],
+            class: row.class,
+            source: row.source,
+            is_container: u8::from(row.is_container),
+            zero: 0,
+        });
+    }
+    (rows, symbols)
+}
+
+fn sort_docs(docs: &[DocMeta]) -> (Vec<u32>, Vec<u32>) {
+    let mut sorted: Vec<u32> = (0..docs.len() as u32).collect();
+    sorted.sort_unstable_by_key(|&i| docs[i as usize].key);
+    let mut fanout = vec![0u32; 257];
+    for doc in docs {
+        fanout[usize::from(doc.key.blob_oid.as_slice()[0]) + 1] += 1;
+    }
+    for byte in 0..256 {
+        fanout[byte + 1] += fanout[byte];
+    }
+    (sorted, fanout)
+}
+
+fn padded(oid: &Oid) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..oid.as_slice().len()].copy_from_slice(oid.as_slice());
+    bytes
+}
+
+/// An opened segment with the mapped shard beside it. Cheap to open: nothing is decoded.
+pub struct Segment {
+    file: Container,
+    shard: Mapped,
+    header: SegmentHeader,
+}
+
+impl Segment {
+    /// Opens a segment and its shard, checking lengths and bounds.
+    pub fn open(segment: &Path, shard: &Path) -> Result<Segment, StoreError> {
+        let file = Container::open(segment, MAGIC, VERSION)?;
+        let header = *file
+            .records::<SegmentHeader>(HEADER)?
+            .first()
+            .ok_or_else(|| StoreError::damaged(segment, "its header is empty"))?;
+        let shard_map = Mapped::open(shard).map_err(StoreError::io("open", shard))?;
+        let opened = Segment { file, shard: shard_map, header };
+        opened.check(shard)?;
+        Ok(opened)
+    }
+
+    pub fn header(&self) -> &SegmentHeader {
+        &self.header
+    }
+
+    pub fn n_rows(&self) -> u32 {
+        self.header.n_rows
+    }
+
+    pub fn n_docs(&self) -> u32 {
+        self.header.n_docs
+    }
+
+    pub fn dim(&self) -> usize {
+        self.header.dim as usize
+    }
+
+    pub fn rows(&self) -> &[RowRecord] {
+        self.file.records(ROWS).unwrap_or(&[])
+    }
+
+    pub fn docs(&self) -> &[DocRecord] {
+        self.file.records(DOCS).unwrap_or(&[])
+    }
+
+    pub fn doc_rows(&self, ordinal: u32) -> Range<u32> {
+        let doc = &self.docs()[ordinal as usize];
+        doc.first_row..doc.first_row + doc.n_rows
+    }
+
+    pub fn blob_oid(&self, doc: &DocRecord) -> Oid {
+        Oid::from_bytes_or_panic(&doc.oid[..self.header.oid_len as usize])
+    }
+
+    pub fn key(&self, doc: &DocRecord) -> DocKey {
+        DocKey { blob_oid: self.blob_oid(doc), variant: doc.variant }
+    }
+
+    /// The ordinal of the doc with `key`.
+    pub fn find(&self, key: &DocKey) -> Option<u32> {
+        let docs = self.docs();
+        let sorted: &[u32] = self.file.records(DOCS_SORTED).ok()?;
+        let fanout: &[u32] = self.file.records(DOCS_FANOUT).ok()?;
+        let byte = usize::from(key.blob_oid.as_slice()[0]);
+        let candidates = sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)?;
+        let wanted = (padded(&key.blob_oid), key.variant);
+        let found = candidates.binary_search_by_key(&wanted, |&i| {
+            let doc = &docs[i as usize];
+            (doc.oid, doc.variant)
+        });
+        found.ok().map(|position| candidates[position])
+    }
+
+    pub fn symbols_of(&self, row: &RowRecord) -> &[SymbolRecord] {
+        let symbols: &[SymbolRecord] = self.file.records(SYMBOLS).unwrap_or(&[]);
+        let first = row.first_symbol as usize;
+        symbols.get(first..first + usize::from(row.n_symbols)).unwrap_or(&[])
+    }
+
+    pub fn string(&self, place: StringRef) -> &str {
+        let strings = self.file.section(STRINGS).unwrap_or(&[]);
+        let bytes = strings.get(place.offset as usize..).and_then(|rest| rest.get(..place.len as usize));
+        std::str::from_utf8(bytes.unwrap_or(&[])).unwrap_or("")
+    }
+
+    pub fn language(&self, id: u16) -> &str {
+        let names = std::str::from_utf8(self.file.section(LANGUAGES).unwrap_or(&[])).unwrap_or("");
+        names.split('\n').nth(usize::from(id)).unwrap_or("text")
+    }
+
+    /// All vectors, row-major.
+    pub fn vectors(&self) -> &[i8] {
+        let start = self.header.vectors_at as usize;
+        bytemuck::cast_slice(&self.shard[start..start + self.header.n_rows as usize * self.dim()])
+    }
+
+    pub fn vector(&self, row: u32) -> &[i8] {
+        &self.vectors()[row as usize * self.dim()..][..self.dim()]
+    }
+
+    /// The term dictionary; opening it costs microseconds.
+    pub fn postings(&self) -> Option<Postings<'_>> {
+        Postings::new(self.file.section(TERMS).ok()?, self.file.section(LISTS).ok()?)
+    }
+
+    /// The posting list of one term.
+    pub fn list(&self, field: Field, term: &str) -> Option<PostingList<'_>> {
+        self.postings()?.get(field, term)
+    }
+
+    /// Re-hashes segment and shard; `name` is the hex blake3 the shard is named by.
+    pub fn verify(&self, name: &str, shard: &Path) -> Result<(), StoreError> {
+        self.file.verify()?;
+        if blake3::hash(&self.shard).to_hex().as_str() != name {
+            return Err(StoreError::damaged(shard, "its bytes do not hash to its name"));
+        }
+        Ok(())
+    }
+
+    fn check(&self, shard: &Path) -> Result<(), StoreError> {
+        let path = self.file.path();
+        let header = &self.header;
+        let vectors_len = u64::from(header.n_rows) * u64::from(header.dim);
+        if header.vectors_at.checked_add(vectors_len).is_none_or(|end| end > self.shard.len() as u64) {
+            return Err(StoreError::damaged(shard, "it is shorter than its segment says"));
+        }
+        if !matches!(header.oid_len, 20 | 32) {
+            return Err(StoreError::damaged(path, "its object ids have an unknown length"));
+        }
+        let n_rows = self.file.records::<RowRecord>(ROWS)?.len();
+        let n_docs = self.file.records::<DocRecord>(DOCS)?.len();
+        let n_sorted = self.file.records::<u32>(DOCS_SORTED)?.len();
+        let fanout = self.file.records::<u32>(DOCS_FANOUT)?;
+        self.file.records::<SymbolRecord>(SYMBOLS)?;
+        let consistent = n_rows == header.n_rows as usize
+            && n_docs == header.n_docs as usize
+            && n_sorted == n_docs
+            && fanout.len() == 257
+            && fanout[256] as usize == n_docs
+            && fanout.is_sorted();
+        if !consistent {
+            return Err(StoreError::damaged(path, "its sections do not fit together"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shard;
+    use super::*;
+
+    #[test]
+    fn docs_rows_symbols_and_terms_are_found_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut left, mut right) = (SegmentBuilder::new(64), SegmentBuilder::new(64));
+        let data = shard::tests::sample(50, 64, 3);
+        let blob = b"fn alpha(){} fn beta(){} fn gamma(){} fn delta(){} end";
+        let mut first = 0;
+        for (i, (doc, &n)) in data.docs.iter().zip(&data.n_rows).enumerate() {
+            let rows = data.rows[first..first + n as usize].to_vec();
+            let vectors = &data.vectors[first * 64..(first + n as usize) * 64];
+            let target = if i < 20 { &mut left } else { &mut right };
+            target.push_doc(doc.clone(), rows, vectors, blob);
+            first += n as usize;
+        }
+        left.append(right);
+        assert_eq!(left.data, data);
+        let encoded = shard::encode(&left.data, dir.path()).unwrap();
+        std::fs::write(dir.path().join("s"), &encoded.bytes).unwrap();
+        std::fs::write(dir.path().join("g"), left.finish(encoded.vectors_at)).unwrap();
+        let segment = Segment::open(&dir.path().join("g"), &dir.path().join("s")).unwrap();
+        assert_eq!(segment.vectors(), data.vectors);
+        for (i, doc) in data.docs.iter().enumerate() {
+            assert_eq!(segment.find(&doc.key), Some(i as u32));
+            assert_eq!(segment.doc_rows(i as u32).len(), data.n_rows[i] as usize);
+        }
+        let absent = DocKey { variant: 1, ..data.docs[0].key };
+        assert_eq!(segment.find(&absent), None);
+        let symbol = segment.symbols_of(&segment.rows()[0])[0];
+        assert_eq!(segment.string(symbol.qualified_name), "Parser::f0");
+        let mut rows = 0;
+        segment.list(Field::Body, "alpha").unwrap().for_each(|_, tf| rows += tf);
+        assert_eq!(rows as usize, data.n_rows.iter().filter(|&&n| n > 0).count());
+        assert!(segment.list(Field::Symbol, "f0").is_some());
+    }
+}

@@ -1,0 +1,395 @@
+//! Shards: immutable Parquet files of chunks and vectors, named by the blake3 of their bytes.
+//!
+//! One row a chunk, in (doc, position) order; the columns are those of [`schema`] and are documented for users in
+//! `docs/storage.md`. The vector column is REQUIRED FixedSizeBinary, PLAIN, uncompressed, in one row group and one page, so
+//! that its values are contiguous bytes in the file which search maps in place. Docs without chunks are in the footer
+//! under [`DOCS_KEY`], because "this blob has nothing to index" is knowledge that must not be lost either.
+
+use super::error::StoreError;
+use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
+use crate::git::Oid;
+use arrow_array::builder::{BooleanBuilder, FixedSizeBinaryBuilder, StringBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most rows of a shard: the vectors stay below the 2³¹ limit of a Parquet page at every dimension we support.
+pub const MAX_ROWS: usize = 128 * 1024;
+
+/// Footer key of the doc table: JSON list of `[oid, variant, language, n_rows, skipped, blob_bytes]`.
+pub const DOCS_KEY: &str = "codeweaver.docs";
+/// Footer key of the schema version.
+pub const SCHEMA_KEY: &str = "codeweaver.schema";
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything a shard holds, in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShardData {
+    pub docs: Vec<DocMeta>,
+    /// Rows of each doc, parallel to `docs`.
+    pub n_rows: Vec<u32>,
+    pub rows: Vec<RowMeta>,
+    /// Row-major `[rows.len(), dim]`.
+    pub vectors: Vec<i8>,
+    pub dim: usize,
+}
+
+/// The bytes of a shard and where its vectors begin.
+pub struct EncodedShard {
+    pub bytes: Vec<u8>,
+    /// Offset of the first vector in `bytes`; all vectors follow without a gap.
+    pub vectors_at: u64,
+}
+
+/// The columns of a shard for hashes of `oid_len` bytes and vectors of `dim` components.
+pub fn schema(oid_len: i32, dim: i32) -> Schema {
+    let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
+    let number = |name: &str| Field::new(name, DataType::UInt32, false);
+    Schema::new(vec![
+        number("doc"),
+        Field::new("blob_oid", DataType::FixedSizeBinary(oid_len), false),
+        utf8("blob_language"),
+        Field::new("variant", DataType::UInt64, false),
+        Field::new("chunk_id", DataType::FixedSizeBinary(16), false),
+        Field::new("input_hash", DataType::FixedSizeBinary(16), false),
+        number("start_byte"),
+        number("end_byte"),
+        number("start_line"),
+        number("end_line"),
+        utf8("language"),
+        number("source"),
+        number("class"),
+        Field::new("container", DataType::Boolean, false),
+        number("token_count"),
+        utf8("title"),
+        utf8("enclosing"),
+        utf8("symbols"),
+        utf8("detail"),
+        Field::new("vector", DataType::FixedSizeBinary(dim), false),
+    ])
+}
+
+/// Encodes `data`. Equal data gives equal bytes for one version of the Parquet writer.
+pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError> {
+    let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
+    let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len()) as i32;
+    let schema = Arc::new(schema(oid_len, data.dim as i32));
+    let batch = batch(data, &schema, oid_len).map_err(|e| failed(ParquetError::General(e.to_string())))?;
+    let mut bytes = Vec::new();
+    let properties = properties(docs_json(data));
+    let mut writer = ArrowWriter::try_new(&mut bytes, schema, Some(properties)).map_err(failed)?;
+    writer.write(&batch).map_err(failed)?;
+    let metadata = writer.close().map_err(failed)?;
+    let vectors_at = match metadata.row_groups() {
+        [] => 0,
+        [group] => {
+            let column = group.column(group.num_columns() - 1);
+            let (start, len) = column.byte_range();
+            (start + len).saturating_sub(data.vectors.len() as u64)
+        }
+        _ => return Err(StoreError::damaged(path, "the writer made more than one row group")),
+    };
+    let mapped = bytes.get(vectors_at as usize..vectors_at as usize + data.vectors.len());
+    if mapped != Some(bytemuck::cast_slice(&data.vectors)) {
+        // A Parquet writer that splits the page would break in-place search: better no shard than wrong vectors.
+        return Err(StoreError::damaged(path, "the writer did not keep the vectors contiguous"));
+    }
+    Ok(EncodedShard { bytes, vectors_at })
+}
+
+/// Reads a shard back, all of it.
+pub fn read(path: &Path) -> Result<ShardData, StoreError> {
+    let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
+    let file = std::fs::File::open(path).map_err(StoreError::io("open", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
+    let docs_json = footer_value(&builder, DOCS_KEY).ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
+    let mut data = ShardData::default();
+    parse_docs(&docs_json, &mut data).map_err(|what| StoreError::damaged(path, what))?;
+    let reader = builder.with_batch_size(MAX_ROWS).build().map_err(failed)?;
+    for batch in reader {
+        let batch = batch.map_err(|e| failed(ParquetError::General(e.to_string())))?;
+        append_batch(&batch, &mut data).map_err(|what| StoreError::damaged(path, what))?;
+    }
+    if data.n_rows.iter().map(|&n| n as usize).sum::<usize>() != data.rows.len() {
+        return Err(StoreError::damaged(path, "its doc table does not fit its rows"));
+    }
+    Ok(data)
+}
+
+fn properties(docs_json: String) -> WriterProperties {
+    let vector = ColumnPath::from("vector");
+    let incompressible = |builder: parquet::file::properties::WriterPropertiesBuilder, name: &str| {
+        builder
+            .set_column_dictionary_enabled(ColumnPath::from(name), false)
+            .set_column_compression(ColumnPath::from(name), Compression::UNCOMPRESSED)
+    };
+    let builder = WriterProperties::builder()
+        // The default names the crate's version, which would change every hash at an upgrade.
+        .set_created_by("codeweaver 1".to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(MAX_ROWS * 2))
+        .set_data_page_size_limit(usize::MAX / 2)
+        .set_data_page_row_count_limit(MAX_ROWS * 2)
+        .set_write_batch_size(MAX_ROWS * 2)
+        .set_key_value_metadata(Some(vec![
+            KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA_VERSION.to_string()),
+            KeyValue::new(DOCS_KEY.to_owned(), docs_json),
+        ]));
+    let builder = incompressible(incompressible(builder, "chunk_id"), "input_hash");
+    incompressible(builder, "vector").set_column_encoding(vector, Encoding::PLAIN).build()
+}
+
+fn docs_json(data: &ShardData) -> String {
+    let rows = data.docs.iter().zip(&data.n_rows).map(|(doc, n_rows)| {
+        (doc.key.blob_oid.to_string(), doc.key.variant, &doc.language, n_rows, doc.skipped, doc.blob_bytes)
+    });
+    serde_json::to_string(&rows.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+fn parse_docs(json: &str, data: &mut ShardData) -> Result<(), String> {
+    type Doc = (String, u64, String, u32, u8, u32);
+    let docs: Vec<Doc> = serde_json::from_str(json).map_err(|e| format!("its doc table cannot be read ({e})"))?;
+    for (oid, variant, language, n_rows, skipped, blob_bytes) in docs {
+        let blob_oid = Oid::from_hex(oid.as_bytes()).map_err(|_| format!("`{oid}` is no object id"))?;
+        data.docs.push(DocMeta { key: DocKey { blob_oid, variant }, language, skipped, blob_bytes });
+        data.n_rows.push(n_rows);
+    }
+    Ok(())
+}
+
+fn footer_value<T>(builder: &parquet::arrow::arrow_reader::ArrowReaderBuilder<T>, key: &str) -> Option<String> {
+    let pairs = builder.metadata().file_metadata().key_value_metadata()?;
+    pairs.iter().find(|pair| pair.key == key)?.value.clone()
+}
+
+fn batch(data: &ShardData, schema: &Arc<Schema>, oid_len: i32) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let n = data.rows.len();
+    let mut columns = Columns::new(n, oid_len, data.dim as i32);
+    let mut rows = data.rows.iter().zip(data.vectors.chunks_exact(data.dim.max(1)));
+    for (ordinal, (doc, &n_rows)) in data.docs.iter().zip(&data.n_rows).enumerate() {
+        for (row, vector) in rows.by_ref().take(n_rows as usize) {
+            columns.push(ordinal as u32, doc, row, bytemuck::cast_slice(vector))?;
+        }
+    }
+    RecordBatch::try_new(schema.clone(), columns.finish())
+}
+
+struct Columns {
+    doc: UInt32Builder,
+    blob_oid: FixedSizeBinaryBuilder,
+    blob_language: StringBuilder,
+    variant: UInt64Builder,
+    chunk_id: FixedSizeBinaryBuilder,
+    input_hash: FixedSizeBinaryBuilder,
+    /// start_byte, end_byte, start_line, end_line, source, class, token_count.
+    numbers: [UInt32Builder; 7],
+    container: BooleanBuilder,
+    /// language, title, enclosing, symbols, detail.
+    strings: [StringBuilder; 5],
+    vector: FixedSizeBinaryBuilder,
+}
+
+impl Columns {
+    fn new(n: usize, oid_len: i32, dim: i32) -> Columns {
+        Columns {
+            doc: UInt32Builder::with_capacity(n),
+            blob_oid: FixedSizeBinaryBuilder::with_capacity(n, oid_len),
+            blob_language: StringBuilder::new(),
+            variant: UInt64Builder::with_capacity(n),
+            chunk_id: FixedSizeBinaryBuilder::with_capacity(n, 16),
+            input_hash: FixedSizeBinaryBuilder::with_capacity(n, 16),
+            numbers: Default::default(),
+            container: BooleanBuilder::with_capacity(n),
+            strings: Default::default(),
+            vector: FixedSizeBinaryBuilder::with_capacity(n, dim),
+        }
+    }
+
+    fn push(&mut self, ordinal: u32, doc: &DocMeta, row: &RowMeta, vector: &[u8]) -> Result<(), arrow_schema::ArrowError> {
+        self.doc.append_value(ordinal);
+        self.blob_oid.append_value(doc.key.blob_oid.as_slice())?;
+        self.blob_language.append_value(&doc.language);
+        self.variant.append_value(doc.key.variant);
+        self.chunk_id.append_value(row.chunk_id)?;
+        self.input_hash.append_value(row.input_hash)?;
+        let numbers = [
+            row.byte_range.start,
+            row.byte_range.end,
+            row.lines.0,
+            row.lines.1,
+            u32::from(row.source),
+            u32::from(row.class),
+            row.token_count,
+        ];
+        self.numbers.iter_mut().zip(numbers).for_each(|(builder, value)| builder.append_value(value));
+        self.container.append_value(row.is_container);
+        let json = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".to_owned());
+        let enclosing = json(serde_json::to_string(&row.enclosing));
+        let symbols = json(serde_json::to_string(&row.symbols));
+        let strings = [&row.language, &row.title, &enclosing, &symbols, &row.detail];
+        self.strings.iter_mut().zip(strings).for_each(|(builder, value)| builder.append_value(value));
+        self.vector.append_value(vector)
+    }
+
+    fn finish(mut self) -> Vec<ArrayRef> {
+        let [start_byte, end_byte, start_line, end_line, source, class, token_count] = &mut self.numbers;
+        let [language, title, enclosing, symbols, detail] = &mut self.strings;
+        vec![
+            Arc::new(self.doc.finish()),
+            Arc::new(self.blob_oid.finish()),
+            Arc::new(self.blob_language.finish()),
+            Arc::new(self.variant.finish()),
+            Arc::new(self.chunk_id.finish()),
+            Arc::new(self.input_hash.finish()),
+            Arc::new(start_byte.finish()),
+            Arc::new(end_byte.finish()),
+            Arc::new(start_line.finish()),
+            Arc::new(end_line.finish()),
+            Arc::new(language.finish()),
+            Arc::new(source.finish()),
+            Arc::new(class.finish()),
+            Arc::new(self.container.finish()),
+            Arc::new(token_count.finish()),
+            Arc::new(title.finish()),
+            Arc::new(enclosing.finish()),
+            Arc::new(symbols.finish()),
+            Arc::new(detail.finish()),
+            Arc::new(self.vector.finish()),
+        ]
+    }
+}
+
+fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String> {
+    let column = |name: &str| batch.column_by_name(name).ok_or_else(|| format!("column `{name}` is missing"));
+    let number = |name: &str| -> Result<_, String> {
+        column(name)?.as_primitive_opt::<UInt32Type>().cloned().ok_or_else(|| format!("column `{name}` has another type"))
+    };
+    let string = |name: &str| -> Result<_, String> {
+        column(name)?.as_string_opt::<i32>().cloned().ok_or_else(|| format!("column `{name}` has another type"))
+    };
+    let binary = |name: &str| -> Result<_, String> {
+        column(name)?.as_fixed_size_binary_opt().cloned().ok_or_else(|| format!("column `{name}` has another type"))
+    };
+    column("variant")?.as_primitive_opt::<UInt64Type>().ok_or("column `variant` has another type")?;
+    let (chunk_id, input_hash, vector) = (binary("chunk_id")?, binary("input_hash")?, binary("vector")?);
+    let (start_byte, end_byte) = (number("start_byte")?, number("end_byte")?);
+    let (start_line, end_line) = (number("start_line")?, number("end_line")?);
+    let (source, class, token_count) = (number("source")?, number("class")?, number("token_count")?);
+    let container = column("container")?.as_boolean_opt().ok_or("column `container` has another type")?;
+    let (language, title, detail) = (string("language")?, string("title")?, string("detail")?);
+    let (enclosing, symbols) = (string("enclosing")?, string("symbols")?);
+    data.dim = vector.value_length() as usize;
+    for i in 0..batch.num_rows() {
+        let hash = |bytes: &[u8]| <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned());
+        let symbols: Vec<SymbolMeta> =
+            serde_json::from_str(symbols.value(i)).map_err(|e| format!("symbols of row {i}: {e}"))?;
+        data.rows.push(RowMeta {
+            chunk_id: hash(chunk_id.value(i))?,
+            input_hash: hash(input_hash.value(i))?,
+            byte_range: start_byte.value(i)..end_byte.value(i),
+            lines: (start_line.value(i), end_line.value(i)),
+            language: language.value(i).to_owned(),
+            source: source.value(i) as u8,
+            class: class.value(i) as u8,
+            is_container: container.value(i),
+            token_count: token_count.value(i),
+            title: title.value(i).to_owned(),
+            enclosing: serde_json::from_str(enclosing.value(i)).map_err(|e| format!("enclosing of row {i}: {e}"))?,
+            symbols,
+            detail: detail.value(i).to_owned(),
+        });
+        data.vectors.extend_from_slice(bytemuck::cast_slice(vector.value(i)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// `n_docs` docs with made-up rows; every seventh has none.
+    pub fn sample(n_docs: usize, dim: usize, seed: u64) -> ShardData {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut data = ShardData { dim, ..ShardData::default() };
+        for i in 0..n_docs {
+            let mut oid = [0u8; 20];
+            rng.fill(&mut oid);
+            let key = DocKey { blob_oid: Oid::from_bytes_or_panic(&oid), variant: rng.u64(..) };
+            let n_rows = if i % 7 == 3 { 0 } else { rng.u32(1..5) };
+            data.docs.push(DocMeta { key, language: "rust".into(), skipped: u8::from(n_rows == 0), blob_bytes: 100 });
+            data.n_rows.push(n_rows);
+            for r in 0..n_rows {
+                let byte_range = r * 10..r * 10 + 9;
+                data.rows.push(RowMeta {
+                    chunk_id: super::super::rows::chunk_id(&key, &byte_range),
+                    input_hash: [r as u8; 16],
+                    lines: (r + 1, r + 2),
+                    language: "rust".into(),
+                    source: 0,
+                    class: 1,
+                    is_container: r == 0,
+                    token_count: 9,
+                    title: format!("fn f{r}"),
+                    enclosing: vec!["Parser".into()],
+                    symbols: vec![SymbolMeta {
+                        name: format!("f{r}"),
+                        qualified_name: format!("Parser::f{r}"),
+                        kind: 1,
+                        class: 0,
+                        nesting: 1,
+                        signature: format!("fn f{r}()"),
+                        doc: String::new(),
+                        byte_range: byte_range.clone(),
+                        lines: (r + 1, r + 2),
+                    }],
+                    detail: String::new(),
+                    byte_range,
+                });
+                data.vectors.extend((0..dim).map(|_| rng.i8(-127..=127)));
+            }
+        }
+        data
+    }
+
+    #[test]
+    fn a_shard_comes_back_as_it_was() {
+        for (n_docs, dim) in [(0, 256), (1, 256), (4, 384), (900, 64)] {
+            let data = sample(n_docs, dim, 9);
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let encoded = encode(&data, file.path()).unwrap();
+            std::fs::write(file.path(), &encoded.bytes).unwrap();
+            let back = read(file.path()).unwrap();
+            assert_eq!(back.docs, data.docs);
+            assert_eq!(back.rows, data.rows);
+            assert_eq!(back.vectors, data.vectors);
+        }
+    }
+
+    #[test]
+    fn equal_data_gives_equal_bytes() {
+        let data = sample(300, 256, 4);
+        let path = Path::new("x.parquet");
+        assert_eq!(encode(&data, path).unwrap().bytes, encode(&data, path).unwrap().bytes);
+    }
+
+    #[test]
+    fn a_full_shard_keeps_its_vectors_in_one_page() {
+        let mut data = sample(1, 256, 5);
+        data.rows = std::iter::repeat_n(data.rows[0].clone(), MAX_ROWS).collect();
+        data.n_rows = vec![MAX_ROWS as u32];
+        data.vectors = (0..MAX_ROWS * 256).map(|i| (i * 31 % 251) as u8 as i8).collect();
+        encode(&data, Path::new("x.parquet")).unwrap();
+    }
+}

@@ -1,0 +1,112 @@
+//! Snapshots: which entries answer for one tree under one set of settings, with the totals that ranking needs.
+//!
+//! ```text
+//! magic "CWSNAP\0\0", version u32, header length u32, header (JSON), roaring bitmap of entry ids, blake3 of all before
+//! ```
+//!
+//! The totals are kept by adding and subtracting what a diff changes. A doc counts once however many live entries it has:
+//! it enters with its first and leaves with its last.
+
+use super::error::StoreError;
+use super::postings::N_FIELDS;
+use roaring::RoaringBitmap;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const MAGIC: [u8; 8] = *b"CWSNAP\0\0";
+/// 1: first version.
+const VERSION: u32 = 1;
+
+/// What a snapshot says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Totals {
+    /// Hex oid of the tree; empty for the snapshot of nothing.
+    pub tree_oid: String,
+    /// Fingerprint of policy and chunker settings.
+    pub settings: String,
+    /// Live docs that have rows.
+    pub n_docs: u64,
+    pub n_rows: u64,
+    /// Terms per field, summed over live rows.
+    pub field_len: [u64; N_FIELDS],
+    /// Component-wise sum of the live vectors.
+    pub vector_sum: Vec<i64>,
+    /// Indexed paths.
+    pub n_paths: u64,
+    /// Left-out paths by reason number.
+    pub skipped: BTreeMap<u8, u64>,
+    /// True once every path of the tree has its entry.
+    pub complete: bool,
+}
+
+/// A snapshot in memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    pub totals: Totals,
+    /// Live entry ids.
+    pub entries: RoaringBitmap,
+}
+
+impl Snapshot {
+    /// The bytes of the snapshot file.
+    pub fn encode(&self) -> Vec<u8> {
+        let header = serde_json::to_vec(&self.totals).unwrap_or_default();
+        let mut out = Vec::with_capacity(64 + header.len() + self.entries.serialized_size());
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&(header.len() as u32).to_le_bytes());
+        out.extend_from_slice(&header);
+        self.entries.serialize_into(&mut out).expect("writing to memory does not fail");
+        let checksum = blake3::hash(&out);
+        out.extend_from_slice(checksum.as_bytes());
+        out
+    }
+
+    /// Reads and checks a snapshot file.
+    pub fn read(path: &Path) -> Result<Snapshot, StoreError> {
+        let bytes = std::fs::read(path).map_err(StoreError::io("read", path))?;
+        let damaged = |what: &str| StoreError::damaged(path, what);
+        if bytes.len() < 48 || bytes[..8] != MAGIC {
+            return Err(damaged("it is no snapshot"));
+        }
+        let (body, checksum) = bytes.split_at(bytes.len() - 32);
+        if blake3::hash(body).as_bytes() != checksum {
+            return Err(damaged("its checksum does not match its content"));
+        }
+        let found = super::container::read_u32(body, 8);
+        if found != VERSION {
+            return Err(StoreError::Version { path: path.to_path_buf(), found, expected: VERSION });
+        }
+        let header_len = super::container::read_u32(body, 12) as usize;
+        let header = body.get(16..16 + header_len).ok_or_else(|| damaged("its header is cut"))?;
+        let totals = serde_json::from_slice(header).map_err(|e| damaged(&format!("its header cannot be read ({e})")))?;
+        let entries = RoaringBitmap::deserialize_from(&body[16 + header_len..])
+            .map_err(|e| damaged(&format!("its entry set cannot be read ({e})")))?;
+        Ok(Snapshot { totals, entries })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_comes_back_and_damage_is_refused() {
+        let mut snapshot = Snapshot::default();
+        snapshot.entries.extend([1, 2, 3, 70_000, 1_000_000]);
+        snapshot.totals.vector_sum = vec![-5, 9];
+        snapshot.totals.skipped.insert(3, 7);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let good = snapshot.encode();
+        std::fs::write(file.path(), &good).unwrap();
+        assert_eq!(Snapshot::read(file.path()).unwrap(), snapshot);
+        for i in 0..good.len() {
+            let mut bad = good.clone();
+            bad[i] ^= 4;
+            std::fs::write(file.path(), &bad).unwrap();
+            assert!(Snapshot::read(file.path()).is_err(), "byte {i}");
+            std::fs::write(file.path(), &good[..i]).unwrap();
+            assert!(Snapshot::read(file.path()).is_err(), "cut at {i}");
+        }
+    }
+}

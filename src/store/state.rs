@@ -1,0 +1,197 @@
+//! The state pointer: the one file that says what the index is. Replaced atomically, read whole, never mapped.
+//!
+//! First line `codeweaver-state 1 <blake3 of the rest>`, then JSON. Whoever holds a state can read everything it names
+//! for at least the grace period of garbage collection.
+
+use super::error::StoreError;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const FORMAT: u32 = 1;
+
+/// The kind of a completion marker (requirement L2).
+pub const MARKER_KIND: &str = "codeweaver_index_completion_v1";
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct State {
+    /// Counts up with every publication.
+    pub generation: u64,
+    /// In doc-id order; docs `doc_base..doc_base + n_docs` are in this segment.
+    pub segments: Vec<SegmentRef>,
+    /// In entry-id order.
+    pub entries: Vec<EntriesRef>,
+    /// By snapshot key.
+    pub snapshots: BTreeMap<String, SnapshotRef>,
+    /// By worktree key: what answers for each codebase.
+    pub heads: BTreeMap<String, Head>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SegmentRef {
+    /// Hex blake3 of the shard; the segment has the same name.
+    pub name: String,
+    pub doc_base: u32,
+    pub n_docs: u32,
+    pub n_rows: u32,
+    pub shard_bytes: u64,
+    pub segment_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EntriesRef {
+    pub name: String,
+    pub entry_base: u32,
+    pub n_entries: u32,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SnapshotRef {
+    pub file: String,
+    pub bytes: u64,
+    /// Seconds since 1970; for least-recently-used collection only.
+    pub used_at: u64,
+}
+
+/// States of a codebase that are stored (requirement L1); the other two follow from what is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Indexing,
+    Indexed,
+    IndexFailed,
+}
+
+/// What one worktree's questions are answered from.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Head {
+    pub phase: Phase,
+    /// Key of the complete snapshot that answers, or of the growing one of a first index.
+    pub snapshot: String,
+    pub commit: Option<String>,
+    pub reference: Option<String>,
+    /// Present exactly when `snapshot` is complete and was published by a run that succeeded.
+    pub marker: Option<Marker>,
+    /// Paths of the wanted tree, and those already in the growing snapshot, during a first index.
+    pub progress: Option<(u64, u64)>,
+    pub last_run: Option<RunRecord>,
+    pub failure: Option<String>,
+}
+
+/// Proof that a run completed (requirement L2); written last, together with the pointer.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Marker {
+    pub kind: String,
+    pub codebase_path: String,
+    pub fingerprint: String,
+    pub indexed_files: u64,
+    pub total_chunks: u64,
+    /// Seconds since 1970.
+    pub completed_at: u64,
+    pub run_id: String,
+}
+
+/// What the last run did, for `status`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RunRecord {
+    pub finished_at: u64,
+    pub duration_ms: u64,
+    pub files_changed: u64,
+    pub chunks_created: u64,
+    pub embedded_chunks: u64,
+}
+
+impl State {
+    pub fn next_doc(&self) -> u32 {
+        self.segments.last().map_or(0, |s| s.doc_base + s.n_docs)
+    }
+
+    pub fn next_entry(&self) -> u32 {
+        self.entries.last().map_or(0, |e| e.entry_base + e.n_entries)
+    }
+
+    /// The bytes of the state file.
+    pub fn encode(&self) -> Vec<u8> {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        format!("codeweaver-state {FORMAT} {}\n{json}\n", blake3::hash(json.as_bytes()).to_hex()).into_bytes()
+    }
+
+    /// Reads a state file; `Ok(None)` if there is none.
+    pub fn read(path: &Path) -> Result<Option<State>, StoreError> {
+        let text = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(StoreError::io("read", path)(e)),
+        };
+        let text = String::from_utf8(text).map_err(|_| StoreError::damaged(path, "it is not text"))?;
+        let (head, json) = text.split_once('\n').ok_or_else(|| StoreError::damaged(path, "it is cut"))?;
+        let mut words = head.split(' ');
+        if words.next() != Some("codeweaver-state") {
+            return Err(StoreError::damaged(path, "it is no state file"));
+        }
+        let found = words.next().and_then(|w| w.parse().ok()).unwrap_or(0);
+        if found != FORMAT {
+            return Err(StoreError::Version { path: path.to_path_buf(), found, expected: FORMAT });
+        }
+        let json = json.trim_end_matches('\n');
+        if words.next() != Some(blake3::hash(json.as_bytes()).to_hex().as_str()) {
+            return Err(StoreError::damaged(path, "its checksum does not match its content"));
+        }
+        let state: State = serde_json::from_str(json).map_err(|e| StoreError::damaged(path, e.to_string()))?;
+        state.check(path)?;
+        Ok(Some(state))
+    }
+
+    /// Id ranges are contiguous from zero, which everything else relies on.
+    fn check(&self, path: &Path) -> Result<(), StoreError> {
+        let mut next = 0u32;
+        for segment in &self.segments {
+            if segment.doc_base != next {
+                return Err(StoreError::damaged(path, "doc ids are not contiguous"));
+            }
+            next = next.checked_add(segment.n_docs).ok_or_else(|| StoreError::damaged(path, "too many docs"))?;
+        }
+        next = 0;
+        for entries in &self.entries {
+            if entries.entry_base != next {
+                return Err(StoreError::damaged(path, "entry ids are not contiguous"));
+            }
+            next = next.checked_add(entries.n_entries).ok_or_else(|| StoreError::damaged(path, "too many entries"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_comes_back_and_damage_is_refused() {
+        let mut state = State { generation: 4, ..State::default() };
+        let segment = |doc_base| SegmentRef {
+            name: "ab".into(),
+            doc_base,
+            n_docs: 3,
+            n_rows: 9,
+            shard_bytes: 1,
+            segment_bytes: 2,
+        };
+        state.segments = vec![segment(0), segment(3)];
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let good = state.encode();
+        std::fs::write(file.path(), &good).unwrap();
+        assert_eq!(State::read(file.path()).unwrap().unwrap(), state);
+        for i in 0..good.len() - 1 {
+            let mut bad = good.clone();
+            bad[i] ^= 1;
+            std::fs::write(file.path(), &bad).unwrap();
+            assert!(State::read(file.path()).is_err(), "byte {i}");
+        }
+        state.segments = vec![segment(0), segment(2)];
+        std::fs::write(file.path(), state.encode()).unwrap();
+        assert!(matches!(State::read(file.path()), Err(StoreError::Damaged { .. })));
+        assert_eq!(State::read(&file.path().with_extension("absent")).unwrap(), None);
+    }
+}
