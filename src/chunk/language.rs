@@ -1,18 +1,581 @@
-//! The language table: names, extensions, file names, interpreters, delimiter family.
+//! The language table: names, extensions, file names, interpreters, delimiter family (C2).
+//!
+//! The table is `data/languages.txt`; this file only looks things up in it. A language is a function of the path and the
+//! first line of a blob alone, never of its neighbours, so the same file has the same language in every tree that holds
+//! it (C5). That is why `.h` is always C here.
+
+use std::sync::LazyLock;
+
+use gix::bstr::{BStr, ByteSlice};
+use rustc_hash::FxHashMap;
+
+use gix::bstr::{BStr, ByteSlice};
 
 /// Index into the language table. Stored by name, never by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LanguageId(pub u16);
 
+/// Plain text, and what anything unknown is treated as.
+pub const TEXT: LanguageId = LanguageId(0);
+pub const MARKDOWN: LanguageId = LanguageId(1);
+
+/// What the files of a language are for; a prior of the ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nature {
+    Code,
+    /// Written for people: documentation, licences, plain text.
+    Prose,
+    /// Values without behaviour: configuration, lists, serialised objects.
+    Data,
+}
+
 impl LanguageId {
     /// The name used in output, filters and storage, for example `rust`.
     pub fn name(self) -> &'static str {
-        "text"
+        self.row().name
     }
+
+    /// The language of that name or alias (also linguist's, for example `C++`), without regard to case; blanks, `-` and
+    /// `_` are alike.
+    pub fn by_name(name: &str) -> Option<LanguageId> {
+        TABLE.names.get(normalised(name).as_str()).copied()
+    }
+
+    /// Name of the delimiter family, a section of `data/families.txt`.
+    pub fn family(self) -> &'static str {
+        self.row().family
+    }
+
+    pub fn nature(self) -> Nature {
+        self.row().nature
+    }
+
+    pub fn is_prose(self) -> bool {
+        self.nature() == Nature::Prose
+    }
+
+    pub fn is_data(self) -> bool {
+        self.nature() == Nature::Data
+    }
+
+    /// The other names of the language, as written in the table.
+    pub fn aliases(self) -> &'static [&'static str] {
+        &self.row().aliases
+    }
+
+    /// Its extensions without the leading dot, as written in the table.
+    pub fn extensions(self) -> &'static [&'static str] {
+        &self.row().extensions
+    }
+
+    fn row(self) -> &'static Row {
+        // An id made by hand that is outside the table reads as plain text rather than as a panic.
+        TABLE.rows.get(usize::from(self.0)).unwrap_or(&TABLE.rows[0])
+    }
+
+    pub fn by_name(name: &str) -> Option<LanguageId> {
+        let name = if name == "C++" { "cpp".into() } else { name.to_ascii_lowercase() };
+        TABLE.iter().position(|row| row.0 == name).map(|at| LanguageId(at as u16))
+    }
+}
+
+pub fn by_path(path: &BStr) -> Option<LanguageId> {
+    let extension = &path[path.rfind_byte(b'.')? + 1..];
+    TABLE.iter().position(|row| row.1.iter().any(|e| e.as_bytes() == &extension[..])).map(|at| LanguageId(at as u16))
+}
+
+pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
+    bytes.starts_with(b"#!/usr/bin/env python").then_some(LanguageId(2))
 }
 
 impl serde::Serialize for LanguageId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+/// All languages in the order of the table.
+pub fn all() -> impl Iterator<Item = LanguageId> {
+    (0..TABLE.rows.len()).map(|index| LanguageId(u16::try_from(index).unwrap_or(u16::MAX)))
+}
+
+/// Version of the table's contents: changes whenever any line of it does.
+pub fn table_fingerprint() -> &'static str {
+    &TABLE.fingerprint
+}
+
+/// The language a path stands for: whole file name, file-name pattern, then the longest known extension.
+///
+/// Extensions are looked up as written and then in lower case (`.C` is C++, `.TXT` is text). Suffixes that only say
+/// "template of" or "copy of" (`config.h.in`) are looked through. `None` for unknown paths: the first line may know.
+pub fn by_path(path: &BStr) -> Option<LanguageId> {
+    let file_name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
+    let file_name = std::str::from_utf8(file_name).ok()?;
+    by_file_name(path, file_name).or_else(|| {
+        let (stem, suffix) = file_name.rsplit_once('.')?;
+        TRANSPARENT_SUFFIXES.contains(&suffix).then(|| by_file_name(path, stem)).flatten()
+    })
+}
+
+/// The language the first line names: `#!`, an editor's mode line, or a signature such as `<?php`.
+///
+/// Only the first line, at most [`FIRST_LINE_BYTES`] of it, is read; the rest of `bytes` does not matter.
+pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let line = &bytes[..bytes.len().min(FIRST_LINE_BYTES)];
+    let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim();
+    by_shebang(line).or_else(|| by_mode_line(line)).or_else(|| by_signature(line))
+}
+
+/// No real `#!` or mode line is longer; kernels cut the former at 256.
+const FIRST_LINE_BYTES: usize = 512;
+
+/// Suffixes of files that are templates or copies of a file of the name before them.
+const TRANSPARENT_SUFFIXES: [&str; 9] =
+    ["in", "template", "example", "sample", "dist", "orig", "bak", "default", "inc"];
+
+/// First lines that give a file away, by their beginning in lower case.
+const SIGNATURES: [(&str, &str); 14] = [
+    ("<?php", "php"),
+    ("<?hh", "hack"),
+    ("<?xml", "xml"),
+    ("<!doctype html", "html"),
+    ("<html", "html"),
+    ("%yaml", "yaml"),
+    ("%!ps", "postscript"),
+    ("#lang ", "racket"),
+    ("#compdef", "bash"),
+    ("#autoload", "bash"),
+    ("diff --git ", "diff"),
+    ("\\documentclass", "latex"),
+    ("=pod", "pod"),
+    ("% -*- erlang", "erlang"),
+];
+
+/// Whole name, then patterns of code (`Makefile.inc` is no PHP), then the extension, then the remaining patterns
+/// (`README.adoc` is AsciiDoc, `README.first` is text).
+fn by_file_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
+    let pattern = by_pattern(file_name);
+    // Documentation about a file is not that file: `Dockerfile.md`.
+    let of_code = |language: &LanguageId| !language.is_prose() && !file_name.ends_with(".md");
+    by_whole_name(path, file_name)
+        .or_else(|| pattern.filter(of_code))
+        .or_else(|| by_extension(file_name))
+        .or(pattern)
+}
+
+fn by_whole_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
+    // The few names that need their folder (`debian/control`).
+    let fits = |name: &str| {
+        path.strip_suffix(name.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
+    };
+    let in_folder = || TABLE.folder_names.iter().find(|(name, _)| fits(name)).map(|&(_, language)| language);
+    TABLE.file_names.get(file_name).copied().or_else(in_folder)
+}
+
+/// A dozen patterns: a scan is cheaper than any structure.
+fn by_pattern(file_name: &str) -> Option<LanguageId> {
+    let fits = |affix: &Affix| match *affix {
+        Affix::Prefix(prefix) => file_name.len() > prefix.len() && file_name.starts_with(prefix),
+        Affix::Suffix(suffix) => file_name.len() > suffix.len() && file_name.ends_with(suffix),
+    };
+    TABLE.patterns.iter().find(|(affix, _)| fits(affix)).map(|&(_, language)| language)
+}
+
+fn by_extension(file_name: &str) -> Option<LanguageId> {
+    let mut rest = file_name;
+    // Longest first: `page.blade.php` before `php`. Names are short, so this is a handful of look-ups.
+    while let Some((_, extension)) = rest.split_once('.') {
+        if let Some(&language) = TABLE.extensions.get(extension) {
+            return Some(language);
+        }
+        if let Some(&language) = TABLE.extensions.get(extension.to_ascii_lowercase().as_str()) {
+            return Some(language);
+        }
+        rest = extension;
+    }
+    None
+}
+
+fn by_shebang(line: &str) -> Option<LanguageId> {
+    let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
+    let mut program = base_name(words.next()?);
+    if program == "env" {
+        // Options of env and assignments stand before the program: `env -S FOO=1 python3 -u`.
+        program = base_name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
+    }
+    let known = |name: &str| TABLE.interpreters.get(name).copied();
+    known(program).or_else(|| {
+        let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        known(name)
+    })
+}
+
+fn base_name(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    name.strip_suffix(".exe").unwrap_or(name)
+}
+
+/// `-*- mode: ruby -*-`, `-*- ruby -*-`, `vim: set ft=ruby :`.
+fn by_mode_line(line: &str) -> Option<LanguageId> {
+    if let Some((_, rest)) = line.split_once("-*-") {
+        let (inside, _) = rest.split_once("-*-")?;
+        let mode = inside
+            .split(';')
+            .find_map(|part| {
+                let (key, value) = part.split_once(':')?;
+                key.trim().eq_ignore_ascii_case("mode").then(|| value.trim())
+            })
+            .unwrap_or_else(|| inside.trim());
+        return LanguageId::by_name(mode);
+    }
+    let (_, rest) = line.split_once("vim:").or_else(|| line.split_once("vi:"))?;
+    rest.split([' ', ':', '\t']).find_map(|word| {
+        let (key, value) = word.split_once('=')?;
+        ["ft", "filetype", "syntax"].contains(&key).then(|| LanguageId::by_name(value)).flatten()
+    })
+}
+
+fn by_signature(line: &str) -> Option<LanguageId> {
+    let starts = |prefix: &str| {
+        line.get(..prefix.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
+    };
+    let (_, name) = SIGNATURES.iter().find(|(prefix, _)| starts(prefix))?;
+    LanguageId::by_name(name)
+}
+
+/// The form names are compared in.
+fn normalised(name: &str) -> String {
+    let same = |c: char| if c == ' ' || c == '-' { '_' } else { c.to_ascii_lowercase() };
+    name.trim().chars().map(same).collect()
+}
+
+struct Row {
+    name: &'static str,
+    family: &'static str,
+    nature: Nature,
+    extensions: Vec<&'static str>,
+    aliases: Vec<&'static str>,
+}
+
+enum Affix {
+    Prefix(&'static str),
+    Suffix(&'static str),
+}
+
+struct Table {
+    rows: Vec<Row>,
+    names: FxHashMap<String, LanguageId>,
+    extensions: FxHashMap<&'static str, LanguageId>,
+    file_names: FxHashMap<&'static str, LanguageId>,
+    folder_names: Vec<(&'static str, LanguageId)>,
+    patterns: Vec<(Affix, LanguageId)>,
+    interpreters: FxHashMap<&'static str, LanguageId>,
+    fingerprint: String,
+}
+
+const SOURCE: &str = include_str!("data/languages.txt");
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(SOURCE));
+
+/// The cells of one line of the table.
+struct Cells {
+    name: &'static str,
+    family: &'static str,
+    nature: Nature,
+    extensions: Vec<&'static str>,
+    file_names: Vec<&'static str>,
+    interpreters: Vec<&'static str>,
+    aliases: Vec<&'static str>,
+}
+
+fn cells(line: &'static str) -> Cells {
+    let mut cells = line.split('|').map(str::trim);
+    let mut cell = || cells.next().unwrap_or_default();
+    let list = |cell: &'static str| cell.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
+    Cells {
+        name: cell(),
+        family: cell(),
+        nature: match cell() {
+            "prose" => Nature::Prose,
+            "data" => Nature::Data,
+            _ => Nature::Code,
+        },
+        extensions: list(cell()),
+        file_names: list(cell()),
+        interpreters: list(cell()),
+        aliases: list(cell()),
+    }
+}
+
+fn lines(source: &'static str) -> impl Iterator<Item = &'static str> {
+    source.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+}
+
+impl Table {
+    /// The first claim of a key wins; a test keeps every key unique.
+    fn parse(source: &'static str) -> Table {
+        let mut table = Table {
+            rows: Vec::new(),
+            names: FxHashMap::default(),
+            extensions: FxHashMap::default(),
+            file_names: FxHashMap::default(),
+            folder_names: Vec::new(),
+            patterns: Vec::new(),
+            interpreters: FxHashMap::default(),
+            fingerprint: blake3::hash(source.as_bytes()).to_hex()[..16].to_owned(),
+        };
+        for (language, line) in (0u16..).map(LanguageId).zip(lines(source)) {
+            table.add(language, cells(line));
+        }
+        // Names before aliases: an alias never hides a language.
+        for index in 0..table.rows.len() {
+            for alias in table.rows[index].aliases.clone() {
+                let language = LanguageId(u16::try_from(index).unwrap_or(u16::MAX));
+                table.names.entry(normalised(alias)).or_insert(language);
+            }
+        }
+        table
+    }
+
+    fn add(&mut self, language: LanguageId, cells: Cells) {
+        self.names.entry(normalised(cells.name)).or_insert(language);
+        for &extension in &cells.extensions {
+            self.extensions.entry(extension).or_insert(language);
+        }
+        for &interpreter in &cells.interpreters {
+            self.interpreters.entry(interpreter).or_insert(language);
+        }
+        for file_name in cells.file_names {
+            if let Some(prefix) = file_name.strip_suffix('*') {
+                self.patterns.push((Affix::Prefix(prefix), language));
+            } else if let Some(suffix) = file_name.strip_prefix('*') {
+                self.patterns.push((Affix::Suffix(suffix), language));
+            } else if file_name.contains('/') {
+                self.folder_names.push((file_name, language));
+            } else {
+                self.file_names.entry(file_name).or_insert(language);
+            }
+        }
+        let Cells { name, family, nature, extensions, aliases, .. } = cells;
+        self.rows.push(Row { name, family, nature, extensions, aliases });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    fn path(path: &str) -> &'static str {
+        by_path(path.into()).map_or("-", LanguageId::name)
+    }
+
+    fn first(line: &str) -> &'static str {
+        by_first_line(line.as_bytes()).map_or("-", LanguageId::name)
+    }
+
+    const WITH_GRAMMAR: [&str; 44] = [
+        "bash",
+        "c",
+        "cpp",
+        "csharp",
+        "css",
+        "elixir",
+        "go",
+        "haskell",
+        "hcl",
+        "html",
+        "java",
+        "javascript",
+        "json",
+        "kotlin",
+        "lua",
+        "nix",
+        "php",
+        "python",
+        "ruby",
+        "rust",
+        "scala",
+        "solidity",
+        "swift",
+        "typescript",
+        "tsx",
+        "yaml",
+        "zig",
+        "ocaml",
+        "ocaml_interface",
+        "dart",
+        "sql",
+        "toml",
+        "markdown",
+        "dockerfile",
+        "make",
+        "proto",
+        "r",
+        "julia",
+        "erlang",
+        "clojure",
+        "text",
+        "csharp",
+        "c",
+        "cpp",
+    ];
+
+    #[test]
+    fn there_are_170_languages_besides_those_with_a_grammar() {
+        let with_grammar: BTreeSet<_> = WITH_GRAMMAR.iter().collect();
+        for name in &with_grammar {
+            assert!(LanguageId::by_name(name).is_some(), "{name}");
+        }
+        let others = all().filter(|language| !with_grammar.contains(&language.name())).count();
+        assert!(others >= 170, "{others}");
+    }
+
+    #[test]
+    fn constants_are_at_their_place() {
+        assert_eq!((TEXT.name(), MARKDOWN.name()), ("text", "markdown"));
+        assert_eq!(LanguageId(u16::MAX).name(), "text");
+    }
+
+    #[test]
+    fn every_line_is_well_formed_and_every_key_has_one_owner() {
+        let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+        let mut problems = Vec::new();
+        let mut claim = |kind: &str, key: &str, owner: &'static str| {
+            if let Some(other) = owners.insert(format!("{kind} {key}"), owner) {
+                problems.push(format!("{kind} {key}: {other} and {owner}"));
+            }
+        };
+        for line in lines(SOURCE) {
+            assert_eq!(line.matches('|').count(), 6, "{line}");
+            let cells = cells(line);
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(!cells.name.is_empty() && cells.name.chars().all(plain), "{line}");
+            claim("name", cells.name, cells.name);
+            let own = normalised(cells.name);
+            let aliases: BTreeSet<_> =
+                cells.aliases.iter().map(|alias| normalised(alias)).filter(|alias| *alias != own).collect();
+            aliases.iter().for_each(|alias| claim("name", alias, cells.name));
+            let unique: BTreeSet<_> = cells.extensions.iter().collect();
+            unique.iter().for_each(|key| claim("extension", key, cells.name));
+            cells.file_names.iter().for_each(|key| claim("file", key, cells.name));
+            let unique: BTreeSet<_> = cells.interpreters.iter().collect();
+            unique.iter().for_each(|key| claim("interpreter", key, cells.name));
+        }
+        assert!(problems.is_empty(), "{problems:#?}");
+    }
+
+    #[test]
+    fn names_and_aliases_ignore_case_blanks_and_hyphens() {
+        for (alias, name) in [
+            ("C++", "cpp"),
+            ("c#", "csharp"),
+            ("Objective-C", "objective_c"),
+            ("Shell", "bash"),
+            ("Common Lisp", "common_lisp"),
+            ("Common-Lisp", "common_lisp"),
+            ("JavaScript", "javascript"),
+            ("ts", "typescript"),
+            ("TSX", "tsx"),
+            ("py", "python"),
+            ("golang", "go"),
+            ("Makefile", "make"),
+            ("Jupyter Notebook", "json"),
+            ("F#", "fsharp"),
+            ("sh", "bash"),
+            ("Visual Basic .NET", "vbnet"),
+        ] {
+            assert_eq!(LanguageId::by_name(alias).map(LanguageId::name), Some(name), "{alias}");
+        }
+        assert_eq!(LanguageId::by_name("no such language"), None);
+    }
+
+    #[test]
+    fn paths_name_languages() {
+        for (file, name) in [
+            ("src/main.rs", "rust"),
+            ("a/b.h", "c"),
+            ("b.hpp", "cpp"),
+            ("b.C", "cpp"),
+            ("b.m", "objective_c"),
+            ("b.ts", "typescript"),
+            ("b.d.ts", "typescript"),
+            ("b.tsx", "tsx"),
+            ("b.jsx", "javascript"),
+            ("b.R", "r"),
+            ("README", "text"),
+            ("README.TXT", "text"),
+            ("README.adoc", "asciidoc"),
+            ("README.first", "text"),
+            ("Makefile.inc", "make"),
+            ("Dockerfile.md", "markdown"),
+            ("notes.MD", "markdown"),
+            ("Makefile", "make"),
+            ("Makefile.am", "automake"),
+            ("docker/Dockerfile", "dockerfile"),
+            ("Dockerfile.dev", "dockerfile"),
+            ("CMakeLists.txt", "cmake"),
+            ("Rakefile", "ruby"),
+            ("Gemfile", "ruby"),
+            ("BUILD", "starlark"),
+            ("Jenkinsfile", "groovy"),
+            ("view.blade.php", "blade"),
+            ("x.php", "php"),
+            ("debian/control", "debian_control"),
+            ("config.h.in", "c"),
+            ("setup.py.example", "python"),
+            (".gitignore", "ignore_list"),
+            (".bashrc", "bash"),
+            ("go.mod", "go_module"),
+            ("Cargo.lock", "toml"),
+            ("x.mli", "ocaml_interface"),
+            ("no/extension", "-"),
+            ("strange.zzz", "-"),
+            ("", "-"),
+            ("dir.rs/", "-"),
+            ("trailing.", "-"),
+        ] {
+            assert_eq!(path(file), name, "{file}");
+        }
+        assert_eq!(by_path(b"\xff\xfe.rs".as_bstr()), None);
+    }
+
+    #[test]
+    fn first_lines_name_languages() {
+        for (line, name) in [
+            ("#!/bin/sh", "bash"),
+            ("#!/usr/bin/env python3.11\nimport x", "python"),
+            ("#! /usr/bin/env -S FOO=1 deno run\n", "typescript"),
+            ("#!/usr/local/bin/perl5.36 -w", "perl"),
+            ("#!/usr/bin/node", "javascript"),
+            ("#!/usr/bin/guile-3.0", "scheme"),
+            ("<?php echo 1;", "php"),
+            ("\u{feff}<?xml version=\"1.0\"?>", "xml"),
+            ("<!DOCTYPE HTML>", "html"),
+            ("# -*- mode: ruby; coding: utf-8 -*-", "ruby"),
+            ("; -*- Scheme -*-", "scheme"),
+            ("# vim: set ft=python :", "python"),
+            ("#!", "-"),
+            ("#!/usr/bin/env", "-"),
+            ("plain words", "-"),
+            ("", "-"),
+            ("<ünd", "-"),
+        ] {
+            assert_eq!(first(line), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn natures_are_priors() {
+        let nature = |name| LanguageId::by_name(name).map(LanguageId::nature);
+        assert_eq!(nature("markdown"), Some(Nature::Prose));
+        assert_eq!(nature("yaml"), Some(Nature::Data));
+        assert_eq!(nature("rust"), Some(Nature::Code));
+        assert!(TEXT.is_prose() && !TEXT.is_data());
     }
 }

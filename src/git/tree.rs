@@ -207,7 +207,7 @@ impl Reader {
         self.check_bounds(depth, changes.len())?;
         let (mut old_buffer, mut new_buffer) =
             (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
-        let mut side = |tree: Option<&Oid>, buffer| -> Result<Vec<Entry<'_>>, GitError> {
+        let side = |tree: Option<&Oid>, buffer| -> Result<Vec<Entry<'_>>, GitError> {
             match tree {
                 Some(tree) => self.entries(tree, buffer)?.collect(),
                 None => Ok(Vec::new()),

@@ -1,0 +1,126 @@
+//! What the bytes of a blob say, whatever its path.
+
+use gix::bstr::ByteSlice as _;
+
+use super::SkipReason;
+
+/// Git looks for a NUL in as many bytes.
+const BINARY_PROBE_BYTES: usize = 8_192;
+const LFS_PREFIX: &[u8] = b"version https://git-lfs.github.com/spec/v1";
+const LFS_MAX_BYTES: usize = 1_024;
+/// Shorter blobs with long lines are tables and licences, and cost nothing.
+const MINIFIED_MIN_BYTES: usize = 8_192;
+/// Hand-written code averages 30 to 50 bytes a line, prose with a line per paragraph stays below 400.
+const MINIFIED_LINE_BYTES: usize = 500;
+/// Files with credentials are short.
+const SECRET_MAX_BYTES: usize = 65_536;
+
+/// The first reason that applies.
+pub(super) fn skip(bytes: &[u8]) -> Option<SkipReason> {
+    RULES.iter().find(|(_, applies)| applies(bytes)).map(|(reason, _)| *reason)
+}
+
+type Rule = (SkipReason, fn(&[u8]) -> bool);
+const RULES: &[Rule] = &[
+    (SkipReason::Empty, |bytes| bytes.trim_ascii().is_empty()),
+    (SkipReason::Binary, is_binary),
+    (SkipReason::LfsPointer, |bytes| bytes.len() < LFS_MAX_BYTES && bytes.starts_with(LFS_PREFIX)),
+    (SkipReason::Secret, is_secret),
+    (SkipReason::Minified, is_minified),
+];
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0)
+}
+
+fn is_minified(bytes: &[u8]) -> bool {
+    bytes.len() >= MINIFIED_MIN_BYTES
+        && bytes.len() / (bytes.find_iter("\n").count() + 1) > MINIFIED_LINE_BYTES
+}
+
+/// Shapes of files that are credentials. Code that merely mentions such a shape is not one.
+fn is_secret(bytes: &[u8]) -> bool {
+    bytes.len() <= SECRET_MAX_BYTES
+        && (is_private_key(bytes)
+            || SECRET_BEGINNINGS.iter().any(|beginning| bytes.trim_ascii_start().starts_with(beginning))
+            || SECRET_FIELDS.iter().any(|fields| fields.iter().all(|field| bytes.contains_str(field)))
+            || bytes.lines().any(is_secret_line))
+}
+
+const SECRET_BEGINNINGS: &[&[u8]] = &[b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-1", b"$ANSIBLE_VAULT;"];
+/// All of one row in one file.
+const SECRET_FIELDS: &[&[&str]] =
+    &[&["\"type\": \"service_account\"", "\"private_key\": \"-----BEGIN"], &["\"private_key\":\"-----BEGIN", "\"service_account\""]];
+
+/// A line that begins like this and goes on with a literal value.
+const SECRET_LINES: &[&[u8]] = &[b"aws_secret_access_key", b"_authToken", b"//registry.npmjs.org/:_authToken"];
+
+fn is_secret_line(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let Some((name, value)) = line.split_once_str("=") else { return false };
+    let (name, value) = (name.trim_ascii(), value.trim_ascii());
+    let named = SECRET_LINES.contains(&name) || name.starts_with(b"//") && name.ends_with(b"/:_authToken");
+    // `${TOKEN}` and `<your token>` name a value; they are none.
+    named && value.len() >= 16 && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.".contains(byte))
+}
+
+/// A private key in PEM armour that begins the file or makes up half of it.
+fn is_private_key(bytes: &[u8]) -> bool {
+    let is_edge = |line: &[u8], edge: &[u8]| line.starts_with(edge) && line.ends_with(b"PRIVATE KEY-----");
+    let (mut in_key, mut key_bytes, mut first) = (false, 0, true);
+    for line in bytes.lines().map(<[u8]>::trim_ascii_end) {
+        if is_edge(line, b"-----BEGIN ") || line == b"-----BEGIN PGP PRIVATE KEY BLOCK-----" {
+            if first {
+                return true;
+            }
+            in_key = true;
+        }
+        first &= line.is_empty();
+        if in_key {
+            key_bytes += line.len() + 1;
+        }
+        in_key &= !line.starts_with(b"-----END ");
+    }
+    key_bytes * 2 >= bytes.len() && key_bytes > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written so that this file itself does not look like a key.
+    fn key(kind: &str) -> String {
+        let body = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=\n".repeat(10);
+        format!("-----{} {kind}PRIVATE KEY-----\n{body}-----{} {kind}PRIVATE KEY-----\n", "BEGIN", "END")
+    }
+
+    #[test]
+    fn shapes_of_content() {
+        let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+        let code = "fn main() { println!(\"hello\") }\n".repeat(1_000);
+        let mentions = format!("{code}const HEADER: &str = \"-----{} RSA PRIVATE KEY-----\";\n", "BEGIN");
+        let embeds = format!("{code}{}{code}", key("RSA "));
+        let cases: Vec<(&str, Vec<u8>, Option<SkipReason>)> = vec![
+            ("empty", b"".to_vec(), Some(SkipReason::Empty)),
+            ("blank", b" \n\n\t".to_vec(), Some(SkipReason::Empty)),
+            ("code", code.into(), None),
+            ("nul", b"ab\0cd".to_vec(), Some(SkipReason::Binary)),
+            ("late nul", format!("{}\0", "x\n".repeat(8_192)).into(), None),
+            ("lfs", lfs.into(), Some(SkipReason::LfsPointer)),
+            ("key", key("").into(), Some(SkipReason::Secret)),
+            ("rsa key after blank", format!("\n\n{}", key("RSA ")).into(), Some(SkipReason::Secret)),
+            ("certificate then key", format!("some certificate\n{}", key("EC ")).into(), Some(SkipReason::Secret)),
+            ("mentions a key", mentions.into(), None),
+            ("embeds a key", embeds.into(), None),
+            ("npm token", b"//npm.example.com/:_authToken=npm_0123456789abcdefghij\n".to_vec(), Some(SkipReason::Secret)),
+            ("npm variable", b"//npm.example.com/:_authToken=${NPM_TOKEN}\nregistry=https://x\n".to_vec(), None),
+            ("aws", b"[default]\naws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY\n".to_vec(), Some(SkipReason::Secret)),
+            ("one long line", "a=1;".repeat(4_000).into(), Some(SkipReason::Minified)),
+            ("licence, then one long line", format!("/*\n * x\n */\n{}", "a=1;".repeat(4_000)).into(), Some(SkipReason::Minified)),
+            ("short long line", "a=1;".repeat(200).into(), None),
+        ];
+        for (name, bytes, expected) in cases {
+            assert_eq!(skip(&bytes), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What the directories on the way to a file say about it, read from the tree when first asked for.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter, tree::EntryKind};
+use rustc_hash::FxHashMap;
+
+use super::rules::{AttributeRules, Attributes, Globs, Macros, Replaced, Resolution, RuleSet, Verdict};
+use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
+use crate::git::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
+
+/// Nobody writes larger policy files by hand.
+const MAX_POLICY_FILE_BYTES: u64 = 1 << 20;
+/// Deeper paths cannot exist on disk; they are not looked at.
+const MAX_DEPTH: usize = 1_000;
+
+/// All directories seen so far, by path without trailing slash.
+pub(super) struct Directories {
+    known: RwLock<FxHashMap<BString, Arc<Directory>>>,
+    reader: Mutex<Reader>,
+    include: Globs,
+    exclude: Globs,
+    root_tree: Option<Oid>,
+    macros: Macros,
+    replaced: Replaced,
+}
+
+/// One directory with everything inherited from its parents.
+pub(super) struct Directory {
+    /// Directories below, with their trees.
+    subtrees: FxHashMap<BString, Oid>,
+    has_manifest: bool,
+    /// Rules that apply here, nearest first; shared with the parent if this directory adds none.
+    rules: Arc<[Arc<RuleSet>]>,
+    /// Inherited by everything below that has no verdict of its own.
+    verdict: Option<Verdict>,
+    in_settings: InSettings,
+    vendored: bool,
+    flags: PathFlags,
+}
+
+/// What the globs of the settings say.
+#[derive(Clone, Copy)]
+pub(super) struct InSettings {
+    pub included: bool,
+    pub excluded: bool,
+}
+
+impl Directory {
+    pub fn flags(&self) -> PathFlags {
+        self.flags
+    }
+
+    /// By the tables of directory names.
+    pub fn is_vendored(&self) -> bool {
+        self.vendored
+    }
+
+    pub fn attributes(&self, path: &BStr) -> Attributes {
+        let mut resolution = Resolution::default();
+        for rules in self.rules.iter().filter(|rules| !rules.attributes.is_empty()) {
+            rules.attributes.apply(rules.relative(path), &mut resolution);
+        }
+        resolution.finish()
+    }
+
+    /// Verdict on a file in this directory.
+    pub fn verdict(&self, path: &BStr) -> Verdict {
+        verdict(&self.rules, self.verdict, path, false).unwrap_or(Verdict::NotIgnored)
+    }
+}
+
+/// As in git: what is below an ignored directory cannot be taken back.
+fn verdict(rules: &[Arc<RuleSet>], inherited: Option<Verdict>, path: &BStr, is_dir: bool) -> Option<Verdict> {
+    if inherited == Some(Verdict::Ignored) {
+        return inherited;
+    }
+    let own = rules.iter().find_map(|rules| rules.ignore.verdict(rules.relative(path), is_dir));
+    own.or(inherited)
+}
+
+impl Directories {
+    pub fn new(repo: &Repo, tree: Option<&Oid>, include: Globs, exclude: Globs) -> Result<Self, GitError> {
+        let reader = Reader { repo: repo.local(), buffer: Vec::new() };
+        let mut directories = Directories {
+            known: RwLock::default(),
+            reader: Mutex::new(reader),
+            include,
+            exclude,
+            root_tree: tree.copied(),
+            macros: Macros::default(),
+            replaced: Replaced::default(),
+        };
+        directories.start()?;
+        Ok(directories)
+    }
+
+    pub fn replace_file(&mut self, path: &BStr, bytes: Option<Vec<u8>>) {
+        self.replaced.insert(path.to_owned(), bytes);
+        // The tree was readable a moment ago; if it no longer is, directories have no rules.
+        self.start().unwrap_or_default();
+    }
+
+    /// Forgets all directories and reads the root.
+    fn start(&mut self) -> Result<(), GitError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let listing = match &self.root_tree {
+            Some(tree) => reader.list(tree)?,
+            None => Listing::default(),
+        };
+        let attributes = self.policy_file(&mut reader, BStr::new(""), ATTRIBUTES_FILE, listing.attributes);
+        drop(reader);
+        self.macros = AttributeRules::parse_macros(&attributes);
+        let above = Directory {
+            subtrees: FxHashMap::default(),
+            has_manifest: true, // `vendor` at the root is third-party, whatever lies beside it
+            rules: Arc::default(),
+            verdict: None,
+            in_settings: InSettings { included: self.include.is_empty(), excluded: false },
+            vendored: false,
+            flags: PathFlags::default(),
+        };
+        let mut root = self.directory(&above, BStr::new(""), listing);
+        root.has_manifest = true;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.clear();
+        known.insert(BString::default(), Arc::new(root));
+        Ok(())
+    }
+
+    /// The directory `path` (`""` is the root), whether it is in the tree or not. `None` if it is absurdly deep.
+    pub fn get(&self, path: &[u8]) -> Option<Arc<Directory>> {
+        if let Some(known) = self.known(path) {
+            return Some(known);
+        }
+        if path.iter().filter(|byte| **byte == b'/').count() > MAX_DEPTH {
+            return None;
+        }
+        let mut current = self.known(b"")?;
+        let ends = path.find_iter("/").chain([path.len()]);
+        let mut start = 0;
+        for end in ends {
+            let (name, so_far) = (&path[start..end], path[..end].as_bstr());
+            current = match self.known(so_far) {
+                Some(known) => known,
+                None => self.load(&current, so_far, name),
+            };
+            start = end + 1;
+        }
+        Some(current)
+    }
+
+    /// What the globs of the settings say of a file in `directory`.
+    pub fn in_settings(&self, directory: &Directory, path: &BStr) -> InSettings {
+        self.settings_verdict(directory.in_settings, path, false)
+    }
+
+    fn known(&self, path: &[u8]) -> Option<Arc<Directory>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).get(path.as_bstr()).cloned()
+    }
+
+    fn load(&self, parent: &Arc<Directory>, path: &BStr, name: &[u8]) -> Arc<Directory> {
+        let tree = parent.subtrees.get(name.as_bstr());
+        let listing = tree.and_then(|tree| {
+            // A directory whose tree is not in this partial clone has no rules of its own.
+            self.reader.lock().unwrap_or_else(PoisonError::into_inner).list(tree).ok()
+        });
+        let in_tree = listing.is_some();
+        let directory = Arc::new(self.directory(parent, path, listing.unwrap_or_default()));
+        if in_tree {
+            // Others are made up on the spot, so that questions about paths that do not exist cost no memory.
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.insert(path.to_owned(), directory.clone());
+        }
+        directory
+    }
+
+    fn directory(&self, parent: &Directory, path: &BStr, listing: Listing) -> Directory {
+        let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
+        let kinds = tables::of_directory(name);
+        let rules = self.rules(parent, path, &listing);
+        let is_root = path.is_empty();
+        let vendored = kinds & tables::VENDORED != 0
+            || kinds & tables::VENDORED_BY_MANIFEST != 0 && (parent.has_manifest || listing.has_manifest);
+        Directory {
+            subtrees: listing.subtrees,
+            has_manifest: listing.has_manifest,
+            // Rules of a directory do not apply to itself: the parent's decide.
+            verdict: if is_root { None } else { verdict(&parent.rules, parent.verdict, path, true) },
+            rules,
+            in_settings: if is_root {
+                parent.in_settings
+            } else {
+                self.settings_verdict(parent.in_settings, path, true)
+            },
+            vendored: parent.vendored || vendored,
+            flags: parent.flags | tables::flags(kinds),
+        }
+    }
+
+    fn rules(&self, parent: &Directory, path: &BStr, listing: &Listing) -> Arc<[Arc<RuleSet>]> {
+        let replaced = !self.replaced.is_empty();
+        if listing.attributes.is_none() && listing.ignore.is_none() && !replaced {
+            return parent.rules.clone();
+        }
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let attributes = self.policy_file(&mut reader, path, ATTRIBUTES_FILE, listing.attributes);
+        let ignore = self.policy_file(&mut reader, path, IGNORE_FILE, listing.ignore);
+        let own = RuleSet {
+            base: if path.is_empty() { 0 } else { path.len() + 1 },
+            attributes: AttributeRules::parse(&attributes, &self.macros),
+            ignore: Globs::from_ignore_file(&ignore),
+        };
+        if own.attributes.is_empty() && own.ignore.is_empty() {
+            return parent.rules.clone();
+        }
+        std::iter::once(Arc::new(own)).chain(parent.rules.iter().cloned()).collect()
+    }
+
+    fn settings_verdict(&self, inherited: InSettings, path: &BStr, is_dir: bool) -> InSettings {
+        let listed = |globs: &Globs, inherited: bool| match globs.verdict(path, is_dir) {
+            Some(Verdict::Ignored) => true,
+            Some(_) => false,
+            None => inherited,
+        };
+        InSettings {
+            included: listed(&self.include, inherited.included),
+            excluded: inherited.excluded || listed(&self.exclude, false),
+        }
+    }
+
+    /// Bytes of a policy file; empty if there is none or it cannot be read here.
+    fn policy_file(&self, reader: &mut Reader, directory: &BStr, name: &str, oid: Option<Oid>) -> Vec<u8> {
+        if !self.replaced.is_empty() {
+            let mut path = directory.to_owned();
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(name.as_bytes());
+            if let Some(bytes) = self.replaced.get(&path) {
+                return bytes.clone().unwrap_or_default();
+            }
+        }
+        oid.and_then(|oid| reader.blob(&oid)).unwrap_or_default()
+    }
+}
+
+/// The parts of a tree object that matter here.
+#[derive(Default)]
+struct Listing {
+    subtrees: FxHashMap<BString, Oid>,
+    attributes: Option<Oid>,
+    ignore: Option<Oid>,
+    has_manifest: bool,
+}
+
+struct Reader {
+    repo: gix::Repository,
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    fn list(&mut self, tree: &Oid) -> Result<Listing, GitError> {
+        let mut listing = Listing::default();
+        if tree.is_empty_tree() {
+            return Ok(listing);
+        }
+        let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
+        let found = self.repo.objects.try_find(tree, &mut self.buffer).map_err(|error| bad(error.to_string()))?;
+        let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
+        if found.kind != Kind::Tree {
+            return Err(bad(format!("it is a {}", found.kind)));
+        }
+        for entry in TreeRefIter::from_bytes(found.data, tree.kind()) {
+            let entry = entry.map_err(|error| bad(error.to_string()))?;
+            let name: &[u8] = entry.filename;
+            match entry.mode.kind() {
+                EntryKind::Tree => {
+                    listing.subtrees.insert(name.into(), entry.oid.to_owned());
+                }
+                // As in git, a link is not followed to a policy file.
+                EntryKind::Blob | EntryKind::BlobExecutable => {
+                    if name == ATTRIBUTES_FILE.as_bytes() {
+                        listing.attributes = Some(entry.oid.to_owned());
+                    } else if name == IGNORE_FILE.as_bytes() {
+                        listing.ignore = Some(entry.oid.to_owned());
+                    }
+                    listing.has_manifest |= tables::is_manifest(name);
+                }
+                EntryKind::Link | EntryKind::Commit => {}
+            }
+        }
+        Ok(listing)
+    }
+
+    fn blob(&mut self, oid: &Oid) -> Option<Vec<u8>> {
+        let header = self.repo.objects.try_header(oid).ok()??;
+        if header.kind != Kind::Blob || header.size > MAX_POLICY_FILE_BYTES {
+            return None;
+        }
+        let found = self.repo.objects.try_find(oid, &mut self.buffer).ok()??;
+        Some(found.data.to_vec())
+    }
+}

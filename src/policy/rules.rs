@@ -1,0 +1,241 @@
+//! Rules written by people: globs of the settings, `.codeweaverignore`, `.gitattributes`.
+
+use gix::attrs::{StateRef, parse::Kind};
+use gix::glob::{Pattern, pattern::Case, wildmatch::Mode};
+use rustc_hash::FxHashMap;
+
+use super::PolicyError;
+use crate::chunk::language::LanguageId;
+use crate::git::{BStr, BString, ByteSlice as _};
+
+/// What ignore rules say about one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Ignored,
+    /// Named without wildcard after `!`.
+    Kept,
+    /// Taken back by a `!` with wildcards.
+    NotIgnored,
+}
+
+/// Patterns in gitignore syntax; the last that matches decides.
+#[derive(Default)]
+pub(super) struct Globs(Vec<Pattern>);
+
+impl Globs {
+    pub fn parse(setting: &'static str, globs: &[String]) -> Result<Self, PolicyError> {
+        let glob = |glob: &String| {
+            Pattern::from_bytes(glob.as_bytes())
+                .ok_or_else(|| PolicyError::Glob { setting, glob: glob.clone() })
+        };
+        globs.iter().map(glob).collect::<Result<_, _>>().map(Globs)
+    }
+
+    pub fn from_ignore_file(bytes: &[u8]) -> Self {
+        const SUPPORT_PRECIOUS: bool = false;
+        Globs(gix::ignore::parse(bytes, SUPPORT_PRECIOUS).map(|(pattern, _line, _kind)| pattern).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `path` is relative to the directory of the rules. Parents are the caller's affair.
+    pub fn verdict(&self, path: &BStr, is_dir: bool) -> Option<Verdict> {
+        let last = self.0.iter().rev().find(|pattern| matches(pattern, path, is_dir))?;
+        Some(match (last.is_negative(), last.has_wildcard()) {
+            (false, _) => Verdict::Ignored,
+            (true, false) => Verdict::Kept,
+            (true, true) => Verdict::NotIgnored,
+        })
+    }
+}
+
+/// Value of the attribute `codeweaver`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Off,
+    On,
+    Docs,
+    Test,
+}
+
+/// The attributes of a path that matter here; `None` if unspecified.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Attributes {
+    pub generated: Option<bool>,
+    pub vendored: Option<bool>,
+    pub documentation: Option<bool>,
+    pub language: Option<LanguageId>,
+    pub role: Option<Role>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attribute {
+    Generated,
+    Vendored,
+    Documentation,
+    Language,
+    Role,
+}
+
+const ATTRIBUTES: &[(&str, Attribute)] = &[
+    ("linguist-generated", Attribute::Generated),
+    ("linguist-vendored", Attribute::Vendored),
+    ("linguist-documentation", Attribute::Documentation),
+    ("linguist-language", Attribute::Language),
+    ("codeweaver", Attribute::Role),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    Unspecified,
+    Bool(bool),
+    Language(LanguageId),
+    Role(Role),
+}
+
+type Assignment = (Attribute, Value);
+/// `[attr]name …` definitions; git reads them at the root only.
+#[derive(Default)]
+pub(super) struct Macros(FxHashMap<String, Vec<Assignment>>);
+
+/// One `.gitattributes`, reduced to the lines that matter.
+#[derive(Default)]
+pub(super) struct AttributeRules(Vec<(Pattern, Vec<Assignment>)>);
+
+impl AttributeRules {
+    pub fn parse(bytes: &[u8], macros: &Macros) -> Self {
+        let mut rules = Vec::new();
+        for (kind, assignments, _line) in gix::attrs::parse(bytes).flatten() {
+            let Kind::Pattern(pattern) = kind else { continue };
+            let assignments = assigned(assignments, macros);
+            if !pattern.is_negative() && !assignments.is_empty() {
+                rules.push((pattern, assignments));
+            }
+        }
+        AttributeRules(rules)
+    }
+
+    pub fn parse_macros(bytes: &[u8]) -> Macros {
+        let mut macros = Macros::default();
+        for (kind, assignments, _line) in gix::attrs::parse(bytes).flatten() {
+            if let Kind::Macro(name) = kind {
+                let assignments = assigned(assignments, &macros);
+                macros.0.insert(name.as_str().to_owned(), assignments);
+            }
+        }
+        macros
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Fills in what these rules say of `path` (relative to their directory) and nearer rules did not.
+    pub fn apply(&self, path: &BStr, resolution: &mut Resolution) {
+        for (pattern, assignments) in self.0.iter().rev() {
+            if resolution.wants_any(assignments) && matches(pattern, path, false) {
+                assignments.iter().rev().for_each(|assignment| resolution.assign(*assignment));
+            }
+        }
+    }
+}
+
+/// Attributes while rules are applied, from the strongest to the weakest.
+#[derive(Default)]
+pub(super) struct Resolution {
+    attributes: Attributes,
+    /// Bit per attribute that has been assigned, `!attribute` included.
+    done: u8,
+}
+
+impl Resolution {
+    pub fn finish(self) -> Attributes {
+        self.attributes
+    }
+
+    fn wants_any(&self, assignments: &[Assignment]) -> bool {
+        assignments.iter().any(|(attribute, _)| self.done & (1 << *attribute as u8) == 0)
+    }
+
+    fn assign(&mut self, (attribute, value): Assignment) {
+        let bit = 1 << attribute as u8;
+        if self.done & bit != 0 {
+            return;
+        }
+        self.done |= bit;
+        let attributes = &mut self.attributes;
+        match (attribute, value) {
+            (Attribute::Generated, Value::Bool(value)) => attributes.generated = Some(value),
+            (Attribute::Vendored, Value::Bool(value)) => attributes.vendored = Some(value),
+            (Attribute::Documentation, Value::Bool(value)) => attributes.documentation = Some(value),
+            (Attribute::Language, Value::Language(language)) => attributes.language = Some(language),
+            (Attribute::Role, Value::Role(role)) => attributes.role = Some(role),
+            _ => {}
+        }
+    }
+}
+
+fn assigned(iter: gix::attrs::parse::Iter<'_>, macros: &Macros) -> Vec<Assignment> {
+    let mut all = Vec::new();
+    for assignment in iter.flatten() {
+        let name = assignment.name.as_str();
+        match ATTRIBUTES.iter().find(|(known, _)| *known == name) {
+            Some((_, attribute)) => all.push((*attribute, value_of(*attribute, assignment.state))),
+            None if assignment.state == StateRef::Set => {
+                all.extend(macros.0.get(name).into_iter().flatten().copied());
+            }
+            None => {}
+        }
+    }
+    all
+}
+
+fn value_of(attribute: Attribute, state: StateRef<'_>) -> Value {
+    let text = match state {
+        StateRef::Unspecified => return Value::Unspecified,
+        StateRef::Set => "true".into(),
+        StateRef::Unset => "false".into(),
+        StateRef::Value(value) => value.as_bstr().to_str_lossy(),
+    };
+    let truth = match text.as_ref() {
+        "true" | "on" | "1" | "yes" => Some(true),
+        "false" | "off" | "0" | "no" => Some(false),
+        _ => None,
+    };
+    match attribute {
+        Attribute::Language => LanguageId::by_name(&text).map_or(Value::Unspecified, Value::Language),
+        Attribute::Role => match (truth, text.as_ref()) {
+            (Some(true), _) => Value::Role(Role::On),
+            (Some(false), _) => Value::Role(Role::Off),
+            (None, "docs") => Value::Role(Role::Docs),
+            (None, "test") => Value::Role(Role::Test),
+            _ => Value::Unspecified,
+        },
+        _ => truth.map_or(Value::Unspecified, Value::Bool),
+    }
+}
+
+fn matches(pattern: &Pattern, path: &BStr, is_dir: bool) -> bool {
+    let name_at = path.rfind_byte(b'/').map(|slash| slash + 1);
+    // Case matters on every machine: the answer must not depend on the file system.
+    pattern.matches_repo_relative_path(path, name_at, Some(is_dir), Case::Sensitive, Mode::NO_MATCH_SLASH_LITERAL)
+}
+
+/// Policy files of one directory and where they apply.
+pub(super) struct RuleSet {
+    /// Length of the directory's path with its slash; 0 at the root.
+    pub base: usize,
+    pub attributes: AttributeRules,
+    pub ignore: Globs,
+}
+
+impl RuleSet {
+    pub fn relative<'a>(&self, path: &'a BStr) -> &'a BStr {
+        path[self.base..].as_bstr()
+    }
+}
+
+/// A path replaced by the overlay: its policy file's bytes, or `None` if it was deleted.
+pub(super) type Replaced = FxHashMap<BString, Option<Vec<u8>>>;
