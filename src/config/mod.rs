@@ -1,1 +1,4 @@
 //! config
+
+pub mod chunker;
+pub use chunker::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownSettings};
