@@ -1,0 +1,153 @@
+//! Ranked files → matches with their text, within the token budget (requirement R6).
+//!
+//! The text shown is cut from exactly the blob whose spans are applied: bytes are fetched by object id, never by path.
+
+use super::candidates::{Candidate, RowId};
+use super::error::QueryError;
+use super::rank::{RankedFile, class_of};
+use super::response::{Content, FileInfo, Match, MatchType, Span};
+use super::view::View;
+use crate::chunk::tokens;
+use crate::index::Codebase;
+use crate::store::segment::{RowRecord, Segment, SymbolRecord};
+
+/// Further spans that are named per file.
+const MORE_IN_FILE: usize = 5;
+/// Symbols named per match.
+const RELATED_SYMBOLS: usize = 12;
+/// Tokens that a match costs besides its text: path, span, names.
+const TOKENS_AROUND: u32 = 40;
+
+/// How much may be said.
+pub struct Budget {
+    pub n_matches: usize,
+    pub tokens: u32,
+    pub min_score: f32,
+    pub explain: bool,
+    pub without_content: bool,
+}
+
+/// Matches in rank order with the tokens they take. Whole chunks are cut to signatures before they are dropped.
+pub fn matches(
+    codebase: &Codebase,
+    view: &View,
+    files: &[RankedFile],
+    budget: &Budget,
+) -> Result<(Vec<Match>, u32), QueryError> {
+    let mut used = 0;
+    let mut shown = Vec::new();
+    for file in files.iter().filter(|file| file.relevance >= budget.min_score).take(budget.n_matches) {
+        let mut found = one(codebase, view, file, budget)?;
+        let mut cost = cost_of(&found);
+        if used + cost > budget.tokens {
+            elide(&mut found);
+            cost = cost_of(&found);
+        }
+        if used + cost > budget.tokens {
+            break;
+        }
+        used += cost;
+        shown.push(found);
+    }
+    Ok((shown, used))
+}
+
+/// Lines `span` of the chunk's blob, which must be local.
+pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, QueryError> {
+    let (segment, row) = place(view, id);
+    let Some(doc) = segment.docs().get(row.doc as usize) else { return Ok(String::new()) };
+    let oid = segment.blob_oid(doc);
+    let Some(bytes) = view.blob(codebase, &oid)? else {
+        return Ok("(this blob is not in this clone)".to_owned());
+    };
+    let text = bytes.get(row.start_byte as usize..row.end_byte as usize).unwrap_or(&[]);
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+fn place(view: &View, id: RowId) -> (&Segment, &RowRecord) {
+    let segment = &view.reader.segments[id.segment as usize];
+    (segment, &segment.rows()[id.row as usize])
+}
+
+fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> Result<Match, QueryError> {
+    let best = &file.chunks[0];
+    let (segment, row) = place(view, best.id);
+    let (path, _) = view.entry(file.entry);
+    let symbols = segment.symbols_of(row);
+    let head = symbols.iter().min_by_key(|symbol| (symbol.nesting, symbol.start_byte));
+    let of_head = |text: &dyn Fn(&SymbolRecord) -> &str| head.map_or(String::new(), |symbol| text(symbol).to_owned());
+    let doc = segment.docs().get(row.doc as usize);
+    let mut names: Vec<String> = symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
+    names.dedup();
+    names.truncate(RELATED_SYMBOLS);
+    let text = if budget.without_content { String::new() } else { text_of(codebase, view, best.id)? };
+    Ok(Match {
+        file: FileInfo {
+            path: String::from_utf8_lossy(path).into_owned(),
+            language: segment.language(row.language).to_owned(),
+        },
+        content: Content {
+            text,
+            title: segment.string(row.title).to_owned(),
+            class: class_of(view, best).name(),
+            signature: of_head(&|symbol| segment.string(symbol.signature)),
+            doc: of_head(&|symbol| segment.string(symbol.doc)),
+            elided: budget.without_content,
+        },
+        span: (row.start_line, row.end_line),
+        relevance_score: rounded(file.relevance),
+        match_type: match_type(file),
+        related_symbols: names,
+        blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
+        rev: view.spec.clone(),
+        state: view.state_of(path),
+        more_in_file: file.chunks.iter().skip(1).take(MORE_IN_FILE).map(|chunk| span(view, file, chunk)).collect(),
+        also_at: file.also_at.iter().map(|&id| String::from_utf8_lossy(view.entry(id).0).into_owned()).collect(),
+        explanation: budget.explain.then_some(file.explanation),
+    })
+}
+
+fn span(view: &View, file: &RankedFile, chunk: &Candidate) -> Span {
+    let (segment, row) = place(view, chunk.id);
+    let strength = |c: &Candidate| c.bm25 + c.cosine.max(0.0) + c.definition;
+    let share = strength(chunk) / strength(&file.chunks[0]).max(f32::MIN_POSITIVE);
+    Span {
+        span: (row.start_line, row.end_line),
+        title: segment.string(row.title).to_owned(),
+        relevance_score: rounded(file.relevance * share.clamp(0.0, 1.0)),
+    }
+}
+
+/// Four decimals: more would only show noise.
+fn rounded(score: f32) -> f32 {
+    (score * 10_000.0).round() / 10_000.0
+}
+
+fn match_type(file: &RankedFile) -> MatchType {
+    let e = &file.explanation;
+    if e.definition > 0.0 {
+        MatchType::Syntactic
+    } else if e.path > e.lexical + e.dense {
+        MatchType::FilePattern
+    } else if e.dense > e.lexical {
+        MatchType::Semantic
+    } else {
+        MatchType::Keyword
+    }
+}
+
+fn cost_of(found: &Match) -> u32 {
+    let names: u32 = found.related_symbols.iter().map(|name| tokens::count(name)).sum();
+    TOKENS_AROUND + tokens::count(&found.content.text) + tokens::count(&found.content.doc) + names
+}
+
+fn elide(found: &mut Match) {
+    found.content.text = if found.content.signature.is_empty() {
+        found.content.text.lines().next().unwrap_or("").chars().take(200).collect()
+    } else {
+        found.content.signature.clone()
+    };
+    found.content.elided = true;
+    found.related_symbols.truncate(4);
+    found.more_in_file.clear();
+}

@@ -1,0 +1,271 @@
+//! The search itself: view → candidates → ranking → answer.
+
+use super::candidates::{self, Question};
+use super::content::{self, Budget};
+use super::error::QueryError;
+use super::filter::{Scope, canonical_language, passes_path};
+use super::intent::{self, Intent};
+use super::rank::{self, Context, RankedFile, WEIGHTS};
+use super::request::{Mode, Request};
+use super::response::{IndexInfo, Match, Response, Status};
+use super::view::{Freshness, Opened, View, Wanted};
+use crate::embed::{self, Embedder};
+use crate::git::{self, ByteSlice};
+use crate::index::plan::skip_reason;
+use crate::index::{Codebase, Target};
+use crate::store::reader::OpenFiles;
+use crate::text;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What answers questions about one codebase; kept by a long-lived server, made anew by a command.
+pub struct Searcher {
+    pub codebase: Codebase,
+    embedder: Option<Arc<dyn Embedder>>,
+    /// Why there is no embedder.
+    embedder_failure: Option<String>,
+    files: OpenFiles,
+}
+
+/// Asks whoever may write to index a target; returns once it is done or given up. Readers never write themselves (S4).
+pub type AskUpdater<'a> = &'a dyn Fn(&Target, Duration) -> bool;
+
+impl Searcher {
+    pub fn new(codebase: Codebase) -> Searcher {
+        let (embedder, embedder_failure) = match embed::open(&codebase.settings.model) {
+            Ok(embedder) => (Some(embedder), None),
+            Err(e) => (None, Some(e.to_string())),
+        };
+        Searcher { codebase, embedder, embedder_failure, files: OpenFiles::default() }
+    }
+
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.embedder.as_deref()
+    }
+
+    /// Answers `request`.
+    pub fn search(&self, request: &Request, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
+        request.check()?;
+        let started = Instant::now();
+        let deadline = started + Duration::from_millis(request.timeout_ms);
+        let mut view = self.view(request.rev.as_deref(), request.committed, request.overlay_budget_ms, request.timeout_ms, updater)?;
+        let mut answer = self.answer(request, &view, deadline)?;
+        if view.unchecked > 0 && self.shown_files_changed(&view, &answer.matches)? {
+            // Files that are about to be shown are always verified (G8): look again, without a budget.
+            view = self.view(request.rev.as_deref(), request.committed, u64::from(u32::MAX), request.timeout_ms, updater)?;
+            answer = self.answer(request, &view, deadline)?;
+        }
+        Ok(self.respond(request, &view, answer, started))
+    }
+
+    /// The view that questions about `rev` (HEAD and the working tree if `None`) are answered from.
+    pub fn view(
+        &self,
+        rev: Option<&str>,
+        committed: bool,
+        budget_ms: u64,
+        timeout_ms: u64,
+        updater: AskUpdater<'_>,
+    ) -> Result<View, QueryError> {
+        let wanted = self.wanted(rev, committed, budget_ms)?;
+        let open = || View::open(&self.codebase, self.embedder(), &self.files, &wanted);
+        match open()? {
+            Opened::View(view) => Ok(*view),
+            Opened::Behind(meanwhile) => {
+                // A named revision is worth waiting for; HEAD is answered from what there is when time is up.
+                let patience = if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
+                if updater(&wanted.target, patience) {
+                    if let Opened::View(mut view) = open()? {
+                        view.freshness = if view.freshness == Freshness::Fresh { Freshness::Synced } else { view.freshness };
+                        return Ok(*view);
+                    }
+                }
+                match meanwhile.filter(|_| rev.is_none()) {
+                    Some(view) => Ok(*view),
+                    None => Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) }),
+                }
+            }
+        }
+    }
+
+    fn wanted(&self, rev: Option<&str>, committed: bool, budget_ms: u64) -> Result<Wanted, QueryError> {
+        let budget = Duration::from_millis(budget_ms);
+        match rev {
+            None => {
+                let target = Target::head(&self.codebase)?;
+                Ok(Wanted { spec: "HEAD".to_owned(), target, worktree: !committed, budget })
+            }
+            Some(spec) => {
+                let revision = self.codebase.repo.resolve(spec)?;
+                let target = Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false };
+                Ok(Wanted { spec: spec.to_owned(), target, worktree: false, budget })
+            }
+        }
+    }
+
+    fn answer(&self, request: &Request, view: &View, deadline: Instant) -> Result<Answer, QueryError> {
+        let terms = text::query_terms(&request.query);
+        let identifiers = text::identifiers(&request.query);
+        let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
+        let query_intent = intent::detect(&request.query, request.intent, &focus);
+        let scope = Scope::new(view, &request.filters);
+        let mut warnings = Vec::new();
+        let vector = match (&self.embedder, request.mode) {
+            (_, Mode::Keyword | Mode::Symbol) => None,
+            (Some(embedder), _) => Some(embedder.embed_query(&request.query)),
+            (None, _) => None,
+        };
+        let failure = match &vector {
+            Some(Err(e)) => Some(e.to_string()),
+            None if matches!(request.mode, Mode::Hybrid | Mode::Semantic) => self.embedder_failure.clone(),
+            _ => None,
+        };
+        if let Some(failure) = failure {
+            warnings.push("Dense embedding service unavailable, using sparse search only".to_owned());
+            tracing::warn!(component = "query", operation = "embed", error = %failure, "the dense side is unavailable");
+        }
+        let vector = vector.and_then(Result::ok);
+        let question = Question {
+            terms: &terms,
+            identifiers: &identifiers,
+            vector: vector.as_deref(),
+            scale: self.embedder().map_or(1.0, Embedder::scale),
+            mode: if vector.is_none() && request.mode == Mode::Semantic { Mode::Keyword } else { request.mode },
+            deadline,
+        };
+        let found = candidates::retrieve(view, &scope, &question);
+        let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
+        let context = Context {
+            view,
+            terms: &terms,
+            identifiers: &identifiers,
+            query: &request.query,
+            intent: &query_intent,
+            task: request.task.as_deref(),
+            weights: &WEIGHTS,
+            passes: &passes,
+        };
+        let files: Vec<RankedFile> = rank::rank(&context, &found);
+        let budget = Budget {
+            n_matches: request.limit,
+            tokens: request.token_limit,
+            min_score: request.min_score,
+            explain: request.explain,
+            without_content: request.without_content,
+        };
+        let (matches, token_count) = content::matches(&self.codebase, view, &files, &budget)?;
+        if found.timed_out || Instant::now() > deadline {
+            warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
+        }
+        Ok(Answer {
+            matches,
+            token_count,
+            warnings,
+            intent: query_intent,
+            n_candidates: found.list.len(),
+            strategies: found.strategies,
+            absent_languages: scope.absent_languages,
+        })
+    }
+
+    /// Whether a file that was not compared with the disk differs from what is about to be shown.
+    fn shown_files_changed(&self, view: &View, matches: &[Match]) -> Result<bool, QueryError> {
+        for found in matches.iter().filter(|found| found.state == super::view::MatchState::Committed) {
+            let bytes = git::read_worktree_file(&self.codebase.repo, found.file.path.as_bytes().as_bstr())?;
+            let oid = bytes.map(|bytes| git::hash_blob(&bytes, self.codebase.repo.object_hash()).to_string());
+            if oid.as_deref() != Some(found.blob.as_str()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn respond(&self, request: &Request, view: &View, answer: Answer, started: Instant) -> Response {
+        let mut warnings = view.warnings.clone();
+        warnings.extend(answer.warnings);
+        let not_local = skip_count(view, "not_local");
+        let incomplete = view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
+        let degraded = incomplete || !warnings.is_empty();
+        let mut languages: Vec<String> = answer.matches.iter().map(|found| found.file.language.clone()).collect();
+        languages.sort();
+        languages.dedup();
+        Response {
+            status: if degraded { Status::Degraded } else { Status::Ok },
+            summary: summary(request, view, &answer.matches, &answer.absent_languages),
+            query_intent: answer.intent,
+            total_matches: answer.n_candidates,
+            total_results: answer.matches.len(),
+            token_count: answer.token_count,
+            execution_time_ms: started.elapsed().as_millis() as u64,
+            search_strategy: answer.strategies,
+            languages_found: languages,
+            warning: (view.freshness == Freshness::SkippedIndexing).then_some("indexing_in_progress"),
+            warnings,
+            index: self.index_info(view),
+            matches: answer.matches,
+        }
+    }
+
+    /// What a view shows, for the proof that goes with every answer.
+    pub fn index_info(&self, view: &View) -> IndexInfo {
+        let totals = &view.snapshot.totals;
+        IndexInfo {
+            commit: view.commit.clone(),
+            tree: view.tree_oid.clone(),
+            rev: view.spec.clone(),
+            head: view.head_commit.clone(),
+            freshness: view.freshness,
+            dirty_files: view.n_dirty,
+            unchecked_files: view.unchecked,
+            files: totals.n_paths,
+            chunks: totals.n_rows,
+            skipped: totals.skipped.iter().filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count))).collect(),
+            coverage: view.coverage,
+            model: self.embedder().map_or("none", Embedder::name).to_owned(),
+        }
+    }
+}
+
+struct Answer {
+    matches: Vec<Match>,
+    token_count: u32,
+    warnings: Vec<String>,
+    intent: intent::QueryIntent,
+    n_candidates: usize,
+    strategies: Vec<&'static str>,
+    absent_languages: Vec<String>,
+}
+
+fn skip_count(view: &View, reason: &str) -> u64 {
+    let skipped = &view.snapshot.totals.skipped;
+    skipped.iter().filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason)).map(|(_, count)| *count).sum()
+}
+
+/// At most 1,000 characters for a reader in a hurry, or what to do if nothing was found (R7).
+fn summary(request: &Request, view: &View, matches: &[Match], absent: &[String]) -> String {
+    let totals = &view.snapshot.totals;
+    let mut text = if matches.is_empty() {
+        let mut text = format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
+        for name in absent {
+            text.push_str(&format!("; there is no {} here", canonical_language(name)));
+        }
+        text
+    } else {
+        let best: Vec<String> = matches
+            .iter()
+            .take(3)
+            .map(|found| format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title))
+            .collect();
+        format!("{} matches for \"{}\"; best: {}", matches.len(), request.query, best.join(", "))
+    };
+    if text.len() > 1000 {
+        let cut = (0..=1000).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+        text.truncate(cut);
+    }
+    text
+}
+
+/// The intent named by `name`, if it is one.
+pub fn intent_by_name(name: &str) -> Option<Intent> {
+    Intent::by_name(name)
+}
