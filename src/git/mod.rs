@@ -1,1 +1,4 @@
 //! git
+
+pub mod detach;
+pub mod hooks;
