@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice;
 
 use super::command::{self, Git};
-use super::plan::{Change, plan, plan_config_removal, plan_file_removal, values};
+use super::plan::{Change, is_called_by, plan, plan_config_removal, plan_file_removal, values};
 use super::script::{self, Rendering};
 use super::survey::{self, Surroundings, SurveyedFile};
 use super::{
     Event, EventState, Found, GitVersion, HookError, HookFile, HookMode, HookSite, InstallOptions,
-    InstallReport, Method, Scope, file,
+    InstallReport, Manager, Method, Scope, file,
 };
 
 /// What `uninstall` changed.
@@ -99,7 +99,8 @@ pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result
         }
     }
     for dir in BTreeSet::from([seen.hooks_dir.clone(), site.common_dir.join("hooks")]) {
-        let files = survey::files_of(&dir)?;
+        let mut files = survey::files_of(&dir)?;
+        files.extend(survey::set_aside_in(&dir)?);
         report.damaged.extend(files.iter().filter(|file| is_damaged(file)).map(|file| file.path.clone()));
         changes.extend(plan_file_removal(&files));
     }
@@ -133,6 +134,7 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
     let mut events = Vec::new();
     for surveyed in &seen.files {
         let state = match (scope, command) {
+            (Some(_), _) if is_switched_off(&seen) => EventState::SwitchedOff,
             (Some(scope), Some(command)) if has_event(&seen, scope, surveyed.event) => {
                 let is_current = |rendering: &Rendering| rendering.command() == command;
                 if renderings(recorded.as_deref())?.iter().any(is_current) {
@@ -165,10 +167,11 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
 }
 
 fn state_of_file(surveyed: &SurveyedFile, seen: &Surroundings) -> Result<EventState, HookError> {
-    let native = seen.managers.iter().find(|found| found.manager.has_entry(&found.file, surveyed.event));
+    let managers = [Manager::Husky, Manager::Lefthook, Manager::PreCommit];
+    let native = managers.into_iter().find(|manager| is_called_by(seen, *manager, surveyed.event));
     let (bytes, executable) = match (&surveyed.file, native) {
         (HookFile::Regular { bytes, executable }, _) => (bytes, *executable),
-        (_, Some(found)) => return Ok(EventState::Native(found.manager)),
+        (_, Some(manager)) => return Ok(EventState::Native(manager)),
         (HookFile::Missing, None) => return Ok(EventState::Missing),
         (_, None) => return Ok(EventState::Foreign),
     };
@@ -176,7 +179,7 @@ fn state_of_file(surveyed: &SurveyedFile, seen: &Surroundings) -> Result<EventSt
     if !is_ours {
         let called = bytes.contains_str(format!("git-codeweaver hook {}", surveyed.event.name()));
         return Ok(match native {
-            Some(found) => EventState::Native(found.manager),
+            Some(manager) => EventState::Native(manager),
             None if called && executable => EventState::Current, // the line we advised, added by hand
             None => EventState::Foreign,
         });
@@ -195,6 +198,15 @@ fn state_of_file(surveyed: &SurveyedFile, seen: &Surroundings) -> Result<EventSt
 fn renderings(recorded: Option<&Path>) -> Result<[Rendering; 2], HookError> {
     let recorded = recorded.filter(|path| path.is_absolute());
     Ok([Rendering::new(recorded, HookMode::Background)?, Rendering::new(recorded, HookMode::Foreground)?])
+}
+
+/// The user's own `hook.codeweaver.enabled = false`; the last value counts.
+fn is_switched_off(seen: &Surroundings) -> bool {
+    let last =
+        [Scope::Global, Scope::Local].into_iter().flat_map(|scope| values(seen, scope, "enabled")).last();
+    last.is_some_and(|value| {
+        ["false", "no", "off", "0"].iter().any(|off| value.eq_ignore_ascii_case(off.as_bytes()))
+    })
 }
 
 fn has_event(seen: &Surroundings, scope: Scope, event: Event) -> bool {

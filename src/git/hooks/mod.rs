@@ -16,10 +16,10 @@
 //! sequence of picks; not for single files) and start `git-codeweaver hook <event> [arguments]` in the background.
 //! Nothing from the repository is run; the program is the one recorded at installation, else the one on the path.
 //!
-//! **Cost**, median of 200 `git commit` of one file, Linux, dash, two cores: the script as it is adds 1.5 ms; calling
-//! the program and waiting until it has started a worker of its own adds its start-up twice (see the numbers in
-//! `overhead_of_a_commit` below). So the shell detaches, and the foreground mode is written into the script when it is
-//! installed. Hooks are a prefetch only: `reset`, `stash`, `rebase --abort` and `am` call none of the four, and every
+//! **Cost.** Median of 200 `git commit` of one file on Linux with dash and two cores, 2.6 ms without hooks: an empty
+//! hook adds 1.05 ms, ours 1.9 ms, and one that calls the program and waits until that has started a worker 2.95 ms
+//! with a program that does nothing else (ours is far larger). So the shell detaches; as it cannot ask the settings,
+//! the foreground mode is written into the script when it is installed. Hooks are a prefetch only: `reset`, `stash`, `rebase --abort` and `am` call none of the four, and every
 //! query compares HEAD by itself.
 
 mod call;
@@ -191,6 +191,8 @@ pub enum Reason {
     NotExecutable,
     #[error("the codeweaver block in it has been edited; remove what is left of it and try again")]
     Damaged,
+    #[error("hook files are switched off: core.hooksPath is not a directory")]
+    NoDirectory,
     #[error("the hook directory lies outside the repository and serves others too")]
     SharedDir,
 }
@@ -216,6 +218,8 @@ pub enum EventState {
     Outdated,
     /// Called by a hook manager.
     Native(Manager),
+    /// Configured, but switched off by `hook.codeweaver.enabled = false`.
+    SwitchedOff,
     /// A hook without us.
     Foreign,
     Missing,

@@ -100,7 +100,7 @@ fn plan_configuration(seen: &Surroundings, options: &InstallOptions) -> Result<I
         }
         events.push((event, if is_new { Outcome::Created } else { outcome.clone() }));
     }
-    changes.extend(plan_file_removal(&seen.files));
+    changes.extend(plan_file_removal(seen.files.iter().chain(&seen.set_aside)));
     let report = InstallReport {
         git: seen.version,
         method: Method::Configuration(scope),
@@ -128,6 +128,7 @@ fn plan_files(
     for surveyed in &seen.files {
         let decided = match owner {
             Some(found) => Err(Reason::Managed(found.manager)),
+            None if seen.place == Place::Nowhere => Err(Reason::NoDirectory),
             None if seen.place == Place::Outside && !options.shared_dir => Err(Reason::SharedDir),
             None => decide_file(surveyed, &rendering, origin),
         };
@@ -137,7 +138,7 @@ fn plan_files(
                 writes.push(Change::WriteFile { path: surveyed.path.clone(), bytes });
                 outcome
             }
-            Err(Reason::Managed(manager)) if has_native_entry(seen, manager, surveyed.event) => {
+            Err(Reason::Managed(manager)) if is_called_by(seen, manager, surveyed.event) => {
                 Outcome::Native(manager)
             }
             Err(reason) => Outcome::Advised(reason),
@@ -207,7 +208,7 @@ fn advise(site: &HookSite, seen: &Surroundings, events: &[(Event, Outcome)]) -> 
         let is_covered = match outcome {
             // Its script is there, but its configuration is not: all we can name is the place it would be.
             Outcome::Advised(Reason::Managed(manager)) => seen.managers.iter().any(|f| f.manager == *manager),
-            Outcome::Advised(_) => false,
+            Outcome::Advised(reason) => *reason == Reason::NoDirectory, // no file to name
             _ => true,
         };
         if !is_covered {
@@ -219,13 +220,14 @@ fn advise(site: &HookSite, seen: &Surroundings, events: &[(Event, Outcome)]) -> 
     advice
 }
 
-fn has_native_entry(seen: &Surroundings, manager: Manager, event: Event) -> bool {
+pub(super) fn is_called_by(seen: &Surroundings, manager: Manager, event: Event) -> bool {
     let is_entry = |found: &&Found| found.manager == manager && manager.has_entry(&found.file, event);
-    seen.managers.iter().any(|found| is_entry(&found))
+    let is_legacy = manager == Manager::PreCommit && seen.is_run_by_pre_commit(event);
+    is_legacy || seen.managers.iter().any(|found| is_entry(&found))
 }
 
 /// Takes our blocks out of these files; leaves files with none, or with a damaged one.
-pub(super) fn plan_file_removal(files: &[SurveyedFile]) -> Vec<Change> {
+pub(super) fn plan_file_removal<'a>(files: impl IntoIterator<Item = &'a SurveyedFile>) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut made_dir = None;
     for surveyed in files {
