@@ -8,8 +8,10 @@
 //! not local, replace refs are not applied (requirements G6, X4, X5).
 
 mod blobs;
+pub mod detach;
 mod error;
 mod exclude;
+pub mod hooks;
 mod repo;
 #[cfg(test)]
 pub(crate) mod testing;

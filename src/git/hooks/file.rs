@@ -1,0 +1,108 @@
+//! Reading and replacing hook files, without following links and without leaving half a file.
+
+use std::fs::{self, Metadata, Permissions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use super::HookError;
+
+/// No hook script is as long; what is longer is a program, and only its beginning matters.
+const MAX_HOOK_BYTES: u64 = 1 << 20;
+
+/// What lies at the path of a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookFile {
+    Missing,
+    /// A regular file; a longer one than a script ever is counts as a binary.
+    Regular {
+        bytes: Vec<u8>,
+        executable: bool,
+    },
+    /// A symbolic link, possibly into a tracked directory or out of the repository: never written through.
+    Link,
+    /// A directory, a pipe, …
+    Other,
+}
+
+impl HookFile {
+    pub(super) fn read(path: &Path) -> Result<HookFile, HookError> {
+        let failed = |source| HookError::Read { path: path.to_owned(), source };
+        let metadata = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if is_absent(&error) => return Ok(HookFile::Missing),
+            Err(error) => return Err(failed(error)),
+        };
+        if metadata.is_symlink() {
+            return Ok(HookFile::Link);
+        }
+        if !metadata.is_file() {
+            return Ok(HookFile::Other);
+        }
+        let mut bytes = Vec::new();
+        let file = fs::File::open(path).map_err(failed)?;
+        file.take(MAX_HOOK_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+        if metadata.len() > MAX_HOOK_BYTES {
+            bytes.push(0); // makes it the binary it is taken for
+        }
+        Ok(HookFile::Regular { bytes, executable: is_executable(&metadata) })
+    }
+}
+
+/// Writes `bytes` to `path` by way of a temporary file beside it, so that git never runs half a hook.
+///
+/// An existing file keeps its permissions. A new one may be executed by whoever may read it under the usual mask.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
+    let failed = |source| HookError::Write { path: path.to_owned(), source };
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let permissions = match fs::symlink_metadata(path) {
+        Ok(metadata) => Some(metadata.permissions()),
+        Err(error) if is_absent(&error) => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".codeweaver-hook-");
+    let mode = new_permissions();
+    if let Some(mode) = mode.clone() {
+        builder.permissions(mode); // as with open(2), the process's mask applies
+    }
+    let mut file = builder.tempfile_in(dir).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), HookError> {
+    match fs::remove_file(path) {
+        Err(error) if !is_absent(&error) => Err(HookError::Write { path: path.to_owned(), source: error }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(_: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn new_permissions() -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(Permissions::from_mode(0o777))
+}
+
+#[cfg(not(unix))]
+fn new_permissions() -> Option<Permissions> {
+    None
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
