@@ -155,6 +155,22 @@ impl Importance {
 }
 
 impl TaskProfile {
+    /// The profile of a name of appendix B, in any case.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_uppercase().as_str() {
+            "DEBUG" => Self::Debug,
+            "DEFAULT" => Self::Default,
+            "DOCUMENT" => Self::Document,
+            "IMPLEMENT" => Self::Implement,
+            "LOCAL_EDIT" => Self::LocalEdit,
+            "REFACTOR" => Self::Refactor,
+            "REVIEW" => Self::Review,
+            "SEARCH" => Self::Search,
+            "TEST" => Self::Test,
+            _ => return None,
+        })
+    }
+
     /// Weights of the five scores, normalised to sum 1.
     pub fn weights(self) -> Importance {
         let raw: [f32; 5] = match self {

@@ -169,3 +169,40 @@ mod symbols;
 pub mod text_split;
 mod title;
 pub mod tokens;
+
+impl SymbolKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [SymbolKind; 26] = [
+        SymbolKind::Function,
+        SymbolKind::Method,
+        SymbolKind::Constructor,
+        SymbolKind::Class,
+        SymbolKind::Struct,
+        SymbolKind::Enum,
+        SymbolKind::EnumMember,
+        SymbolKind::Interface,
+        SymbolKind::Trait,
+        SymbolKind::Impl,
+        SymbolKind::TypeAlias,
+        SymbolKind::Module,
+        SymbolKind::Namespace,
+        SymbolKind::Constant,
+        SymbolKind::Variable,
+        SymbolKind::Field,
+        SymbolKind::Property,
+        SymbolKind::Macro,
+        SymbolKind::Test,
+        SymbolKind::Object,
+        SymbolKind::Heading,
+        SymbolKind::Key,
+        SymbolKind::Selector,
+        SymbolKind::Table,
+        SymbolKind::Resource,
+        SymbolKind::Other,
+    ];
+
+    /// The kind of a stored number.
+    pub fn from_u8(number: u8) -> Option<SymbolKind> {
+        SymbolKind::ALL.get(usize::from(number)).copied()
+    }
+}

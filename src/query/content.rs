@@ -9,7 +9,7 @@ use super::response::{Content, FileInfo, Match, MatchType, Span};
 use super::view::View;
 use crate::chunk::tokens;
 use crate::index::Codebase;
-use crate::store::segment::{RowRecord, Segment, SymbolRecord};
+use crate::store::segment::{RowRecord, Segment, StringRef, SymbolRecord};
 
 /// Further spans that are named per file.
 const MORE_IN_FILE: usize = 5;
@@ -75,7 +75,7 @@ fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> 
     let (path, _) = view.entry(file.entry);
     let symbols = segment.symbols_of(row);
     let head = symbols.iter().min_by_key(|symbol| (symbol.nesting, symbol.start_byte));
-    let of_head = |text: &dyn Fn(&SymbolRecord) -> &str| head.map_or(String::new(), |symbol| text(symbol).to_owned());
+    let of_head = |text: fn(&SymbolRecord) -> StringRef| head.map_or("", |symbol| segment.string(text(symbol))).to_owned();
     let doc = segment.docs().get(row.doc as usize);
     let mut names: Vec<String> = symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
     names.dedup();
@@ -90,8 +90,8 @@ fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> 
             text,
             title: segment.string(row.title).to_owned(),
             class: class_of(view, best).name(),
-            signature: of_head(&|symbol| segment.string(symbol.signature)),
-            doc: of_head(&|symbol| segment.string(symbol.doc)),
+            signature: of_head(|symbol| symbol.signature),
+            doc: of_head(|symbol| symbol.doc),
             elided: budget.without_content,
         },
         span: (row.start_line, row.end_line),

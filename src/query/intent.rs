@@ -1,7 +1,7 @@
 //! What the asker wants to do: seven intents, detected by words, and the task profiles they pick (R4, appendices B and C).
 
 use crate::chunk::SemanticClass;
-use crate::chunk::classes::Importance;
+use crate::chunk::classes::TaskProfile;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,7 +40,7 @@ struct Rule {
     intent: Intent,
     name: &'static str,
     /// The task profile of appendix B that it picks.
-    task: &'static str,
+    task: TaskProfile,
     /// Words that speak for it.
     words: &'static [&'static str],
     /// Classes whose matches count more when the intent was given, and by how much (appendix C).
@@ -54,7 +54,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Understand,
         name: "understand",
-        task: "SEARCH",
+        task: TaskProfile::Search,
         words: &["how", "what", "where", "why", "explain", "understand", "overview", "architecture", "flow", "works"],
         favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData],
         factor: 1.5,
@@ -62,7 +62,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Implement,
         name: "implement",
-        task: "IMPLEMENT",
+        task: TaskProfile::Implement,
         words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
         favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData, C::BoundaryModule, C::BoundaryError, C::BoundaryResource],
         factor: 1.3,
@@ -70,7 +70,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Debug,
         name: "debug",
-        task: "DEBUG",
+        task: TaskProfile::Debug,
         words: &["debug", "fix", "bug", "error", "exception", "crash", "fails", "failing", "broken", "traceback", "panic", "wrong", "issue"],
         favours: &[C::FlowBranching, C::FlowIteration, C::FlowControl, C::FlowAsync, C::OperationInvocation, C::OperationData, C::OperationOperator],
         factor: 1.4,
@@ -78,7 +78,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Optimize,
         name: "optimize",
-        task: "REFACTOR",
+        task: TaskProfile::Refactor,
         words: &["optimize", "optimise", "performance", "faster", "slow", "speed", "memory", "refactor", "efficient"],
         favours: &[],
         factor: 1.0,
@@ -86,7 +86,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Test,
         name: "test",
-        task: "TEST",
+        task: TaskProfile::Test,
         words: &["test", "tests", "testing", "unittest", "fixture", "mock", "coverage", "assert"],
         favours: &[C::DefinitionTest],
         factor: 2.0,
@@ -94,7 +94,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Configure,
         name: "configure",
-        task: "LOCAL_EDIT",
+        task: TaskProfile::LocalEdit,
         words: &["configure", "configuration", "config", "setting", "settings", "option", "environment", "setup", "install"],
         favours: &[],
         factor: 1.0,
@@ -102,7 +102,7 @@ const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Document,
         name: "document",
-        task: "DOCUMENT",
+        task: TaskProfile::Document,
         words: &["document", "documentation", "docs", "readme", "changelog", "docstring", "comment", "describe"],
         favours: &[],
         factor: 1.0,
@@ -124,7 +124,7 @@ impl Intent {
     }
 
     /// The agent task whose importance profile fits.
-    pub fn task(self) -> &'static str {
+    pub fn task(self) -> TaskProfile {
         self.rule().task
     }
 
@@ -177,24 +177,6 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     }
 }
 
-/// Weights of discovery, comprehension, modification, debugging and documentation for an agent task (appendix B), summing to 1.
-pub fn profile(task: &str) -> Importance {
-    let row = match task.to_ascii_uppercase().as_str() {
-        "DEBUG" => [0.20, 0.30, 0.10, 0.35, 0.05],
-        "DOCUMENT" => [0.20, 0.20, 0.10, 0.05, 0.45],
-        "IMPLEMENT" => [0.30, 0.30, 0.20, 0.10, 0.10],
-        "LOCAL_EDIT" => [0.40, 0.30, 0.20, 0.05, 0.05],
-        "REFACTOR" => [0.15, 0.25, 0.45, 0.10, 0.05],
-        "REVIEW" => [0.25, 0.35, 0.15, 0.15, 0.10],
-        "SEARCH" => [0.50, 0.20, 0.15, 0.10, 0.05],
-        "TEST" => [0.50, 0.20, 0.20, 0.40, 0.10],
-        _ => [0.05; 5],
-    };
-    let sum: f32 = row.iter().sum();
-    let [discovery, comprehension, modification, debugging, documentation] = row.map(|weight| weight / sum);
-    Importance { discovery, comprehension, modification, debugging, documentation }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,14 +198,5 @@ mod tests {
         }
         assert_eq!(Intent::by_name("DEBUG"), Some(Intent::Debug));
         assert_eq!(Intent::by_name("ponder"), None);
-    }
-
-    #[test]
-    fn profiles_sum_to_one() {
-        for task in ["DEBUG", "DEFAULT", "TEST", "search", "no such task"] {
-            let p = profile(task);
-            let sum = p.discovery + p.comprehension + p.modification + p.debugging + p.documentation;
-            assert!((sum - 1.0).abs() < 1e-5, "{task}: {sum}");
-        }
     }
 }

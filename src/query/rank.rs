@@ -4,8 +4,9 @@
 //! its role (tests, examples, documentation, …). `docs/ranking.md` says what each signal is and what it is worth.
 
 use super::candidates::{Candidate, Candidates};
-use super::intent::{Intent, QueryIntent, profile};
+use super::intent::{Intent, QueryIntent};
 use super::view::View;
+use crate::chunk::classes::TaskProfile;
 use crate::chunk::{LanguageId, SemanticClass};
 use crate::policy::PathFlags;
 use crate::text::{self, QueryTerm};
@@ -102,7 +103,7 @@ pub struct Context<'a> {
     pub identifiers: &'a [String],
     pub query: &'a str,
     pub intent: &'a QueryIntent,
-    pub task: Option<&'a str>,
+    pub task: Option<TaskProfile>,
     pub weights: &'a Weights,
     /// Which of a blob's paths may be shown.
     pub passes: &'a dyn Fn(&[u8], PathFlags) -> bool,
@@ -163,25 +164,19 @@ fn score_chunks(context: &Context<'_>, found: &Candidates) -> Vec<ChunkScore> {
     let is_only_name = context.identifiers.len() == 1 && context.query.split_whitespace().count() == 1;
     let definition = if is_only_name { weights.definition } else { weights.definition_in_sentence };
     let task = context.task.or_else(|| context.intent.intent.filter(|_| context.intent.confidence == 1.0).map(Intent::task));
-    let profile = profile(task.unwrap_or("DEFAULT"));
+    let task = task.unwrap_or(TaskProfile::Default);
     found
         .list
         .iter()
         .map(|candidate| {
             let class = class_of(context.view, candidate);
-            let importance = class.importance();
-            let weighted = importance.discovery * profile.discovery
-                + importance.comprehension * profile.comprehension
-                + importance.modification * profile.modification
-                + importance.debugging * profile.debugging
-                + importance.documentation * profile.documentation;
             ChunkScore {
                 candidate: candidate.clone(),
                 explanation: Explanation {
                     lexical: weights.lexical * share(candidate.bm25, max_bm25),
                     dense: weights.dense * share(candidate.cosine - found.mean_cosine, max_dense),
                     definition: definition * candidate.definition,
-                    importance: weights.importance * weighted,
+                    importance: weights.importance * class.importance().weighted(task),
                     ..Explanation::default()
                 },
             }

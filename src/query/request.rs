@@ -2,6 +2,7 @@
 
 use super::error::QueryError;
 use super::intent::Intent;
+use crate::chunk::classes::TaskProfile;
 
 /// Which evidence is used (R2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -45,8 +46,8 @@ pub struct Request {
     pub filters: Filters,
     /// As typed; unknown values are treated as none (R4).
     pub intent: Option<Intent>,
-    /// Name of an agent task (appendix B).
-    pub task: Option<String>,
+    /// Picks an importance profile directly (appendix B).
+    pub task: Option<TaskProfile>,
     pub rev: Option<String>,
     /// Leave the working tree out (G8).
     pub committed: bool,

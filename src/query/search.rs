@@ -4,7 +4,7 @@ use super::candidates::{self, Question};
 use super::content::{self, Budget};
 use super::error::QueryError;
 use super::filter::{Scope, canonical_language, passes_path};
-use super::intent::{self, Intent};
+use super::intent;
 use super::rank::{self, Context, RankedFile, WEIGHTS};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
@@ -50,7 +50,7 @@ impl Searcher {
         let deadline = started + Duration::from_millis(request.timeout_ms);
         let mut view = self.view(request.rev.as_deref(), request.committed, request.overlay_budget_ms, request.timeout_ms, updater)?;
         let mut answer = self.answer(request, &view, deadline)?;
-        if view.unchecked > 0 && self.shown_files_changed(&view, &answer.matches)? {
+        if view.unchecked > 0 && self.shown_files_changed(&answer.matches)? {
             // Files that are about to be shown are always verified (G8): look again, without a budget.
             view = self.view(request.rev.as_deref(), request.committed, u64::from(u32::MAX), request.timeout_ms, updater)?;
             answer = self.answer(request, &view, deadline)?;
@@ -141,7 +141,7 @@ impl Searcher {
             identifiers: &identifiers,
             query: &request.query,
             intent: &query_intent,
-            task: request.task.as_deref(),
+            task: request.task,
             weights: &WEIGHTS,
             passes: &passes,
         };
@@ -169,7 +169,7 @@ impl Searcher {
     }
 
     /// Whether a file that was not compared with the disk differs from what is about to be shown.
-    fn shown_files_changed(&self, view: &View, matches: &[Match]) -> Result<bool, QueryError> {
+    fn shown_files_changed(&self, matches: &[Match]) -> Result<bool, QueryError> {
         for found in matches.iter().filter(|found| found.state == super::view::MatchState::Committed) {
             let bytes = git::read_worktree_file(&self.codebase.repo, found.file.path.as_bytes().as_bstr())?;
             let oid = bytes.map(|bytes| git::hash_blob(&bytes, self.codebase.repo.object_hash()).to_string());
@@ -263,9 +263,4 @@ fn summary(request: &Request, view: &View, matches: &[Match], absent: &[String])
         text.truncate(cut);
     }
     text
-}
-
-/// The intent named by `name`, if it is one.
-pub fn intent_by_name(name: &str) -> Option<Intent> {
-    Intent::by_name(name)
 }
