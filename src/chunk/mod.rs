@@ -152,5 +152,12 @@ pub use classes::SemanticClass;
 pub use language::LanguageId;
 
 pub mod classes;
+pub mod delimiter;
+pub mod families;
+pub mod generic;
 pub mod language;
+pub mod markdown;
+pub mod pieces;
+mod scan;
+pub mod text_split;
 pub mod tokens;

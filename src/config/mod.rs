@@ -1,1 +1,3 @@
 //! config
+pub mod chunker;
+pub use chunker::*;
