@@ -563,7 +563,7 @@ fn parse_token(text: &str) -> (Anchor, Vec<u8>) {
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         rest = match (*first, tail) {
-            (b'\\', [next @ (b';' | b'~'), tail @ ..]) => {
+            (b'\\', [next @ b';', tail @ ..]) => {
                 bytes.push(*next);
                 tail
             }

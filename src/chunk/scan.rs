@@ -247,7 +247,10 @@ impl<'a> Scanner<'a> {
             return;
         }
         let byte = self.bytes[self.at];
-        let closer = matches!(byte, b')' | b']' | b'}');
+        // What ends or continues the lines before does not begin anything.
+        let rest = &self.bytes[self.at..];
+        let closer = matches!(byte, b')' | b']' | b'}' | b'|')
+            || rest.starts_with(b"end") && rest.get(3).is_none_or(|&byte| !is_word(byte));
         self.statement_may_end(byte);
         let extent =
             |token: &Token| token.opens.map(|index| self.family.delimiters[usize::from(index)].extent);
@@ -324,10 +327,6 @@ impl<'a> Scanner<'a> {
         if family.column_0_resets && start == self.line_start && byte == b'(' {
             self.stack.clear();
         }
-        // The end of a pair restores the depth its start saw; other brackets count here.
-        if end - start == 1 && !matches!(byte, b'{' | b'}') {
-            self.punctuation(byte, start);
-        }
         let closed = token.closes_any() && self.close(index, token, start, end);
         if byte == b'}' && end - start == 1 {
             (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
@@ -336,6 +335,11 @@ impl<'a> Scanner<'a> {
             Some(delimiter) if !closed => self.open(delimiter, index, start, end),
             _ => false,
         };
+        if end - start == 1 && !matches!(byte, b'{' | b'}') {
+            // The end of a pair has restored the depth its start saw; closing one level more would be one too many.
+            self.brackets += u32::from(closed && matches!(byte, b')' | b']'));
+            self.punctuation(byte, start);
+        }
         closed || opened || token.closes_any()
     }
 
@@ -446,9 +450,11 @@ impl<'a> Scanner<'a> {
             from_top.filter(|(_, open)| token.closes(open.delimiter))
         };
         let (latest, _) = candidates().next()?;
-        // A statement's end never reaches out of a block.
-        if token.bytes == b";" && latest + 1 != self.stack.len() {
-            return None;
+        if token.bytes == b";" {
+            // It ends all open statements (`create view … as select …;`), but never reaches out of a block.
+            let open = self.stack.iter().rev().take(MAX_SEARCH);
+            let n_ended = open.take_while(|open| token.closes(open.delimiter)).count();
+            return (n_ended > 0).then(|| self.stack.len() - n_ended);
         }
         let first_word = token.bytes.first().is_some_and(u8::is_ascii_alphabetic)
             && self.bytes[self.line_start..start].iter().all(u8::is_ascii_whitespace);
@@ -489,6 +495,11 @@ impl<'a> Scanner<'a> {
             (Some(head), call) if call.is_none() || !matches!(kind(&head), "struct" | "enum") => {
                 self.pending = None;
                 open = Open { delimiter: head.delimiter, token: head.token, indent: head.indent, ..open };
+                // A keyword that must begin its line has nothing before it.
+                let anchored = head
+                    .token
+                    .is_some_and(|token| self.family.tokens[usize::from(token)].anchor != Anchor::Anywhere);
+                let statement = statement.filter(|_| !anchored);
                 open.start = statement.unwrap_or(head.start).min(head.start);
                 open.line_start = head.line_start;
             }
