@@ -1,12 +1,38 @@
-//! A stretch of text found without a syntax tree.
+//! What the delimiter and text steps hand back.
 
 use std::ops::Range;
 
 use super::DelimiterMatch;
 
-/// A byte range of the blob with the delimiters that made it.
+/// One piece of a text: becomes a chunk.
+///
+/// The range is half-open, in the blob (the `base` given to the chunker is added), on character boundaries, holds at
+/// least one non-blank character and no blank line at its beginning, and ends with a non-blank character. Pieces come in
+/// order; together they hold every non-blank line. They overlap only if `simple_overlap` asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub byte_range: Range<u32>,
+    /// The most important delimiter in the piece, the earliest of equals; `None` if no pair lies in it.
     pub delimiter: Option<DelimiterMatch>,
+}
+
+/// `range` without blank lines at its beginning and blanks at its end; empty if all of it is blank.
+pub(crate) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    if inside.trim().is_empty() {
+        return range.start..range.start;
+    }
+    let blank = |c: char| c.is_ascii_whitespace();
+    let end = range.start + inside.trim_end_matches(blank).len();
+    let first = range.start + inside.len() - inside.trim_start_matches(blank).len();
+    // Indentation stays: it is part of the first line. A piece that begins inside a line has none worth keeping.
+    let line_start = text[range.start..first].rfind('\n').map(|at| range.start + at + 1);
+    let at_line_start = range.start == 0 || text.as_bytes()[range.start - 1] == b'\n';
+    let start = line_start.unwrap_or(if at_line_start { range.start } else { first });
+    start..end
+}
+
+/// Offsets in a blob are 32-bit; the policy keeps larger blobs out long before.
+pub(crate) fn offset(base: u32, at: usize) -> u32 {
+    base.saturating_add(u32::try_from(at).unwrap_or(u32::MAX))
 }

@@ -1,0 +1,876 @@
+//! One pass over a text: delimiters found, paired and levelled (C2).
+//!
+//! Matches: at every place outside comments and strings the longest token of the family. Boundaries: a nestable end
+//! takes the latest open start it can end, any other the latest start of its kind; what stays open is ignored. Layout
+//! (indentation, columns, blank lines) opens and closes at the first text of a line. Nothing backtracks: work per byte is
+//! bounded by the size of the family, and searches for an end are remembered when they fail.
+
+use super::families::{Anchor, BLANKS, Extent, Family, Layout, Skip, Token};
+
+/// One pair, or a stretch that ends by layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Boundary {
+    pub start: usize,
+    pub end: usize,
+    /// Without the marks.
+    pub inner: (usize, usize),
+    /// Index into the delimiters of the family.
+    pub delimiter: u16,
+    pub start_token: Option<u16>,
+    pub end_token: Option<u16>,
+    /// Number of open delimiters around it.
+    pub nesting: u8,
+}
+
+/// Deeper pairs are matched but not reported: nobody cuts there.
+const MAX_NESTING: usize = 64;
+/// How far down the stack an end looks for its start; bounds the cost of unbalanced text.
+const MAX_SEARCH: usize = 32;
+/// Enough for any file that is indexed.
+const MAX_BOUNDARIES: usize = 400_000;
+/// Pairs of low priority inside one line matter only if the line is long.
+const MIN_INLINE_BYTES: usize = 256;
+/// Modifiers, attributes and return types before a keyword belong to the definition, but not a whole page.
+const MAX_HEAD_BYTES: usize = 2000;
+
+/// All boundaries of `text`, by start, the longer first.
+pub(crate) fn scan(text: &str, family: &Family) -> Vec<Boundary> {
+    let mut scanner = Scanner::new(text.as_bytes(), family);
+    scanner.run();
+    let mut found = scanner.found;
+    found.sort_unstable_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.delimiter));
+    found
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    delimiter: u16,
+    token: Option<u16>,
+    start: usize,
+    /// End of the start mark.
+    mark_end: usize,
+    /// Start of the line it stands on.
+    line_start: usize,
+    indent: u32,
+    nesting: u32,
+    /// Bracket depth outside it.
+    brackets: u32,
+}
+
+struct OpenTag {
+    start: usize,
+    name: (usize, usize),
+    mark_end: usize,
+    line_start: usize,
+}
+
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    family: &'a Family,
+    found: Vec<Boundary>,
+    at: usize,
+    line_start: usize,
+    indent: u32,
+    /// Nothing but blanks so far on this line.
+    at_line_beginning: bool,
+    /// A blank line (or the beginning of the text) stands before this one.
+    blank_before: bool,
+    /// After the last non-blank text, and the last that is no comment.
+    text_end: usize,
+    code_end: usize,
+    stack: Vec<Open>,
+    flat: Vec<Open>,
+    dedents: Vec<Open>,
+    nexts: Vec<Open>,
+    blanks: Vec<Open>,
+    lines: Vec<Open>,
+    tags: Vec<OpenTag>,
+    in_tag: bool,
+    /// A keyword whose body has not begun.
+    pending: Option<Open>,
+    statement: Option<usize>,
+    after_parenthesis: bool,
+    brackets: u32,
+    comments: Option<Open>,
+    /// By skip: no end lies between where a search failed and here.
+    failed_until: Vec<usize>,
+    top: Option<u16>,
+    indented: Option<u16>,
+    label: Option<u16>,
+    tag: Option<u16>,
+    paragraph: Option<u16>,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(bytes: &'a [u8], family: &'a Family) -> Self {
+        let layout =
+            |wanted| family.layout.iter().find(|(layout, _)| *layout == wanted).map(|&(_, index)| index);
+        Self {
+            bytes,
+            family,
+            found: Vec::new(),
+            at: 0,
+            line_start: 0,
+            indent: 0,
+            at_line_beginning: true,
+            blank_before: true,
+            text_end: 0,
+            code_end: 0,
+            stack: Vec::new(),
+            flat: Vec::new(),
+            dedents: Vec::new(),
+            nexts: Vec::new(),
+            blanks: Vec::new(),
+            lines: Vec::new(),
+            tags: Vec::new(),
+            in_tag: false,
+            pending: None,
+            statement: None,
+            after_parenthesis: false,
+            brackets: 0,
+            comments: None,
+            failed_until: vec![0; family.skips.len()],
+            top: layout(Layout::Top),
+            indented: layout(Layout::Indent),
+            label: layout(Layout::Label),
+            tag: layout(Layout::Tag),
+            paragraph: layout(Layout::Paragraph),
+        }
+    }
+
+    fn run(&mut self) {
+        while self.at < self.bytes.len() {
+            match self.bytes[self.at] {
+                b'\n' => self.line_end(),
+                byte if byte.is_ascii_whitespace() => self.at += 1,
+                _ => self.text(),
+            }
+        }
+        self.end_of_text();
+    }
+
+    fn line_end(&mut self) {
+        for open in std::mem::take(&mut self.lines) {
+            self.close_at(open, self.text_end, None);
+        }
+        // A line without text is blank.
+        self.blank_before = self.at_line_beginning;
+        self.at += 1;
+        self.line_start = self.at;
+        self.at_line_beginning = true;
+    }
+
+    fn text(&mut self) {
+        let first = std::mem::take(&mut self.at_line_beginning);
+        let mut candidates = Candidates { next: 0, byte: self.bytes[self.at] };
+        let mut candidate = candidates.next(self, first);
+        if first {
+            self.line_begin(candidate);
+        }
+        let start = self.at;
+        let mut comment = false;
+        loop {
+            let Some((index, end)) = candidate else {
+                self.code(start);
+                self.plain(start);
+                break;
+            };
+            let token = &self.family.tokens[usize::from(index)];
+            if let Some(skip_index) = token.skip {
+                let skip = &self.family.skips[usize::from(skip_index)];
+                if let Some(skip_end) = self.skip_end(skip_index, skip, token, start, end, first) {
+                    comment = skip.is_comment;
+                    if comment {
+                        self.comment(start, skip_end, first);
+                    } else {
+                        self.code(start);
+                    }
+                    self.pass_over(skip_end);
+                    break;
+                }
+            } else {
+                self.code(start);
+                if self.token(index, start, end) {
+                    self.at = end;
+                    break;
+                }
+            }
+            candidate = candidates.next(self, first);
+        }
+        self.text_end = self.at;
+        if !comment {
+            self.code_end = self.at;
+        }
+    }
+
+    /// Text that is no comment is about to be read.
+    fn code(&mut self, start: usize) {
+        self.flush_comments();
+        self.statement.get_or_insert(start);
+    }
+
+    /// Text that is no token.
+    fn plain(&mut self, start: usize) {
+        let byte = self.bytes[start];
+        if self.tag.is_some() && self.markup(start) {
+            return;
+        }
+        self.at = start + 1;
+        if is_word(byte) {
+            while self.at < self.bytes.len() && is_word(self.bytes[self.at]) {
+                self.at += 1;
+            }
+        } else {
+            self.punctuation(byte, start);
+        }
+    }
+
+    /// Moves to `end`, minding the lines on the way.
+    fn pass_over(&mut self, end: usize) {
+        if let Some(newline) = self.bytes[self.at..end].iter().rposition(|&byte| byte == b'\n') {
+            self.line_start = self.at + newline + 1;
+        }
+        self.at = end;
+    }
+
+    // ---- layout
+
+    fn line_begin(&mut self, candidate: Option<(u16, usize)>) {
+        let columns = |width: u32, byte: &u8| if *byte == b'\t' { width / 8 * 8 + 8 } else { width + 1 };
+        self.indent = self.bytes[self.line_start..self.at].iter().fold(0, columns);
+        if self.blank_before {
+            self.blank_lines();
+        }
+        let token = candidate.map(|(index, _)| &self.family.tokens[usize::from(index)]);
+        let skip = token.and_then(|token| token.skip).map(|skip| &self.family.skips[usize::from(skip)]);
+        if skip.is_some_and(|skip| skip.is_comment || skip.continued) {
+            return;
+        }
+        let byte = self.bytes[self.at];
+        // What ends or continues the lines before does not begin anything.
+        let rest = &self.bytes[self.at..];
+        let closer = matches!(byte, b')' | b']' | b'}' | b'|')
+            || rest.starts_with(b"end") && rest.get(3).is_none_or(|&byte| !is_word(byte));
+        self.statement_may_end(byte);
+        let extent =
+            |token: &Token| token.opens.map(|index| self.family.delimiters[usize::from(index)].extent);
+        let opens_by_layout = token.and_then(extent) == Some(Extent::Dedent);
+        if !closer {
+            while self.dedents.last().is_some_and(|open| open.indent >= self.indent) {
+                self.close_dedent();
+            }
+            let layout = if self.indent == 0 { self.top.or(self.indented) } else { self.indented };
+            if let (Some(delimiter), false) = (layout, opens_by_layout) {
+                self.open_by_extent(delimiter, None, self.at, self.at);
+            }
+        }
+        if let Some(delimiter) = self.label.filter(|_| is_label(&self.bytes[self.at..])) {
+            self.open_by_extent(delimiter, None, self.at, self.at);
+        }
+    }
+
+    fn blank_lines(&mut self) {
+        for open in std::mem::take(&mut self.blanks) {
+            self.close_at(open, self.text_end, None);
+        }
+        if let Some(delimiter) = self.paragraph {
+            let open = self.opened(delimiter, None, self.at, self.at);
+            self.blanks.push(open);
+        }
+    }
+
+    fn close_dedent(&mut self) {
+        if let Some(open) = self.dedents.pop() {
+            self.close_at(open, self.code_end, None);
+        }
+    }
+
+    /// Where no mark ends statements, a line that is not deeper than the keyword does.
+    fn statement_may_end(&mut self, byte: u8) {
+        if !self.family.newline_ends {
+            return;
+        }
+        let outside = self.stack.last().map_or(0, |open| open.brackets);
+        if let Some(pending) = self.pending {
+            let goes_on = matches!(byte, b'{' | b')' | b':' | b'-') || self.indent > pending.indent;
+            if !goes_on && self.brackets <= pending.brackets {
+                self.pending = None;
+            }
+        }
+        if self.pending.is_none() && self.brackets == outside && byte != b'{' {
+            self.statement = None;
+            self.after_parenthesis = false;
+        }
+    }
+
+    fn end_of_text(&mut self) {
+        self.flush_comments();
+        let mut rest = std::mem::take(&mut self.lines);
+        rest.append(&mut self.blanks);
+        for open in rest {
+            self.close_at(open, self.text_end, None);
+        }
+        let mut rest = std::mem::take(&mut self.dedents);
+        rest.append(&mut self.nexts);
+        for open in rest {
+            self.close_at(open, self.code_end, None);
+        }
+    }
+
+    // ---- tokens
+
+    /// Acts on a token; false if it means nothing here.
+    fn token(&mut self, index: u16, start: usize, end: usize) -> bool {
+        let family = self.family;
+        let token = &family.tokens[usize::from(index)];
+        let byte = self.bytes[start];
+        if family.column_0_resets && start == self.line_start && byte == b'(' {
+            self.stack.clear();
+        }
+        let closed = token.closes_any() && self.close(index, token, start, end);
+        if byte == b'}' && end - start == 1 {
+            (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
+        }
+        let opened = match token.opens {
+            Some(delimiter) if !closed => self.open(delimiter, index, start, end),
+            _ => false,
+        };
+        if end - start == 1 && !matches!(byte, b'{' | b'}') {
+            // The end of a pair has restored the depth its start saw; closing one level more would be one too many.
+            self.brackets += u32::from(closed && matches!(byte, b')' | b']'));
+            self.punctuation(byte, start);
+        }
+        closed || opened || token.closes_any()
+    }
+
+    fn open(&mut self, delimiter: u16, token: u16, start: usize, end: usize) -> bool {
+        let definition = &self.family.delimiters[usize::from(delimiter)];
+        match definition.extent {
+            Extent::Body => self.open_head(delimiter, token, start, end),
+            Extent::Pair if !definition.nestable => {
+                let open = self.opened(delimiter, Some(token), start, end);
+                let kind = definition.kind;
+                self.flat.retain(|other| self.family.delimiters[usize::from(other.delimiter)].kind != kind);
+                self.flat.push(open);
+                true
+            }
+            Extent::Pair if self.bytes[start] == b'{' && end - start == 1 => {
+                self.open_brace(delimiter, token, start, end);
+                true
+            }
+            Extent::Pair => {
+                if definition.soft && self.opened_on_this_line(delimiter) {
+                    return true;
+                }
+                let open = self.opened(delimiter, Some(token), start, end);
+                self.stack.push(open);
+                true
+            }
+            _ => {
+                self.open_by_extent(delimiter, Some(token), start, end);
+                true
+            }
+        }
+    }
+
+    /// `while x do`: the loop has opened what `end` will close.
+    fn opened_on_this_line(&self, delimiter: u16) -> bool {
+        let same_end = |other: u16| {
+            self.family.tokens.iter().any(|token| token.closes(delimiter) && token.closes(other))
+        };
+        let on_line = |open: &&Open| open.line_start == self.line_start;
+        self.stack
+            .iter()
+            .rev()
+            .take(4)
+            .take_while(on_line)
+            .any(|open| !self.family.delimiters[usize::from(open.delimiter)].soft && same_end(open.delimiter))
+    }
+
+    fn open_by_extent(&mut self, delimiter: u16, token: Option<u16>, start: usize, end: usize) {
+        let definition = &self.family.delimiters[usize::from(delimiter)];
+        let open = self.opened(delimiter, token, start, end);
+        match definition.extent {
+            Extent::Dedent if self.dedents.len() < MAX_NESTING => {
+                // A second keyword of the line is part of the first.
+                if self.dedents.last().is_none_or(|last| last.line_start != open.line_start) {
+                    self.dedents.push(open);
+                }
+            }
+            Extent::Next => {
+                let priority = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].priority;
+                while let Some(last) =
+                    self.nexts.last().copied().filter(|last| priority(last) <= definition.priority)
+                {
+                    self.nexts.pop();
+                    let end = self.code_end.max(last.mark_end).min(start);
+                    self.close_at(last, end, None);
+                }
+                self.nexts.push(open);
+            }
+            Extent::Line if self.lines.len() < MAX_SEARCH => self.lines.push(open),
+            Extent::Blank if self.blanks.len() < MAX_SEARCH => self.blanks.push(open),
+            _ => {}
+        }
+    }
+
+    fn opened(&self, delimiter: u16, token: Option<u16>, start: usize, mark_end: usize) -> Open {
+        let depth = self.stack.len() + self.dedents.len() + self.nexts.len();
+        Open {
+            delimiter,
+            token,
+            start,
+            mark_end,
+            line_start: self.line_start,
+            indent: self.indent,
+            nesting: u32::try_from(depth).unwrap_or(u32::MAX),
+            brackets: self.brackets,
+        }
+    }
+
+    fn close(&mut self, index: u16, token: &Token, start: usize, end: usize) -> bool {
+        if let Some(position) = self.flat.iter().rposition(|open| token.closes(open.delimiter)) {
+            let open = self.flat.remove(position);
+            self.pair(open, index, start, end);
+            return true;
+        }
+        let Some(position) = self.start_of(token, start) else { return false };
+        let open = self.stack[position];
+        // What was opened later and never closed is ignored.
+        self.stack.truncate(position);
+        self.brackets = open.brackets;
+        self.pair(open, index, start, end);
+        true
+    }
+
+    /// The latest start `token` can end; of several, for a word first on its line, the one as deep as that line.
+    fn start_of(&self, token: &Token, start: usize) -> Option<usize> {
+        let candidates = || {
+            let from_top = self.stack.iter().enumerate().rev().take(MAX_SEARCH);
+            from_top.filter(|(_, open)| token.closes(open.delimiter))
+        };
+        let (latest, _) = candidates().next()?;
+        if token.bytes == b";" {
+            // It ends all open statements (`create view … as select …;`), but never reaches out of a block.
+            let open = self.stack.iter().rev().take(MAX_SEARCH);
+            let n_ended = open.take_while(|open| token.closes(open.delimiter)).count();
+            return (n_ended > 0).then(|| self.stack.len() - n_ended);
+        }
+        let first_word = token.bytes.first().is_some_and(u8::is_ascii_alphabetic)
+            && self.bytes[self.line_start..start].iter().all(u8::is_ascii_whitespace);
+        if !first_word {
+            return Some(latest);
+        }
+        Some(
+            candidates()
+                .find(|(_, open)| open.indent == self.indent)
+                .map_or(latest, |(position, _)| position),
+        )
+    }
+
+    // ---- statements with a body in braces
+
+    fn open_head(&mut self, delimiter: u16, token: u16, start: usize, end: usize) -> bool {
+        // `class:` and `type,` are names here, not keywords.
+        if is_word(self.bytes[start])
+            && matches!(self.bytes.get(end), Some(b':' | b'=' | b',' | b'.' | b';' | b'?'))
+        {
+            return false;
+        }
+        let is_control = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].priority <= 50;
+        if self.pending.as_ref().is_none_or(is_control) {
+            self.pending = Some(self.opened(delimiter, Some(token), start, end));
+        }
+        true
+    }
+
+    fn open_brace(&mut self, delimiter: u16, token: u16, start: usize, end: usize) {
+        let head = self.pending.filter(|head| self.brackets <= head.brackets);
+        let call = self.after_parenthesis.then_some(self.family.paren_body).flatten();
+        let kind = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].kind;
+        let mut open = self.opened(delimiter, Some(token), start, end);
+        let statement = self.statement.filter(|&statement| start - statement <= MAX_HEAD_BYTES);
+        match (head, call) {
+            // `struct point *make(int x) {` is no struct.
+            (Some(head), call) if call.is_none() || !matches!(kind(&head), "struct" | "enum") => {
+                self.pending = None;
+                open = Open { delimiter: head.delimiter, token: head.token, indent: head.indent, ..open };
+                // A keyword that must begin its line has nothing before it.
+                let anchored = head
+                    .token
+                    .is_some_and(|token| self.family.tokens[usize::from(token)].anchor != Anchor::Anywhere);
+                let statement = statement.filter(|_| !anchored);
+                open.start = statement.unwrap_or(head.start).min(head.start);
+                open.line_start = head.line_start;
+            }
+            (_, Some(function)) => {
+                self.pending = None;
+                open.delimiter = function;
+                open.start = statement.unwrap_or(start);
+            }
+            _ => {}
+        }
+        self.stack.push(open);
+        (self.statement, self.after_parenthesis) = (None, false);
+    }
+
+    fn punctuation(&mut self, byte: u8, at: usize) {
+        if !self.family.has_bodies {
+            return;
+        }
+        let outside = self.stack.last().map_or(0, |open| open.brackets);
+        match byte {
+            b'(' | b'[' => self.brackets += 1,
+            b')' | b']' => {
+                self.brackets = self.brackets.saturating_sub(1);
+                self.pending = self.pending.filter(|pending| self.brackets >= pending.brackets);
+                self.after_parenthesis = byte == b')' && self.brackets <= outside;
+            }
+            b';' if self.brackets <= outside => {
+                (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
+            }
+            b',' if self.brackets <= outside => self.after_parenthesis = false,
+            b'=' if !matches!(self.bytes.get(at + 1), Some(b'>' | b'=')) => {
+                self.after_parenthesis = false;
+                // `x = {` is a value, whatever keyword stood before the name.
+                let stays = |open: &Open| {
+                    let definition = &self.family.delimiters[usize::from(open.delimiter)];
+                    definition.priority <= 50
+                        || definition.kind == "type_alias"
+                        || self.brackets > open.brackets
+                };
+                self.pending = self.pending.filter(stays);
+            }
+            _ => {}
+        }
+    }
+
+    // ---- elements
+
+    /// Reads `<name`, `</name` and `>`; false if it is none of them.
+    fn markup(&mut self, start: usize) -> bool {
+        let byte = self.bytes[start];
+        if byte == b'>' && self.in_tag {
+            self.in_tag = false;
+            self.at = start + 1;
+            if start > 0 && self.bytes[start - 1] == b'/' {
+                self.tags.pop();
+            } else if let Some(tag) = self.tags.last_mut() {
+                tag.mark_end = start + 1;
+            }
+            return true;
+        }
+        if byte != b'<' {
+            return false;
+        }
+        let closing = self.bytes.get(start + 1) == Some(&b'/');
+        let name_start = start + 1 + usize::from(closing);
+        let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b':' | b'.' | b'-');
+        let length = self.bytes[name_start..].iter().take(64).take_while(in_name).count();
+        let name = (name_start, name_start + length);
+        if length == 0 || !self.bytes[name_start].is_ascii_alphabetic() {
+            return false;
+        }
+        // A name cut at its length limit could end inside a character.
+        self.at = name.1;
+        while self.at < self.bytes.len() && self.bytes[self.at] >= 0x80 {
+            self.at += 1;
+        }
+        if closing {
+            self.close_tag(name);
+        } else {
+            self.in_tag = true;
+            self.tags.push(OpenTag { start, name, mark_end: name.1, line_start: self.line_start });
+        }
+        true
+    }
+
+    fn close_tag(&mut self, name: (usize, usize)) {
+        let text = &self.bytes[name.0..name.1];
+        let recent = self.tags.iter().enumerate().rev().take(MAX_SEARCH);
+        let same = |tag: &OpenTag| self.bytes[tag.name.0..tag.name.1].eq_ignore_ascii_case(text);
+        let Some(position) = recent.into_iter().find(|(_, tag)| same(tag)).map(|(position, _)| position)
+        else {
+            return;
+        };
+        let mut end = self.at;
+        if self.bytes.get(end) == Some(&b'>') {
+            end += 1;
+        }
+        self.at = end;
+        let Some(delimiter) = self.tag else { return };
+        let tag = &self.tags[position];
+        let boundary = Boundary {
+            start: tag.start,
+            end,
+            inner: (tag.mark_end, name.0.saturating_sub(2).max(tag.mark_end)),
+            delimiter,
+            start_token: None,
+            end_token: None,
+            nesting: u8::try_from(position).unwrap_or(u8::MAX),
+        };
+        let line_start = tag.line_start;
+        self.tags.truncate(position);
+        self.report(boundary, line_start);
+    }
+
+    // ---- comments and strings
+
+    /// Where the text that starts at `start` with a mark up to `mark_end` ends; `None` if the mark means nothing here.
+    fn skip_end(
+        &mut self,
+        index: u16,
+        skip: &Skip,
+        token: &Token,
+        start: usize,
+        mark_end: usize,
+        first: bool,
+    ) -> Option<usize> {
+        let index = usize::from(index);
+        if start < self.failed_until[index] {
+            return None;
+        }
+        if skip.close.is_empty() {
+            let before = start.checked_sub(1).map_or(b' ', |before| self.bytes[before]);
+            // `$#`, `${#x}` and `a#b` hold no comment.
+            let free =
+                first || before.is_ascii_whitespace() || matches!(before, b';' | b',' | b')' | b'}' | b']');
+            return (token.bytes != b"#" || free).then(|| self.comment_line_end(skip, mark_end));
+        }
+        if skip.short {
+            return self.literal_end(skip, start, mark_end);
+        }
+        match self.closing(skip, token, mark_end) {
+            Ok(end) => Some(end),
+            Err(searched) => {
+                self.failed_until[index] = searched;
+                None
+            }
+        }
+    }
+
+    fn comment_line_end(&self, skip: &Skip, from: usize) -> usize {
+        let mut at = from;
+        while at < self.bytes.len() {
+            if self.bytes[at] == b'\n' {
+                let line = self.bytes[from..at].strip_suffix(b"\r").unwrap_or(&self.bytes[from..at]);
+                if !(skip.continued && line.ends_with(b"\\")) {
+                    return at;
+                }
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// `'a'`, `'\n'`; not `'a` (a lifetime, a label) nor the second quote of `1'000'000`.
+    fn literal_end(&self, skip: &Skip, start: usize, mark_end: usize) -> Option<usize> {
+        if start > 0 && is_word(self.bytes[start - 1]) {
+            return None;
+        }
+        let inside = &self.bytes[mark_end..self.bytes.len().min(mark_end + 12)];
+        let mut at = 0;
+        while at < inside.len() && inside[at] != b'\n' {
+            if inside[at] == b'\\' && skip.escapes {
+                at += 2;
+                continue;
+            }
+            if at > 0 && inside[at..].starts_with(&skip.close) {
+                // `'a, 'b` are two lifetimes.
+                let plain = &inside[..at];
+                let one = plain[0] == b'\\'
+                    || std::str::from_utf8(plain).is_ok_and(|text| text.chars().count() <= 4);
+                return (one && !plain.contains(&b',')).then_some(mark_end + at + skip.close.len());
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// End of the text, or how far no end was found.
+    fn closing(&self, skip: &Skip, token: &Token, from: usize) -> Result<usize, usize> {
+        let (mut at, mut depth) = (from, 1u32);
+        while at < self.bytes.len() {
+            let byte = self.bytes[at];
+            if byte == b'\n' && !skip.multiline {
+                return Err(at);
+            }
+            if byte == b'\\' && skip.escapes {
+                // Never over a line end, where a one-line string stops.
+                at += if self.bytes.get(at + 1) == Some(&b'\n') && !skip.multiline { 1 } else { 2 };
+                continue;
+            }
+            let rest = &self.bytes[at..];
+            if rest.starts_with(&skip.close) {
+                depth -= 1;
+                at += skip.close.len();
+                if depth == 0 {
+                    return Ok(at);
+                }
+            } else if skip.nested && rest.starts_with(&token.bytes) {
+                depth += 1;
+                at += token.bytes.len();
+            } else {
+                at += 1;
+            }
+        }
+        Err(self.bytes.len())
+    }
+
+    /// Adjacent comments that begin their lines form one block.
+    fn comment(&mut self, start: usize, end: usize, first: bool) {
+        if !first {
+            self.flush_comments();
+            return;
+        }
+        match &mut self.comments {
+            Some(run) if !self.blank_before => run.mark_end = end,
+            _ => {
+                self.flush_comments();
+                self.comments = Some(self.opened(self.family.comment, None, start, end));
+            }
+        }
+    }
+
+    fn flush_comments(&mut self) {
+        let Some(run) = self.comments.take() else { return };
+        let lines = &self.bytes[run.start..run.mark_end];
+        if lines.trim_ascii_end().contains(&b'\n') {
+            self.close_at(run, run.mark_end, None);
+        }
+    }
+
+    // ---- results
+
+    fn pair(&mut self, open: Open, end_token: u16, start: usize, end: usize) {
+        let boundary = self.boundary(&open, end, Some(end_token), start);
+        self.report(boundary, open.line_start);
+    }
+
+    fn close_at(&mut self, open: Open, end: usize, end_token: Option<u16>) {
+        if end > open.start {
+            let boundary = self.boundary(&open, end, end_token, end);
+            self.report(boundary, open.line_start);
+        }
+    }
+
+    fn boundary(&self, open: &Open, end: usize, end_token: Option<u16>, inner_end: usize) -> Boundary {
+        Boundary {
+            start: open.start,
+            end,
+            inner: (open.mark_end.min(inner_end), inner_end),
+            delimiter: open.delimiter,
+            start_token: open.token,
+            end_token,
+            nesting: u8::try_from(open.nesting).unwrap_or(u8::MAX),
+        }
+    }
+
+    fn report(&mut self, boundary: Boundary, line_start: usize) {
+        let priority = self.family.delimiters[usize::from(boundary.delimiter)].priority;
+        let matters = boundary.delimiter < self.family.n_custom
+            || priority >= 40
+            || line_start != self.line_start
+            || boundary.end - boundary.start >= MIN_INLINE_BYTES;
+        if matters && usize::from(boundary.nesting) < MAX_NESTING && self.found.len() < MAX_BOUNDARIES {
+            self.found.push(boundary);
+        }
+    }
+}
+
+/// The tokens that match at one place, one after the other.
+struct Candidates {
+    next: usize,
+    byte: u8,
+}
+
+impl Candidates {
+    fn next(&mut self, scanner: &Scanner, first: bool) -> Option<(u16, usize)> {
+        let indices = &scanner.family.dispatch[usize::from(self.byte)];
+        while let Some(&index) = indices.get(self.next) {
+            self.next += 1;
+            let token = &scanner.family.tokens[usize::from(index)];
+            let placed = match token.anchor {
+                Anchor::Anywhere => true,
+                Anchor::LineStart => first,
+                Anchor::Column0 => scanner.at == scanner.line_start,
+            };
+            if !placed {
+                continue;
+            }
+            if let Some(end) = match_end(scanner.bytes, scanner.at, &token.bytes, scanner.family.ignore_case)
+            {
+                return Some((index, end));
+            }
+        }
+        None
+    }
+}
+
+/// End of `pattern` at `at`, whole words only.
+fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Option<usize> {
+    let mut end = at;
+    for &wanted in pattern {
+        if wanted == BLANKS {
+            // More than that is no separator but a layout of its own.
+            let rest = &bytes[end..bytes.len().min(end + 16)];
+            let blanks = rest.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+            if blanks == 0 {
+                return None;
+            }
+            end += blanks;
+            continue;
+        }
+        let byte = *bytes.get(end)?;
+        if byte != wanted && !(ignore_case && byte.to_ascii_lowercase() == wanted) {
+            return None;
+        }
+        end += 1;
+    }
+    let is_first = |byte: Option<&u8>| byte.is_some_and(|&byte| is_word(byte));
+    if is_first(pattern.first()) && !word_may_begin(bytes, at) {
+        return None;
+    }
+    if is_first(pattern.last()) && !word_may_end(bytes, end) {
+        return None;
+    }
+    Some(end)
+}
+
+/// Members (`x.class`), symbols (`:end`), variables (`$if`) and parts of names (`non-class`) are no keywords.
+fn word_may_begin(bytes: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
+    match before(1) {
+        b'.' | b'$' | b'@' => false,
+        b':' => before(2) == b':',
+        b'-' => !is_word(before(2)),
+        byte => !is_word(byte),
+    }
+}
+
+fn word_may_end(bytes: &[u8], end: usize) -> bool {
+    match bytes.get(end) {
+        Some(b'-') => !bytes.get(end + 1).is_some_and(|&byte| is_word(byte)),
+        Some(&byte) => !is_word(byte),
+        None => true,
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// `name:` or, alone on its line, `NAME.`
+fn is_label(rest: &[u8]) -> bool {
+    let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b'$' | b'@' | b'-' | b'?' | b'.');
+    let length = rest.iter().take(128).take_while(in_name).count();
+    let name = &rest[..length];
+    if !name.first().is_some_and(|byte| !byte.is_ascii_digit() && *byte != b'-') {
+        return false;
+    }
+    match rest.get(length) {
+        Some(b':') => rest.get(length + 1) != Some(&b':'),
+        Some(b'\n' | b'\r') | None => name.len() > 1 && name.ends_with(b".") && !name.starts_with(b"."),
+        _ => false,
+    }
+}
