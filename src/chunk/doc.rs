@@ -46,7 +46,7 @@ pub(crate) fn first_sentence(comment: &str) -> String {
         {
             if sentence.is_empty() && !line.starts_with("@param") && !line.starts_with("@return") {
                 let rest = line.trim_start_matches(|c: char| c == '@' || c.is_alphanumeric());
-                if line.starts_with("@brief") || line.starts_with("@doc") || line.starts_with("@moduledoc") {
+                if ["@brief", "@doc", "@title", "@notice", "@dev", "@description"].iter().any(|tag| line.starts_with(tag)) {
                     push_words(&mut sentence, rest);
                 }
                 continue;

@@ -20,6 +20,8 @@ pub(crate) struct KindInfo {
     pub comment: bool,
     /// An attribute or decorator: attaches to the definition that follows.
     pub attach: bool,
+    /// Belongs to what precedes it.
+    pub follow: bool,
     /// Holds no definitions worth finding.
     pub skip: bool,
     first_rule: u16,
@@ -51,6 +53,8 @@ pub(crate) enum NameFrom {
     Path(Path),
     /// C-family declarator: the innermost identifier of the field `declarator`.
     Declarator,
+    /// The signature is the name.
+    Head,
     /// A fixed name.
     Fixed(&'static str),
 }
@@ -81,6 +85,8 @@ pub(crate) enum Condition {
     Is(Path, Vec<u16>),
     /// The text at the path is one of these, `*` at the end standing for anything.
     Text(Path, Vec<&'static str>),
+    /// The text at the path is none of these.
+    NotText(Path, Vec<&'static str>),
     /// The parent is of one of these kinds.
     In(Vec<u16>),
 }
@@ -109,6 +115,7 @@ const PLAIN: KindInfo = KindInfo {
     named: false,
     comment: false,
     attach: false,
+    follow: false,
     skip: false,
     first_rule: 0,
     rules: 0,
@@ -198,6 +205,10 @@ impl Condition {
                 let text = &source[found.byte_range()];
                 words.iter().any(|word| matches_word(text, word))
             }),
+            Self::NotText(path, words) => path.find(node).is_none_or(|found| {
+                let text = &source[found.byte_range()];
+                !words.iter().any(|word| matches_word(text, word))
+            }),
             Self::In(kinds) => kinds.contains(&parent_kind),
         }
     }
@@ -265,8 +276,12 @@ impl Compiler<'_> {
         let name = words.next().unwrap_or_default();
         let words: Vec<&'static str> = words.collect();
         match name {
-            "separator" => rules.separator = words.first().copied().unwrap_or("."),
+            "separator" => {
+                let separator = words.first().copied().unwrap_or(".");
+                rules.separator = if separator == "\\s" { " " } else { separator };
+            }
             "comment" => self.flag(&words, rules, |info| info.comment = true),
+            "follow" => self.flag(&words, rules, |info| info.follow = true),
             "attach" => self.flag(&words, rules, |info| info.attach = true),
             "skip" => self.flag(&words, rules, |info| info.skip = true),
             "constructor" => rules.constructors = words,
@@ -297,6 +312,7 @@ impl Compiler<'_> {
         let name = match name.strip_prefix('=') {
             Some(fixed) => NameFrom::Fixed(fixed),
             None if name == "declarator" => NameFrom::Declarator,
+            None if name == "head" => NameFrom::Head,
             None => NameFrom::Path(self.path(name)),
         };
         let mut rule = SymbolRule {
@@ -326,6 +342,10 @@ impl Compiler<'_> {
                 "text" => {
                     let (path, words) = value.split_once('~').unwrap_or((value, ""));
                     rule.conditions.push(Condition::Text(self.path(path), words.split(',').collect()));
+                }
+                "not" => {
+                    let (path, words) = value.split_once('~').unwrap_or((value, ""));
+                    rule.conditions.push(Condition::NotText(self.path(path), words.split(',').collect()));
                 }
                 "in" => rule.conditions.push(Condition::In(self.kinds(value))),
                 "scope" => rule.scope = Some(self.path(value)),

@@ -136,9 +136,10 @@ impl Chain<'_> {
         }
         let walked = match self.semantic() {
             Ok(walked) => walked,
-            Err(reason) => {
+            Err((reason, symbols)) => {
                 self.degrade(reason, 0..self.end());
-                self.simple()
+                let (atoms, classes) = (vec![Atom::default()], vec![SemanticClass::Unknown]);
+                Walked { atoms, classes, symbols, ..Walked::default() }
             }
         };
         self.finish(walked);
@@ -156,25 +157,22 @@ impl Chain<'_> {
         self.blob.degradations.push(Degradation { reason, byte_range });
     }
 
-    fn semantic(&mut self) -> Result<Walked, DegradationReason> {
+    /// The walked tree, or why the whole file goes down the chain, with the symbols that were sound all the same.
+    fn semantic(&self) -> Result<Walked, (DegradationReason, Vec<Symbol>)> {
         let name = self.language.name();
+        let bare = |reason| (reason, Vec::new());
         let forced = self.settings.force_delimiter_for_languages.iter().any(|forced| forced == name);
         if forced || !self.settings.prefer_semantic {
-            return Err(DegradationReason::Forced);
+            return Err(bare(DegradationReason::Forced));
         }
-        let grammar = grammar::by_language(name).ok_or(DegradationReason::NoGrammar)?;
-        let tree = semantic::parse(self.index, grammar)?;
+        let grammar = grammar::by_language(name).ok_or(bare(DegradationReason::NoGrammar))?;
+        let tree = semantic::parse(self.index, grammar).map_err(bare)?;
         let threshold = self.settings.semantic_importance_threshold;
         let walked = semantic::walk(&tree, self.text, self.index, grammar, self.bounds(), threshold);
         if walked.error_bytes as f32 > self.settings.max_error_share * self.text.len() as f32 {
-            return Err(DegradationReason::ErrorShare);
+            return Err((DegradationReason::ErrorShare, walked.symbols));
         }
         Ok(walked)
-    }
-
-    /// No usable tree: one atom of the whole text, which [`Self::split`] then takes apart.
-    fn simple(&self) -> Walked {
-        Walked { atoms: vec![Atom::default()], classes: vec![SemanticClass::Unknown], ..Walked::default() }
     }
 
     /// Atoms and symbols → chunks.
@@ -455,12 +453,12 @@ fn force_definitions(atoms: &mut [Atom], symbols: &[Symbol]) {
     }
 }
 
-/// The most important class of a chunk; tests win if they are at least half of its definitions.
+/// The most important class of a chunk; tests win if they are most of its callables.
 fn class_of(walked: &Walked, range: Range<u32>, symbols: Range<usize>) -> SemanticClass {
     let symbols = &walked.symbols[symbols];
     let tests = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionTest).count();
     let callables = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionCallable).count();
-    if tests > 0 && tests >= callables {
+    if tests > callables {
         return SemanticClass::DefinitionTest;
     }
     let from = walked.atoms.partition_point(|atom| atom.start < range.start);

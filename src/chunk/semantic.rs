@@ -358,7 +358,7 @@ impl Walker<'_> {
         let own_line = self.index.starts_line(range.start);
         let chunkable =
             oversized || class == SemanticClass::Unknown || class.importance().max() >= self.threshold;
-        let cut = (named && own_line && chunkable && !attached).then(|| {
+        let cut = (named && own_line && chunkable && !attached && !info.follow).then(|| {
             let blank = frame.run.start.is_none() && !self.blank_line_before(range.start);
             frame.cut + if blank { cost::NO_BLANK_LINE } else { 0 }
         });

@@ -87,28 +87,29 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
     if !rule.conditions.iter().all(|condition| condition.holds(node, context.parent_kind, source)) {
         return None;
     }
-    let written = match &rule.name {
-        NameFrom::Fixed(name) => clean_name(name),
-        NameFrom::Path(path) => clean_name(text_of(path.find(node)?, context.text)?),
-        NameFrom::Declarator => clean_name(text_of(declarator(node)?, context.text)?),
+    let body = rule.body.find(node).filter(|body| body.start_byte() > node.start_byte());
+    let head_end = body.map_or(node.end_byte(), |body| body.start_byte());
+    let signature = signature(node, head_end, body.is_some(), rule.kind, context);
+    let (written, name_start) = match &rule.name {
+        NameFrom::Fixed(name) => ((*name).to_owned(), node.end_byte()),
+        NameFrom::Head => (signature.clone(), node.end_byte()),
+        NameFrom::Path(path) => named(path.find(node)?, context.text)?,
+        NameFrom::Declarator => named(declarator(node)?, context.text)?,
     };
     let parts = if rule.verbatim { vec![written.as_str()] } else { parts_of(&written) };
     let name = (*parts.last()?).to_owned();
     if name.is_empty() {
         return None;
     }
-    let receiver =
-        rule.scope.as_ref().and_then(|path| text_of(path.find(node)?, context.text)).map(clean_name);
+    // A type after the name is what it returns.
+    let receiver = rule.scope.as_ref().and_then(|path| path.find(node)).filter(|found| found.start_byte() < name_start);
+    let receiver = receiver.and_then(|found| text_of(found, context.text)).map(clean_name);
     let qualified_name = qualify(context, receiver.as_deref(), &parts);
+    let owner = receiver.as_deref().or(parts.len().checked_sub(2).map(|at| parts[at]));
 
-    let body = rule.body.find(node).filter(|body| body.start_byte() > node.start_byte());
-    let head_end = body.map_or(node.end_byte(), |body| body.start_byte());
-    let mut signature = String::new();
-    collapse_window(&mut signature, context.text, node.start_byte()..head_end);
-    trim_signature(&mut signature);
-
-    let (kind, class) = classify(&name, receiver.is_some(), head_end, node, rule, context);
-    let byte_range = node.start_byte() as u32..node.end_byte() as u32;
+    let (kind, class) = classify(&name, owner, head_end, node, rule, context);
+    let end = node.start_byte() + text_of(node, context.text)?.trim_end().len();
+    let byte_range = node.start_byte() as u32..end as u32;
     let symbol = Symbol {
         name,
         qualified_name,
@@ -125,7 +126,7 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
 
 fn classify(
     name: &str,
-    has_receiver: bool,
+    written_owner: Option<&str>,
     head_end: usize,
     node: Node<'_>,
     rule: &SymbolRule,
@@ -133,12 +134,12 @@ fn classify(
 ) -> (SymbolKind, SemanticClass) {
     let mut kind = rule.kind;
     let owner = context.parent.filter(|parent| parent.kind.has_members());
-    if kind == SymbolKind::Function && (owner.is_some() || has_receiver) {
+    if kind == SymbolKind::Function && (owner.is_some() || written_owner.is_some()) {
         kind = SymbolKind::Method;
     }
     if matches!(kind, SymbolKind::Function | SymbolKind::Method) {
-        let of_class =
-            context.rules.constructor_is_class_name && owner.is_some_and(|owner| owner.name == name);
+        let of_class = context.rules.constructor_is_class_name
+            && (owner.is_some_and(|owner| owner.name == name) || written_owner == Some(name));
         if of_class || (owner.is_some() && context.rules.constructors.contains(&name)) {
             kind = SymbolKind::Constructor;
         }
@@ -233,9 +234,51 @@ fn window(text: &str, range: Range<usize>) -> &str {
     text.get(range.start..end).unwrap_or_default()
 }
 
-fn collapse_window(out: &mut String, text: &str, range: Range<usize>) {
-    let end = range.end.min(range.start + doc::MAX_CHARS * 8);
-    doc::collapse(out, window(text, range.start..end));
+fn named(node: Node<'_>, text: &str) -> Option<(String, usize)> {
+    let written = text_of(node, text)?;
+    let name = clean_name(written);
+    // `TEST(Suite, Name)`: the parameters are the name.
+    let name = if written.starts_with('(') { name.replace(", ", ".") } else { name };
+    Some((name, node.start_byte()))
+}
+
+/// The text before the body, with the words that precede it in its line (`export const`, `type`).
+fn signature(node: Node<'_>, head_end: usize, has_body: bool, kind: SymbolKind, context: &Context<'_>) -> String {
+    const MAX_PREFIX: usize = 32;
+    let mut signature = String::new();
+    let line_start = context.index.line_start(context.index.line_of(node.start_byte() as u32)) as usize;
+    let before = window(context.text, line_start..node.start_byte());
+    let words = before.len() < MAX_PREFIX && before.bytes().all(|b| b.is_ascii_alphabetic() || b == b' ' || b == b'\t');
+    if words {
+        doc::collapse(&mut signature, before);
+    }
+    let end = head_end.min(node.start_byte() + doc::MAX_CHARS * 8);
+    let head = window(context.text, node.start_byte()..end);
+    let definition = kind.is_callable() || kind.has_members() || kind.class() == SemanticClass::BoundaryModule;
+    doc::collapse(&mut signature, &head[..head_length(head, definition && !has_body)]);
+    trim_signature(&mut signature);
+    signature
+}
+
+/// Where the head of a definition ends: before a line of comment, and if the grammar names no body (`first_line`) at
+/// the first line end outside parentheses.
+fn head_length(head: &str, first_line: bool) -> usize {
+    let mut depth = 0i32;
+    for (at, byte) in head.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b'\n' if depth <= 0 => {
+                let rest = head[at..].trim_start();
+                let comment = ["#", "//", "/*", "--", "%"].iter().any(|start| rest.starts_with(start));
+                if first_line || comment {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    head.len()
 }
 
 /// Without what opens the body.
@@ -287,7 +330,13 @@ fn parts_of(written: &str) -> Vec<&str> {
     };
     let plain = written.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '~' | '#'));
     let separated = written.chars().all(|c| word(c) || matches!(c, ':' | '.' | '\\'));
-    if !plain || !separated || written.contains("operator") {
+    if let Some(at) = written.find("operator") {
+        let (owner, operator) = written.split_at(at);
+        if owner.is_empty() || owner.ends_with("::") {
+            return owner.split("::").filter(|part| !part.is_empty()).chain([operator]).collect();
+        }
+    }
+    if !plain || !separated {
         return vec![written];
     }
     let parts: Vec<&str> =
@@ -310,6 +359,7 @@ mod tests {
         assert_eq!(parts_of("A.prototype.b"), ["A", "b"]);
         assert_eq!(parts_of("App\\Http\\Kernel"), ["App", "Http", "Kernel"]);
         assert_eq!(parts_of("operator=="), ["operator=="]);
+        assert_eq!(parts_of("Shape::operator=="), ["Shape", "operator=="]);
         assert_eq!(parts_of("module.exports"), ["module", "exports"]);
     }
 

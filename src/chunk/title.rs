@@ -44,14 +44,12 @@ impl SymbolKind {
 /// `function Type::parse, render (+3)`; without symbols the enclosing names or the first line.
 pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> String {
     let mut title = String::new();
-    let outermost = symbols.iter().map(|symbol| symbol.nesting).min();
-    // Modules and namespaces are scenery: what they hold is named first.
-    let scenery = |symbol: &Symbol| matches!(symbol.kind, SymbolKind::Module | SymbolKind::Namespace);
-    let mut told: Vec<&Symbol> =
-        symbols.iter().filter(|symbol| Some(symbol.nesting) == outermost && !scenery(symbol)).collect();
-    if told.is_empty() {
-        let next = symbols.iter().filter(|symbol| !scenery(symbol)).map(|symbol| symbol.nesting).min();
-        told = symbols.iter().filter(|symbol| Some(symbol.nesting) == next && !scenery(symbol)).collect();
+    // Modules and namespaces are scenery: what they hold is named. Of nested definitions the outermost is.
+    let mut told: Vec<&Symbol> = Vec::new();
+    for symbol in symbols.iter().filter(|symbol| !is_scenery(symbol.kind)) {
+        if told.last().is_none_or(|last| symbol.byte_range.start >= last.byte_range.end) {
+            told.push(symbol);
+        }
     }
     if told.is_empty() {
         told = symbols.iter().collect();
@@ -79,4 +77,8 @@ pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> Str
         title.truncate(at);
     }
     title
+}
+
+fn is_scenery(kind: SymbolKind) -> bool {
+    matches!(kind, SymbolKind::Module | SymbolKind::Namespace)
 }
