@@ -9,8 +9,6 @@ use std::sync::LazyLock;
 use gix::bstr::{BStr, ByteSlice};
 use rustc_hash::FxHashMap;
 
-use gix::bstr::{BStr, ByteSlice};
-
 /// Index into the language table. Stored by name, never by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LanguageId(pub u16);
@@ -73,20 +71,6 @@ impl LanguageId {
         // An id made by hand that is outside the table reads as plain text rather than as a panic.
         TABLE.rows.get(usize::from(self.0)).unwrap_or(&TABLE.rows[0])
     }
-
-    pub fn by_name(name: &str) -> Option<LanguageId> {
-        let name = if name == "C++" { "cpp".into() } else { name.to_ascii_lowercase() };
-        TABLE.iter().position(|row| row.0 == name).map(|at| LanguageId(at as u16))
-    }
-}
-
-pub fn by_path(path: &BStr) -> Option<LanguageId> {
-    let extension = &path[path.rfind_byte(b'.')? + 1..];
-    TABLE.iter().position(|row| row.1.iter().any(|e| e.as_bytes() == &extension[..])).map(|at| LanguageId(at as u16))
-}
-
-pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
-    bytes.starts_with(b"#!/usr/bin/env python").then_some(LanguageId(2))
 }
 
 impl serde::Serialize for LanguageId {
