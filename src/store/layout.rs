@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of the folder.
 pub const DIR: &str = ".codeweaver";
+/// Files being written begin with this.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
 const NONCE_IN_GIT: &str = "codeweaver-nonce";
 const FORMAT_DIR: &str = "v1";
 
@@ -213,7 +215,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = StoreError::io("write", path);
     let dir = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(dir)?;
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(dir)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|e| e.error)?;

@@ -13,6 +13,7 @@
 //! | 7 | strings, UTF-8 |
 //! | 8, 9 | term dictionary and posting lists (see [`super::postings`]) |
 //! | 10 | language names, one a line |
+//! | 11 | input hash per row, 16 bytes each |
 
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
@@ -27,8 +28,8 @@ use std::ops::Range;
 use std::path::Path;
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// 1: first version.
-pub const VERSION: u32 = 1;
+/// Format 1, and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
+pub const VERSION: u32 = 1 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
@@ -40,6 +41,7 @@ const STRINGS: u32 = 7;
 const TERMS: u32 = 8;
 const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
+const INPUT_HASHES: u32 = 11;
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -196,6 +198,8 @@ impl SegmentBuilder {
         writer.section(TERMS, terms);
         writer.section(LISTS, lists);
         writer.section(LANGUAGES, languages.names.join("\n").into_bytes());
+        let hashes: Vec<u8> = self.data.rows.iter().flat_map(|row| row.input_hash).collect();
+        writer.section(INPUT_HASHES, hashes);
         writer.finish()
     }
 
@@ -435,6 +439,11 @@ impl Segment {
         &self.vectors()[row as usize * self.dim()..][..self.dim()]
     }
 
+    /// Embedding input hash of each row.
+    pub fn input_hashes(&self) -> &[[u8; 16]] {
+        self.file.records(INPUT_HASHES).unwrap_or(&[])
+    }
+
     /// The term dictionary; opening it costs microseconds.
     pub fn postings(&self) -> Option<Postings<'_>> {
         Postings::new(self.file.section(TERMS).ok()?, self.file.section(LISTS).ok()?)
@@ -469,9 +478,12 @@ impl Segment {
         let n_sorted = self.file.records::<u32>(DOCS_SORTED)?.len();
         let fanout = self.file.records::<u32>(DOCS_FANOUT)?;
         self.file.records::<SymbolRecord>(SYMBOLS)?;
+        let n_hashes = self.file.records::<[u8; 16]>(INPUT_HASHES)?.len();
         let consistent = n_rows == header.n_rows as usize
             && n_docs == header.n_docs as usize
             && n_sorted == n_docs
+            && n_hashes == n_rows
+            && docs_cover_rows(self.docs(), header.n_rows)
             && fanout.len() == 257
             && fanout[256] as usize == n_docs
             && fanout.is_sorted();
@@ -480,6 +492,12 @@ impl Segment {
         }
         Ok(())
     }
+}
+
+/// Docs follow each other without gaps, so no stored number can lead outside the rows.
+fn docs_cover_rows(docs: &[DocRecord], n_rows: u32) -> bool {
+    let end = docs.iter().try_fold(0u32, |next, doc| if doc.first_row == next { next.checked_add(doc.n_rows) } else { None });
+    end == Some(n_rows)
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub const MARKER_KIND: &str = "codeweaver_index_completion_v1";
 pub struct State {
     /// Counts up with every publication.
     pub generation: u64,
+    /// Counts up when garbage collection renumbers docs and entries; ids of different epochs do not compare.
+    pub epoch: u64,
     /// In doc-id order; docs `doc_base..doc_base + n_docs` are in this segment.
     pub segments: Vec<SegmentRef>,
     /// In entry-id order.

@@ -1,0 +1,261 @@
+//! Changing one key of a settings file, comments and order kept.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table};
+
+use super::error::{ConfigError, Problem};
+use super::keys::find;
+use super::load::{REPOSITORY_FILE_NAME, Sources, check_assignment};
+use super::settings::Settings;
+use super::value::Value;
+
+/// Writes `key = value` into `file`, which is made if it does not exist.
+///
+/// The value is text as on a command line (lists by commas or as in TOML). The file is replaced atomically, and only if
+/// it is valid afterwards. A file named `codeweaver.toml` belongs to a repository: user-only keys are refused there, and
+/// so is a symbolic link, which could lead anywhere.
+pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
+    let (spec, value) = check_assignment(key, value).map_err(|wrong| {
+        let origin = "command line".to_owned();
+        ConfigError::Invalid(vec![Problem { origin, message: wrong.message, suggestion: wrong.suggestion }])
+    })?;
+    if spec.user_only && is_repository_file(file) {
+        return Err(ConfigError::UserOnly { key: key.to_owned() });
+    }
+    edit(file, |document| match value {
+        Value::Table(entries) if find(key).is_some_and(|(_, entry)| entry.is_some()) => {
+            for (entry, text) in entries {
+                put(document, &[&path_segments(spec.path)[..], &[entry.as_str()]].concat(), text.into());
+            }
+        }
+        value => {
+            if let Some(value) = value.to_toml() {
+                put(document, &path_segments(spec.path), value);
+            }
+        }
+    })
+}
+
+/// Removes `key` from `file`, so that lower sources decide. Nothing happens if it is not there.
+pub fn unset(file: &Path, key: &str) -> Result<(), ConfigError> {
+    let Some((spec, entry)) = find(key) else {
+        return set(file, key, ""); // the error for unknown keys
+    };
+    let mut segments = path_segments(spec.path);
+    segments.extend(entry);
+    if !file.exists() {
+        return Ok(());
+    }
+    edit(file, |document| {
+        let (Some((last, parents)), mut at) = (segments.split_last(), document.as_item_mut()) else { return };
+        for parent in parents {
+            match at.as_table_like_mut().and_then(|table| table.get_mut(parent)) {
+                Some(item) => at = item,
+                None => return,
+            }
+        }
+        if let Some(table) = at.as_table_like_mut() {
+            table.remove(last);
+        }
+    })
+}
+
+fn path_segments(path: &str) -> Vec<&str> {
+    path.split('.').collect()
+}
+
+fn is_repository_file(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == REPOSITORY_FILE_NAME)
+}
+
+/// Sets a value at a path, keeping the comments of a value that was there.
+fn put(document: &mut DocumentMut, segments: &[&str], mut value: toml_edit::Value) {
+    let Some((last, parents)) = segments.split_last() else { return };
+    let mut at: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    for parent in parents {
+        let inside_inline = at.get(parent).is_some_and(|item| item.is_inline_table());
+        let missing = at.get(parent).is_none_or(|item| item.as_table_like().is_none());
+        if missing {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            let fresh =
+                if inside_inline { Item::Value(InlineTable::new().into()) } else { Item::Table(table) };
+            at.insert(parent, fresh);
+        }
+        match at.get_mut(parent).and_then(Item::as_table_like_mut) {
+            Some(table) => at = table,
+            None => return,
+        }
+    }
+    if let Some(existing) = at.get(last).and_then(Item::as_value) {
+        *value.decor_mut() = existing.decor().clone();
+    }
+    match at.get_mut(last) {
+        Some(item) => *item = Item::Value(value),
+        None => {
+            at.insert(last, Item::Value(value));
+        }
+    }
+}
+
+fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), ConfigError> {
+    let is_link = std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink());
+    if is_link && is_repository_file(file) {
+        return Err(ConfigError::Symlink { path: file.to_owned() });
+    }
+    // Someone's own file may be a link into a folder of dot files: the link stays, its target changes.
+    let target: PathBuf =
+        if is_link { file.canonicalize().unwrap_or_else(|_| file.to_owned()) } else { file.to_owned() };
+    let before = match std::fs::read(&target) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(source) => return Err(ConfigError::Read { path: file.to_owned(), source }),
+    };
+    validate(file)?;
+    let text = String::from_utf8_lossy(&before);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let invalid = |message: String| {
+        let origin = file.display().to_string();
+        ConfigError::Invalid(vec![Problem { origin, message, suggestion: None }])
+    };
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| invalid(error.message().to_owned()))?;
+    change(&mut document);
+    let mut after = document.to_string();
+    if text.contains("\r\n") {
+        after = after.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    write_atomically(file, &target, after.as_bytes())
+}
+
+/// A file that is wrong already is not edited: the reader of the error should see the file as they left it.
+fn validate(file: &Path) -> Result<(), ConfigError> {
+    Settings::load(&Sources { user_file: Some(file.to_owned()), ..Sources::default() }).map(|_| ())
+}
+
+/// Checks the new text as a file of its own beside the target, then renames it over the target.
+fn write_atomically(file: &Path, target: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
+    let write_error = |source| ConfigError::Write { path: file.to_owned(), source };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(write_error)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".codeweaver-").suffix(".toml");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o644));
+    }
+    let mut temporary = builder.tempfile_in(folder).map_err(write_error)?;
+    temporary.write_all(bytes).and_then(|()| temporary.as_file().sync_all()).map_err(write_error)?;
+    validate(temporary.path()).map_err(|error| renamed(error, temporary.path(), file))?;
+    if let Ok(metadata) = std::fs::metadata(target) {
+        let _ = temporary.as_file().set_permissions(metadata.permissions());
+    }
+    temporary.persist(target).map_err(|error| write_error(error.error))?;
+    Ok(())
+}
+
+/// The error as if the new text stood in `file` already.
+fn renamed(error: ConfigError, temporary: &Path, file: &Path) -> ConfigError {
+    match error {
+        ConfigError::Invalid(problems) => ConfigError::Invalid(
+            problems
+                .into_iter()
+                .map(|problem| Problem {
+                    origin: problem.origin.replace(&*temporary.to_string_lossy(), &file.to_string_lossy()),
+                    ..problem
+                })
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(before: &str, name: &str, key: &str, value: &str) -> Result<String, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep").join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, before).unwrap();
+        set(&file, key, value).map_err(|error| error.to_string())?;
+        Ok(std::fs::read_to_string(&file).unwrap())
+    }
+
+    #[test]
+    fn comments_and_order_stay() {
+        let before = "# top\n[search] # section\nlimit = 5 # five\n# end\n";
+        let after = edited(before, "config.toml", "search.limit", "7").unwrap();
+        assert_eq!(after, "# top\n[search] # section\nlimit = 7 # five\n# end\n");
+        let after = edited(before, "config.toml", "chunker.markdown.overlap", "10").unwrap();
+        assert!(
+            after.starts_with("# top\n[search] # section\nlimit = 5 # five\n") && after.contains("# end"),
+            "{after}"
+        );
+        assert!(after.contains("[chunker.markdown]\noverlap = 10"), "{after}");
+    }
+
+    #[test]
+    fn tables_lists_and_line_ends() {
+        let after = edited("", "codeweaver.toml", "policy.file_extensions.inc", "php").unwrap();
+        assert_eq!(after, "[policy.file_extensions]\ninc = \"php\"\n");
+        let after = edited(&after, "codeweaver.toml", "policy.file_extensions.foo", "c").unwrap();
+        assert_eq!(after, "[policy.file_extensions]\ninc = \"php\"\nfoo = \"c\"\n");
+        let after = edited("", "codeweaver.toml", "policy.exclude", "a/**,b").unwrap();
+        assert_eq!(after, "[policy]\nexclude = [\"a/**\", \"b\"]\n");
+        let after = edited("\u{feff}search.limit = 1\r\n", "codeweaver.toml", "search.limit", "2").unwrap();
+        assert_eq!(after, "search.limit = 2\r\n");
+        let after = edited("policy = { exclude = [] }\n", "codeweaver.toml", "policy.max_blob_bytes", "2048")
+            .unwrap();
+        assert!(after.contains("max_blob_bytes = 2048"), "{after}");
+    }
+
+    #[test]
+    fn wrong_edits_change_nothing() {
+        for (before, name, key, value) in [
+            ("", "config.toml", "search.limit", "0"),
+            ("", "config.toml", "serch.limit", "1"),
+            ("broken = = 1", "config.toml", "search.limit", "1"),
+            ("unknown = 1", "config.toml", "search.limit", "1"),
+            ("", "codeweaver.toml", "model.path", "/x"),
+            ("", "config.toml", "chunker.target_tokens", "5000"),
+        ] {
+            assert!(edited(before, name, key, value).is_err(), "{before} {key}");
+        }
+        let error = edited("", "config.toml", "chunker.target_tokens", "5000").unwrap_err();
+        assert!(error.contains("config.toml:"), "{error}");
+    }
+
+    #[test]
+    fn unset_removes_and_a_new_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a/b/config.toml");
+        set(&file, "search.limit", "4").unwrap();
+        set(&file, "hooks.mode", "foreground").unwrap();
+        unset(&file, "search.limit").unwrap();
+        unset(&file, "search.timeout_ms").unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("limit") && text.contains("mode = \"foreground\""), "{text}");
+        assert!(unset(&file, "serch.limit").is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_linked_repository_file_is_never_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join(REPOSITORY_FILE_NAME));
+        std::fs::write(&victim, "search.limit = 1\n").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(matches!(set(&link, "search.limit", "2"), Err(ConfigError::Symlink { .. })));
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "search.limit = 1\n");
+        let own = folder.path().join("config.toml");
+        std::os::unix::fs::symlink(&victim, &own).unwrap();
+        set(&own, "search.limit", "2").unwrap();
+        assert!(own.is_symlink());
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "search.limit = 2\n");
+    }
+}

@@ -1,0 +1,285 @@
+//! The table of all keys, and what follows from it alone.
+
+use std::fmt::Write as _;
+
+use super::settings::{Granularity, HnswMode, HooksMode, Settings};
+use super::value::{Field, KeyKind, Value};
+use KeyKind::{Bool, Choice, Delimiters, Integer, List, Number, Path, Table, Text};
+
+/// One key: what it is called, what it takes, where it may be set, and where it lies in [`Settings`].
+pub struct KeySpec {
+    /// `section.key`.
+    pub path: &'static str,
+    pub kind: KeyKind,
+    /// One sentence or two, Markdown.
+    pub doc: &'static str,
+    /// Not honoured from the file of a repository (X5).
+    pub user_only: bool,
+    pub(super) read: fn(&Settings) -> Value,
+    pub(super) assign: fn(&mut Settings, Value) -> bool,
+}
+
+impl KeySpec {
+    /// The environment variable of this key.
+    pub fn environment_name(&self) -> String {
+        format!("CODEWEAVER_{}", self.path.replace('.', "_").to_ascii_uppercase())
+    }
+
+    /// The default as it would be written in a file; `unset` if there is none.
+    pub fn default_text(&self) -> String {
+        toml_text(&(self.read)(&Settings::default()))
+    }
+}
+
+impl std::fmt::Debug for KeySpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeySpec").field("path", &self.path).field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+macro_rules! key {
+    ($path:literal, $($field:ident).+, $kind:expr, $who:ident, $doc:literal) => {
+        KeySpec {
+            path: $path,
+            kind: $kind,
+            doc: $doc,
+            user_only: $who,
+            read: |settings| settings.$($field).+.read(),
+            assign: |settings, value| settings.$($field).+.assign(value),
+        }
+    };
+}
+
+/// Anyone who can write to the repository may set it.
+const SHARED: bool = false;
+/// Only the person who runs the tool may set it.
+const USER: bool = true;
+
+const MAX_THREADS: i64 = 1024;
+
+#[rustfmt::skip]
+static KEYS: &[KeySpec] = &[
+    key!("chunker.semantic_importance_threshold", chunker.semantic_importance_threshold, Number { min: 0.0, max: 1.0 }, SHARED,
+        "A syntax node may become a chunk of its own if any of its five importance scores reaches this."),
+    key!("chunker.prefer_semantic", chunker.prefer_semantic, Bool, SHARED,
+        "Cut along syntax where there is a grammar for the language."),
+    key!("chunker.force_delimiter_for_languages", chunker.force_delimiter_for_languages, List, SHARED,
+        "Languages that are cut by delimiters although there is a grammar."),
+    key!("chunker.enable_hybrid_chunking", chunker.enable_hybrid_chunking, Bool, SHARED,
+        "Cut what syntax leaves too large by delimiters, and parts with syntax errors likewise."),
+    key!("chunker.custom_delimiters", chunker.custom_delimiters, Delimiters, SHARED,
+        "More delimiters for a language: `[[chunker.custom_delimiters.LANGUAGE]]` with `starts`, `ends`, `kind`, `priority`, `inclusive`, `take_whole_lines`, `nestable`."),
+    key!("chunker.granularity", chunker.granularity, Choice(Granularity::NAMES), SHARED,
+        "`packed`: small neighbours share a chunk up to the target; `definition`: one definition a chunk."),
+    key!("chunker.target_tokens", chunker.target_tokens, Integer { min: 32, max: 100_000 }, SHARED,
+        "Size at which a packed chunk is full, in tokens."),
+    key!("chunker.token_limit", chunker.token_limit, Integer { min: 64, max: 100_000 }, SHARED,
+        "No chunk is larger, in tokens."),
+    key!("chunker.max_error_share", chunker.max_error_share, Number { min: 0.0, max: 1.0 }, SHARED,
+        "A file whose share of bytes under syntax errors is larger is cut by delimiters."),
+    key!("chunker.simple_overlap", chunker.simple_overlap, Integer { min: 0, max: 10_000 }, SHARED,
+        "Tokens that neighbouring chunks share where a file is cut by delimiters or as text."),
+    key!("chunker.markdown.chunk_size", chunker.markdown.chunk_size, Integer { min: 100, max: 100_000 }, SHARED,
+        "Size of a chunk of Markdown, in characters."),
+    key!("chunker.markdown.overlap", chunker.markdown.overlap, Integer { min: 0, max: 50_000 }, SHARED,
+        "Characters that neighbouring chunks of one Markdown section share."),
+    key!("policy.include", policy.include, List, SHARED,
+        "If not empty, only paths that match one of these globs are indexed."),
+    key!("policy.exclude", policy.exclude, List, SHARED,
+        "Paths that match one of these globs are not indexed."),
+    key!("policy.file_extensions", policy.file_extensions, Table, SHARED,
+        "Language of files with an extension that is not known: `[policy.file_extensions]` with lines like `inc = \"php\"`."),
+    key!("policy.max_blob_bytes", policy.max_blob_bytes, Integer { min: 1024, max: 1 << 30 }, SHARED,
+        "Larger files are not indexed."),
+    key!("policy.include_secrets", policy.include_secrets, List, SHARED,
+        "Paths of files that look like credentials and are indexed all the same."),
+    key!("model.name", model.name, Text, USER,
+        "Embedding model: `builtin`, or the name of a transformer such as `bge-small-en-v1.5`."),
+    key!("model.path", model.path, Path, USER,
+        "Folder with the files of the model: `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`."),
+    key!("model.ort_library", model.ort_library, Path, USER,
+        "The ONNX Runtime library (version 1.24 or later), if it is not where it is looked for."),
+    key!("model.threads", model.threads, Integer { min: 1, max: MAX_THREADS }, SHARED,
+        "Threads a transformer computes with; unset: as many as there are cores."),
+    key!("model.dimension", model.dimension, Integer { min: 1, max: 8192 }, USER,
+        "If set, a model with vectors of any other length is refused."),
+    key!("index.excerpts", index.excerpts, Bool, SHARED,
+        "Store signatures and first sentences of documentation beside the vectors."),
+    key!("index.hnsw", index.hnsw, Choice(HnswMode::NAMES), SHARED,
+        "When to build vector graphs: `auto` where a segment is large enough to gain from one."),
+    key!("index.threads", index.threads, Integer { min: 1, max: MAX_THREADS }, SHARED,
+        "Threads the indexer works with; unset: as many as there are cores."),
+    key!("search.min_score", search.min_score, Number { min: 0.0, max: 1.0 }, SHARED,
+        "Matches with a lower relevance are not shown."),
+    key!("search.timeout_ms", search.timeout_ms, Integer { min: 1, max: 3_600_000 }, SHARED,
+        "After so many milliseconds a search answers with what it has."),
+    key!("search.token_limit", search.token_limit, Integer { min: 1, max: 1_000_000 }, SHARED,
+        "Most tokens a response may have."),
+    key!("search.limit", search.limit, Integer { min: 1, max: 1000 }, SHARED,
+        "Most matches `search` shows."),
+    key!("search.include_tests", search.include_tests, Bool, SHARED,
+        "Show matches in tests."),
+    key!("overlay.budget_ms", overlay.budget_ms, Integer { min: 0, max: 600_000 }, SHARED,
+        "Milliseconds a search may spend on finding changed files of the working tree."),
+    key!("overlay.enabled", overlay.enabled, Bool, SHARED,
+        "Let searches see files of the working tree that are not committed."),
+    key!("hooks.mode", hooks.mode, Choice(HooksMode::NAMES), USER,
+        "`background`: hooks return at once and a process of its own updates the index; `foreground`: they wait for it."),
+];
+
+/// Every key, grouped by section.
+pub fn keys() -> &'static [KeySpec] {
+    KEYS
+}
+
+/// The key itself, or the key of a table and the entry asked for (`policy.file_extensions.inc`).
+pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
+    KEYS.iter().find_map(|spec| match path.strip_prefix(spec.path)? {
+        "" => Some((spec, None)),
+        rest if spec.kind == Table => {
+            rest.strip_prefix('.').filter(|entry| !entry.is_empty()).map(|e| (spec, Some(e)))
+        }
+        _ => None,
+    })
+}
+
+/// The value of a key as `config get` prints it: text bare, lists and tables as in TOML, empty if not set. `None` if there
+/// is no such key.
+pub fn get(settings: &Settings, path: &str) -> Option<String> {
+    let (spec, entry) = find(path)?;
+    let value = (spec.read)(settings);
+    match (entry, value) {
+        (None, value) => Some(value.to_plain()),
+        (Some(entry), Value::Table(table)) => table.get(entry.trim_start_matches('.')).cloned(),
+        _ => None,
+    }
+}
+
+/// The reference of all keys in Markdown, as it stands in `docs/configuration.md`.
+pub fn documentation() -> String {
+    let mut out = String::new();
+    let mut section = "";
+    for spec in KEYS {
+        let of_spec = spec.path.split('.').next().unwrap_or_default();
+        if of_spec != section {
+            section = of_spec;
+            let _ = write!(
+                out,
+                "\n### `[{section}]`\n\n| key | takes | default | meaning |\n|---|---|---|---|\n"
+            );
+        }
+        let key = spec.path.trim_start_matches(section).trim_start_matches('.');
+        let mark = if spec.user_only { " (user only)" } else { "" };
+        let takes = spec.kind.to_string().replace('"', "`");
+        let _ = writeln!(out, "| `{key}`{mark} | {takes} | `{}` | {} |", spec.default_text(), spec.doc);
+    }
+    out
+}
+
+pub(super) fn toml_text(value: &Value) -> String {
+    value.to_toml().map_or_else(|| "unset".to_owned(), |value| value.to_string().trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that names one field and reads another would be a silent misconfiguration.
+    #[test]
+    fn every_path_leads_to_its_own_field() {
+        let mut seen = std::collections::BTreeSet::new();
+        for spec in KEYS {
+            assert!(seen.insert(spec.path), "{} twice", spec.path);
+            let value = match spec.kind {
+                Bool => Value::Bool(!matches!((spec.read)(&Settings::default()), Value::Bool(true))),
+                Integer { max, .. } => Value::Integer(max),
+                Number { max, .. } => Value::Number(max),
+                Text | Path => Value::Text("x".into()),
+                Choice(names) => Value::Text((*names.last().unwrap()).into()),
+                List => Value::List(vec!["x".into()]),
+                Table => Value::Table([("x".to_owned(), "y".to_owned())].into()),
+                Delimiters => Value::Delimiters([("x".to_owned(), Vec::new())].into()),
+            };
+            let mut settings = Settings::default();
+            assert!((spec.assign)(&mut settings, value), "{} refuses its own kind", spec.path);
+            let pointer = format!("/{}", spec.path.replace('.', "/"));
+            let before = serde_json::to_value(Settings::default()).unwrap();
+            let mut after = serde_json::to_value(&settings).unwrap();
+            assert_ne!(before.pointer(&pointer), after.pointer(&pointer), "{}", spec.path);
+            *after.pointer_mut(&pointer).unwrap() = before.pointer(&pointer).unwrap().clone();
+            assert_eq!(before, after, "{} changes more than its field", spec.path);
+        }
+    }
+
+    #[test]
+    fn every_field_has_a_key() {
+        fn leaves(value: &serde_json::Value, path: &str, out: &mut Vec<String>) {
+            match value.as_object() {
+                Some(object) if find(path).is_none() => {
+                    for (key, value) in object {
+                        leaves(
+                            value,
+                            &if path.is_empty() { key.clone() } else { format!("{path}.{key}") },
+                            out,
+                        );
+                    }
+                }
+                _ => out.push(path.to_owned()),
+            }
+        }
+        let mut fields = Vec::new();
+        leaves(&serde_json::to_value(Settings::default()).unwrap(), "", &mut fields);
+        for field in &fields {
+            assert!(find(field).is_some(), "{field} has no key");
+        }
+        assert_eq!(fields.len(), KEYS.len());
+    }
+
+    #[test]
+    fn defaults_are_within_their_ranges() {
+        for spec in KEYS {
+            let default = (spec.read)(&Settings::default());
+            if let Some(value) = default.to_toml() {
+                let checked = spec.kind.check_item(&toml_edit::Item::Value(value));
+                assert_eq!(checked, Ok(default), "{}", spec.path);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_that_load_code_are_the_users() {
+        for path in ["model.name", "model.path", "model.ort_library", "hooks.mode"] {
+            assert!(find(path).is_some_and(|(spec, _)| spec.user_only), "{path}");
+        }
+    }
+
+    #[test]
+    fn get_prints_plain_values() {
+        let mut settings = Settings::default();
+        settings.policy.file_extensions.insert("inc".into(), "php".into());
+        let value = |key| get(&settings, key);
+        assert_eq!(value("chunker.token_limit").as_deref(), Some("4000"));
+        assert_eq!(value("chunker.max_error_share").as_deref(), Some("0.3"));
+        assert_eq!(value("model.name").as_deref(), Some("builtin"));
+        assert_eq!(value("model.path").as_deref(), Some(""));
+        assert_eq!(value("policy.file_extensions.inc").as_deref(), Some("php"));
+        assert_eq!(value("policy.include").as_deref(), Some("[]"));
+        assert_eq!(value("nothing.here"), None);
+    }
+
+    /// Set `CODEWEAVER_UPDATE_DOCS` to rewrite the reference part of the page.
+    #[test]
+    fn every_key_is_documented() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (start, end) = ("<!-- keys -->\n", "<!-- end of keys -->");
+        let from = page.find(start).unwrap() + start.len();
+        let to = page.find(end).unwrap();
+        let expected = format!("{}\n", documentation());
+        if std::env::var_os("CODEWEAVER_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, format!("{}{expected}{}", &page[..from], &page[to..])).unwrap();
+        } else {
+            assert_eq!(&page[from..to], expected, "run the tests with CODEWEAVER_UPDATE_DOCS=1");
+        }
+    }
+}

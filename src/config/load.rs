@@ -1,0 +1,794 @@
+//! Sources → settings: which value wins, where it came from, and everything that is wrong, at once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Item, TableLike};
+
+use super::error::{ConfigError, Problem, did_you_mean, shown};
+use super::keys::{KeySpec, find, keys, toml_text};
+use super::settings::Settings;
+use super::value::{KeyKind, Value, Wrong, table_key};
+
+/// The file at the root of a worktree.
+pub const REPOSITORY_FILE_NAME: &str = "codeweaver.toml";
+/// A longer file is not read.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+
+const MAX_PROBLEMS: usize = 20;
+const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
+
+/// Where settings are read from. Files that do not exist count as empty.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    pub repository_file: Option<PathBuf>,
+    pub user_file: Option<PathBuf>,
+    /// Names with their values: `CODEWEAVER_SECTION_KEY`, and `HOME` for paths that begin with `~/`.
+    pub environment: Vec<(String, String)>,
+    /// `section.key` with its value, from the command line; the last of equals wins.
+    pub overrides: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// The usual places. The only function here that reads the environment.
+    pub fn discover(worktree_root: Option<&Path>) -> Self {
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let config_home = absolute("XDG_CONFIG_HOME")
+            .or_else(|| Some(absolute("HOME")?.join(".config")))
+            .or_else(|| absolute("APPDATA"));
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX))
+            .collect();
+        Self {
+            repository_file: worktree_root.map(|root| root.join(REPOSITORY_FILE_NAME)),
+            user_file: config_home.map(|home| home.join("codeweaver").join("config.toml")),
+            environment,
+            overrides: Vec::new(),
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    /// The name of the variable.
+    Environment(String),
+    /// 1-based line.
+    File {
+        path: PathBuf,
+        line: usize,
+    },
+    CommandLine,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Environment(name) => write!(f, "environment variable {name}"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// Settings with the origin of every key.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// By key; entries of tables also have a key each (`policy.file_extensions.inc`).
+    pub origins: BTreeMap<String, Origin>,
+    /// One line each: what was ignored, and why.
+    pub warnings: Vec<String>,
+}
+
+/// One line of `config --show`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    pub key: String,
+    /// As in TOML, or `unset`.
+    pub value: String,
+    pub origin: Origin,
+}
+
+impl Loaded {
+    /// Every key with its value and origin, in the order of the key table. Tables that are not empty have a line for
+    /// each of their entries.
+    pub fn shown(&self) -> Vec<Shown> {
+        let origin = |key: &str| self.origins.get(key).cloned().unwrap_or(Origin::Default);
+        let mut lines = Vec::new();
+        for spec in keys() {
+            let value = (spec.read)(&self.settings);
+            let entries: Vec<(String, Value)> = match &value {
+                Value::Table(table) => {
+                    table.iter().map(|(entry, text)| (entry.clone(), Value::Text(text.clone()))).collect()
+                }
+                _ => Vec::new(),
+            };
+            if entries.is_empty() {
+                lines.push(Shown {
+                    key: spec.path.to_owned(),
+                    value: toml_text(&value),
+                    origin: origin(spec.path),
+                });
+            }
+            for (entry, value) in entries {
+                let key = format!("{}.{entry}", spec.path);
+                lines.push(Shown { value: toml_text(&value), origin: origin(&key), key });
+            }
+        }
+        lines
+    }
+}
+
+impl Settings {
+    /// Reads all sources, lowest first: defaults, environment, user's file, repository's file, overrides.
+    ///
+    /// Fails with every problem found (at most 20), each with its file and line. A repository's file that is no regular
+    /// file or too large is left out with a warning, as are its keys that only the user may set (X5).
+    pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+        let mut loader = Loader::new(sources);
+        loader.environment(sources);
+        if let Some(path) = &sources.user_file
+            && let Some(text) = read_user_file(path)?
+        {
+            loader.file(path, &text, Trust::User);
+        }
+        if let Some(path) = &sources.repository_file
+            && let Some(text) = loader.read_repository_file(path)?
+        {
+            loader.file(path, &text, Trust::Repository);
+        }
+        loader.overrides(sources);
+        loader.finish()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Trust {
+    User,
+    Repository,
+}
+
+struct Loader {
+    settings: Settings,
+    origins: BTreeMap<String, Origin>,
+    warnings: Vec<String>,
+    problems: Vec<Problem>,
+    home: Option<PathBuf>,
+}
+
+impl Loader {
+    fn new(sources: &Sources) -> Self {
+        Self {
+            settings: Settings::default(),
+            origins: keys().iter().map(|spec| (spec.path.to_owned(), Origin::Default)).collect(),
+            warnings: Vec::new(),
+            problems: Vec::new(),
+            home: sources
+                .environment
+                .iter()
+                .find(|(name, _)| name == "HOME")
+                .map(|(_, home)| PathBuf::from(home)),
+        }
+    }
+
+    fn environment(&mut self, sources: &Sources) {
+        for (name, text) in &sources.environment {
+            let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
+            let origin = Origin::Environment(shown(name));
+            match keys().iter().find(|spec| spec.environment_name() == *name) {
+                Some(spec) => match spec.kind.check_plain(text) {
+                    Ok(value) => self.put(spec, value, &origin),
+                    Err(wrong) => self.wrong(spec.path, wrong, &origin),
+                },
+                // Other variables of the tool share the prefix; only what begins like a section is a slip.
+                None if sections().any(|section| {
+                    rest.strip_prefix(&section.to_ascii_uppercase()).is_some_and(|rest| rest.starts_with('_'))
+                }) =>
+                {
+                    let names: Vec<String> =
+                        keys().iter().map(|spec| spec.environment_name().to_ascii_lowercase()).collect();
+                    let suggestion = did_you_mean(name, names.iter().map(String::as_str))
+                        .map(|suggestion| {
+                            suggestion.replacen("codeweaver_", "CODEWEAVER_", 1).to_ascii_uppercase()
+                        })
+                        .map(|upper| upper.replacen("DID YOU MEAN", "did you mean", 1));
+                    self.problem(&origin, "there is no such setting".to_owned(), suggestion);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn overrides(&mut self, sources: &Sources) {
+        for (path, text) in &sources.overrides {
+            match check_assignment(path, text) {
+                Ok((spec, value)) => self.put(spec, value, &Origin::CommandLine),
+                Err(wrong) => self.problem(&Origin::CommandLine, wrong.message, wrong.suggestion),
+            }
+        }
+    }
+
+    /// `None` if there is no such file, or with a warning if it may not be read.
+    fn read_repository_file(&mut self, path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
+        let sibling = ["yaml", "yml"].map(|extension| path.with_extension(extension));
+        let refused = match open_regular_file(path) {
+            Ok(Some((file, size))) if size <= MAX_FILE_BYTES => return read_bounded(path, file).map(Some),
+            Ok(Some((_, size))) => format!("it has {size} bytes; at most {MAX_FILE_BYTES} are read"),
+            Ok(None) => "it is no regular file".to_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if let Some(yaml) = sibling.iter().find(|sibling| sibling.is_file()) {
+                    self.warnings
+                        .push(format!("{} is not read; write {REPOSITORY_FILE_NAME}", yaml.display()));
+                }
+                return Ok(None);
+            }
+            Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
+        };
+        self.warnings.push(format!("{} is ignored: {refused}", path.display()));
+        Ok(None)
+    }
+
+    fn file(&mut self, path: &Path, bytes: &[u8], trust: Trust) {
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        let lines = Lines::new(bytes);
+        let at = |offset: usize| Origin::File { path: path.to_owned(), line: lines.of(offset) };
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                return self.problem(&at(error.valid_up_to()), "the file is not UTF-8".to_owned(), None);
+            }
+        };
+        match toml_edit::Document::parse(text) {
+            Ok(document) => {
+                let mut walk = FileWalk { loader: self, path, lines: &lines, trust };
+                walk.table(document.as_table(), "");
+            }
+            Err(error) => {
+                let offset = error.span().map_or(0, |span| span.start);
+                self.problem(&at(offset), shown_message(error.message()), None);
+            }
+        }
+    }
+
+    /// Sets a checked value and remembers where it came from.
+    fn put(&mut self, spec: &KeySpec, value: Value, origin: &Origin) {
+        let entries: Vec<String> = match &value {
+            Value::Table(table) => table.keys().cloned().collect(),
+            Value::Delimiters(languages) => languages.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
+        let value = match (spec.kind, value) {
+            (KeyKind::Path, Value::Text(text)) => Value::Text(self.resolve_path(&text, origin)),
+            (_, value) => value,
+        };
+        if !(spec.assign)(&mut self.settings, value) {
+            return self.problem(
+                origin,
+                format!("`{}` cannot hold this value on this machine", spec.path),
+                None,
+            );
+        }
+        self.origins.insert(spec.path.to_owned(), origin.clone());
+        for entry in entries {
+            self.origins.insert(format!("{}.{entry}", spec.path), origin.clone());
+        }
+    }
+
+    fn resolve_path(&self, text: &str, origin: &Origin) -> String {
+        let path = match (text.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(text),
+        };
+        let path = match origin {
+            Origin::File { path: file, .. } => {
+                file.parent().map_or(path.clone(), |folder| folder.join(&path))
+            }
+            _ => path,
+        };
+        path.to_string_lossy().into_owned()
+    }
+
+    fn wrong(&mut self, key: &str, wrong: Wrong, origin: &Origin) {
+        self.problem(origin, format!("`{key}`: {}", wrong.message), wrong.suggestion);
+    }
+
+    fn problem(&mut self, origin: &Origin, message: String, suggestion: Option<String>) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(Problem { origin: origin.to_string(), message, suggestion });
+        }
+    }
+
+    /// What no single key can tell.
+    fn check_together(&mut self) {
+        let chunker = &self.settings.chunker;
+        let pairs = [
+            ("chunker.target_tokens", chunker.target_tokens, "chunker.token_limit", chunker.token_limit + 1),
+            (
+                "chunker.simple_overlap",
+                chunker.simple_overlap,
+                "chunker.token_limit",
+                chunker.token_limit / 2,
+            ),
+            (
+                "chunker.markdown.overlap",
+                chunker.markdown.overlap,
+                "chunker.markdown.chunk_size",
+                chunker.markdown.chunk_size,
+            ),
+        ];
+        for (small, value, large, bound) in pairs {
+            if value >= bound {
+                let origin = match (&self.origins[small], &self.origins[large]) {
+                    (Origin::Default, other) => other.clone(),
+                    (origin, _) => origin.clone(),
+                };
+                let message =
+                    format!("`{small}` is {value}, but `{large}` only leaves room for less than {bound}");
+                self.problem(&origin, message, Some(format!("lower `{small}` or raise `{large}`")));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Loaded, ConfigError> {
+        if self.problems.is_empty() {
+            self.check_together();
+        }
+        if !self.problems.is_empty() {
+            return Err(ConfigError::Invalid(self.problems));
+        }
+        Ok(Loaded { settings: self.settings, origins: self.origins, warnings: self.warnings })
+    }
+}
+
+struct FileWalk<'a> {
+    loader: &'a mut Loader,
+    path: &'a Path,
+    lines: &'a Lines,
+    trust: Trust,
+}
+
+impl FileWalk<'_> {
+    /// Goes only as deep as known keys do.
+    fn table(&mut self, table: &dyn TableLike, prefix: &str) {
+        for (name, item) in table.iter() {
+            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+            let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
+            let line = self.lines.of(span.map_or(0, |span| span.start));
+            let origin = Origin::File { path: self.path.to_owned(), line };
+            self.entry(name, prefix, &path, item, &origin);
+        }
+    }
+
+    fn entry(&mut self, name: &str, prefix: &str, path: &str, item: &Item, origin: &Origin) {
+        if let Some(spec) = keys().iter().find(|spec| spec.path == path) {
+            if spec.user_only && self.trust == Trust::Repository {
+                self.loader.warnings.push(format!(
+                    "{origin}: `{path}` is ignored: only your own settings file, the environment and the command line \
+                     may set it"
+                ));
+                return;
+            }
+            match spec.kind.check_item(item) {
+                Ok(value) => {
+                    self.loader.put(spec, value, origin);
+                    self.entry_origins(spec, item);
+                }
+                Err(wrong) => self.loader.wrong(path, wrong, origin),
+            }
+        } else if keys()
+            .iter()
+            .any(|spec| spec.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+        {
+            match item.as_table_like() {
+                Some(table) => self.table(table, path),
+                None => {
+                    self.loader.problem(origin, format!("`{path}` is a section, written `[{path}]`"), None);
+                }
+            }
+        } else {
+            let message = format!("unknown key `{}`", shown(path));
+            self.loader.problem(origin, message, suggest(name, prefix));
+        }
+    }
+
+    /// Entries of a table stand on lines of their own.
+    fn entry_origins(&mut self, spec: &KeySpec, item: &Item) {
+        let (KeyKind::Table | KeyKind::Delimiters, Some(table)) = (spec.kind, item.as_table_like()) else {
+            return;
+        };
+        for (name, _) in table.iter() {
+            let span = table.get_key_value(name).and_then(|(key, _)| key.span());
+            let (Some(span), Ok(entry)) = (span, table_key(name)) else { continue };
+            let origin = Origin::File { path: self.path.to_owned(), line: self.lines.of(span.start) };
+            self.loader.origins.insert(format!("{}.{}", spec.path, entry), origin);
+        }
+    }
+}
+
+/// The key that `name`, found under `prefix`, was probably meant to be.
+fn suggest(name: &str, prefix: &str) -> Option<String> {
+    let siblings = keys().iter().filter_map(|spec| {
+        let rest =
+            if prefix.is_empty() { spec.path } else { spec.path.strip_prefix(prefix)?.strip_prefix('.')? };
+        rest.split('.').next()
+    });
+    did_you_mean(name, siblings).or_else(|| {
+        let elsewhere = keys().iter().find(|spec| spec.path.rsplit('.').next() == Some(name))?;
+        Some(format!("did you mean `{}`?", elsewhere.path))
+    })
+}
+
+/// A key and a value given as text, as on the command line, or what is wrong with them.
+pub(super) fn check_assignment(path: &str, text: &str) -> Result<(&'static KeySpec, Value), Wrong> {
+    let Some((spec, entry)) = find(path) else {
+        let (prefix, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let suggestion =
+            did_you_mean(path, keys().iter().map(|spec| spec.path)).or_else(|| suggest(name, prefix));
+        return Err(Wrong { message: format!("unknown key `{}`", shown(path)), suggestion });
+    };
+    let named = |wrong: Wrong| Wrong { message: format!("`{path}`: {}", wrong.message), ..wrong };
+    let value = match entry {
+        None => spec.kind.check_plain(text).map_err(named)?,
+        Some(entry) => match KeyKind::Text.check_plain(text).map_err(named)? {
+            Value::Text(text) => Value::Table([(table_key(entry).map_err(named)?, text)].into()),
+            other => other,
+        },
+    };
+    Ok((spec, value))
+}
+
+fn sections() -> impl Iterator<Item = &'static str> {
+    keys().iter().filter_map(|spec| spec.path.split('.').next())
+}
+
+/// Parser messages are one line and may quote the file.
+fn shown_message(message: &str) -> String {
+    message.lines().next().unwrap_or_default().chars().flat_map(char::escape_debug).take(200).collect()
+}
+
+fn read_user_file(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
+    match std::fs::File::open(path) {
+        Ok(file) => read_bounded(path, file).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
+    }
+}
+
+fn read_bounded(path: &Path, file: std::fs::File) -> Result<Vec<u8>, ConfigError> {
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let size = std::fs::metadata(path).map_or(bytes.len() as u64, |metadata| metadata.len());
+        return Err(ConfigError::TooLarge { path: path.to_owned(), size, limit: MAX_FILE_BYTES });
+    }
+    Ok(bytes)
+}
+
+/// Opens a file of a repository without following a link out of it and without waiting on a pipe. `None` if it is
+/// anything but a regular file.
+fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)>> {
+    if !std::fs::symlink_metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits() as i32);
+    }
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file().then_some((file, metadata.len())))
+}
+
+/// Byte offset → line number.
+struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(bytes: &[u8]) -> Self {
+        let breaks = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        Self { starts: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    /// 1-based.
+    fn of(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| start <= offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Files {
+        folder: tempfile::TempDir,
+    }
+
+    impl Files {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().unwrap() }
+        }
+
+        fn sources(&self, repository: &[u8], user: &[u8]) -> Sources {
+            let path = |name: &str, bytes: &[u8]| {
+                let path = self.folder.path().join(name);
+                std::fs::write(&path, bytes).unwrap();
+                Some(path)
+            };
+            Sources {
+                repository_file: path(REPOSITORY_FILE_NAME, repository),
+                user_file: path("config.toml", user),
+                ..Sources::default()
+            }
+        }
+    }
+
+    fn problems(repository: &[u8]) -> Vec<String> {
+        let files = Files::new();
+        match Settings::load(&files.sources(repository, b"")) {
+            Ok(_) => Vec::new(),
+            Err(ConfigError::Invalid(problems)) => problems
+                .iter()
+                .map(|problem| {
+                    let name = problem.origin.rsplit('/').next().unwrap_or_default();
+                    Problem { origin: name.to_owned(), ..problem.clone() }.to_string()
+                })
+                .collect(),
+            Err(other) => vec![other.to_string()],
+        }
+    }
+
+    #[test]
+    fn later_sources_win_and_origins_say_which() {
+        let files = Files::new();
+        let mut sources = files.sources(
+            b"[search]\nlimit = 30\n\n[policy.file_extensions]\n\".inc\" = \"php\"\n",
+            b"# mine\nsearch.limit = 20\nsearch.timeout_ms = 900\npolicy.file_extensions = { foo = \"c\" }\n",
+        );
+        sources.environment = vec![
+            ("CODEWEAVER_SEARCH_LIMIT".into(), "15".into()),
+            ("CODEWEAVER_SEARCH_MIN_SCORE".into(), "0.25".into()),
+            ("CODEWEAVER_LOG".into(), "debug".into()),
+        ];
+        let loaded = Settings::load(&sources).unwrap();
+        assert_eq!(loaded.settings.search.limit, 30);
+        assert_eq!(loaded.settings.search.timeout_ms, 900);
+        assert_eq!(loaded.settings.search.min_score, 0.25);
+        assert_eq!(loaded.settings.policy.file_extensions.len(), 2, "tables are merged");
+        let origin = |key: &str| loaded.origins[key].to_string();
+        assert!(origin("search.limit").ends_with("codeweaver.toml:2"), "{}", origin("search.limit"));
+        assert!(origin("search.timeout_ms").ends_with("config.toml:3"));
+        assert!(origin("policy.file_extensions.inc").ends_with("codeweaver.toml:5"));
+        assert!(origin("policy.file_extensions.foo").ends_with("config.toml:4"));
+        assert_eq!(origin("search.min_score"), "environment variable CODEWEAVER_SEARCH_MIN_SCORE");
+        assert_eq!(origin("model.name"), "default");
+
+        sources.overrides = vec![("search.limit".into(), "3".into())];
+        let loaded = Settings::load(&sources).unwrap();
+        assert_eq!(
+            (loaded.settings.search.limit, &loaded.origins["search.limit"]),
+            (3, &Origin::CommandLine)
+        );
+        assert!(loaded.shown().iter().any(|line| line.key == "search.limit" && line.value == "3"));
+        assert!(loaded.shown().iter().any(|line| line.key == "policy.file_extensions.inc"));
+    }
+
+    #[test]
+    fn nothing_given_means_defaults() {
+        let loaded = Settings::load(&Sources::default()).unwrap();
+        assert_eq!(loaded.settings, Settings::default());
+        let absent = Sources { user_file: Some("/nonexistent/config.toml".into()), ..Sources::default() };
+        assert_eq!(Settings::load(&absent).unwrap().settings, Settings::default());
+    }
+
+    #[test]
+    fn problems_name_file_line_finding_and_suggestion() {
+        for (text, expected) in [
+            (
+                "[chunker]\ntokn_limit = 5",
+                "codeweaver.toml:2: unknown key `chunker.tokn_limit`; did you mean `token_limit`?",
+            ),
+            ("[serch]\nlimit = 5", "codeweaver.toml:1: unknown key `serch`; did you mean `search`?"),
+            (
+                "min_score = 0.5",
+                "codeweaver.toml:1: unknown key `min_score`; did you mean `search.min_score`?",
+            ),
+            ("\nsearch = 5", "codeweaver.toml:2: `search` is a section, written `[search]`"),
+            (
+                "search.limit = 0",
+                "codeweaver.toml:1: `search.limit`: expected an integer from 1 to 1000, found 0",
+            ),
+            (
+                "search.limit = \"many\"",
+                "codeweaver.toml:1: `search.limit`: expected an integer from 1 to 1000, found the text \"many\"",
+            ),
+            (
+                "search.min_score = nan",
+                "codeweaver.toml:1: `search.min_score`: expected a number from 0 to 1, found NaN",
+            ),
+            (
+                "search.include_tests = 1",
+                "codeweaver.toml:1: `search.include_tests`: expected true or false, found the integer 1",
+            ),
+            (
+                "[index]\n\nhnsw = \"allways\"",
+                "codeweaver.toml:3: `index.hnsw`: expected one of \"auto\", \"always\", \"never\", found \"allways\"; did you mean `always`?",
+            ),
+            (
+                "policy.include = [1]",
+                "codeweaver.toml:1: `policy.include`: expected a list of texts, found the integer 1 in it",
+            ),
+            (
+                "policy.file_extensions = { inc = 3 }",
+                "codeweaver.toml:1: `policy.file_extensions`: expected text for `inc`, found the integer 3",
+            ),
+            (
+                "chunker.custom_delimiters.x = [{ start = \"a\" }]",
+                "codeweaver.toml:1: `chunker.custom_delimiters`: unknown key `start` in a delimiter; did you mean `starts`?",
+            ),
+            (
+                "chunker.target_tokens = 5000",
+                "codeweaver.toml:1: `chunker.target_tokens` is 5000, but `chunker.token_limit` only leaves room for less than 4001; lower `chunker.target_tokens` or raise `chunker.token_limit`",
+            ),
+            ("\"\\u001b[2J\" = 1", "codeweaver.toml:1: unknown key `\\u{1b}[2J`"),
+        ] {
+            assert_eq!(problems(text.as_bytes()), [expected], "{text}");
+        }
+        let duplicate = problems(b"[search]\nlimit = 1\nlimit = 2\n");
+        assert!(duplicate[0].starts_with("codeweaver.toml:3: duplicate key"), "{duplicate:?}");
+        let broken = problems(b"[search\nlimit = 1");
+        assert!(broken[0].starts_with("codeweaver.toml:1: "), "{broken:?}");
+        assert_eq!(problems(b"a = 1\nb = 2\n").len(), 2, "all problems are told at once");
+        assert_eq!(problems("a = 1\n".repeat(1).as_bytes()).len(), 1);
+    }
+
+    #[test]
+    fn a_repository_cannot_set_what_loads_code() {
+        let files = Files::new();
+        let hostile = b"[model]\nname = \"x\"\npath = \"/evil\"\nort_library = 7\n[hooks]\nmode = \"foreground\"\n[search]\nlimit = 3\n";
+        let loaded = Settings::load(&files.sources(hostile, b"")).unwrap();
+        assert_eq!(loaded.settings.model, Default::default());
+        assert_eq!(loaded.settings.hooks, Default::default());
+        assert_eq!(loaded.settings.search.limit, 3);
+        assert_eq!(loaded.warnings.len(), 4, "{:?}", loaded.warnings);
+        for key in ["model.name", "model.path", "model.ort_library", "hooks.mode"] {
+            assert!(loaded.warnings.iter().any(|warning| warning.contains(key)), "{key}");
+        }
+        let user = Settings::load(&files.sources(b"", b"[hooks]\nmode = \"foreground\"\n")).unwrap();
+        assert_eq!(user.settings.hooks.mode.name(), "foreground");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_linked_or_endless_repository_file_is_left_out() {
+        let files = Files::new();
+        let mut sources = files.sources(b"", b"search.limit = 5\n");
+        let link = files.folder.path().join("linked.toml");
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        sources.repository_file = Some(link);
+        let loaded = Settings::load(&sources).unwrap();
+        assert_eq!((loaded.settings.search.limit, loaded.warnings.len()), (5, 1));
+
+        sources.repository_file = Some(files.folder.path().to_owned());
+        assert_eq!(Settings::load(&sources).unwrap().warnings.len(), 1);
+
+        let large = files.sources(&vec![b'#'; MAX_FILE_BYTES as usize + 1], b"");
+        assert_eq!(Settings::load(&large).unwrap().warnings.len(), 1);
+        let large = files.sources(b"", &vec![b'#'; MAX_FILE_BYTES as usize + 1]);
+        assert!(matches!(Settings::load(&large), Err(ConfigError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn odd_encodings_and_shapes() {
+        let files = Files::new();
+        let load = |text: &[u8]| Settings::load(&files.sources(text, b""));
+        let crlf = load(b"\xef\xbb\xbf[search]\r\nlimit = 7\r\n").unwrap();
+        assert_eq!(crlf.settings.search.limit, 7);
+        assert!(crlf.origins["search.limit"].to_string().ends_with(":2"));
+        let latin = problems(b"# ok\n# caf\xe9\n");
+        assert_eq!(latin, ["codeweaver.toml:2: the file is not UTF-8"]);
+        for text in [
+            format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+            format!("a{} = 1", ".a".repeat(100_000)),
+            format!("[{}a]", "a.".repeat(100_000)),
+            format!("a = {}", "{ b = ".repeat(50_000)),
+        ] {
+            assert!(load(text.as_bytes()).is_err());
+        }
+        let entries: String = (0..9_000).map(|n| format!("e{n} = \"c\"\n")).collect();
+        let many = load(format!("[policy.file_extensions]\n{entries}").as_bytes()).unwrap();
+        assert_eq!(many.settings.policy.file_extensions.len(), 9_000);
+        assert!(
+            load(
+                format!(
+                    "[policy.file_extensions]\n{}",
+                    (0..60_000).map(|n| format!("e{n} = \"c\"\n")).collect::<String>()
+                )
+                .as_bytes()
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn custom_delimiters_are_read_with_their_defaults() {
+        let files = Files::new();
+        let text = "[[chunker.custom_delimiters.Foo]]\nstarts = [\"begin\", \"start\"]\nends = [\"end\"]\nkind = \"block\"\npriority = 40\nnestable = true\n";
+        let loaded = Settings::load(&files.sources(text.as_bytes(), b"")).unwrap();
+        let delimiter = &loaded.settings.chunker.custom_delimiters["foo"][0];
+        assert_eq!((delimiter.starts.len(), delimiter.priority), (2, 40));
+        assert!(delimiter.nestable && !delimiter.inclusive);
+    }
+
+    #[test]
+    fn environment_and_overrides_are_checked() {
+        let load = |environment: &[(&str, &str)], overrides: &[(&str, &str)]| {
+            let owned = |pairs: &[(&str, &str)]| {
+                pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+            };
+            Settings::load(&Sources {
+                environment: owned(environment),
+                overrides: owned(overrides),
+                ..Sources::default()
+            })
+        };
+        let loaded = load(
+            &[
+                ("CODEWEAVER_POLICY_EXCLUDE", "a/**, b"),
+                ("CODEWEAVER_OVERLAY_ENABLED", "off"),
+                ("CODEWEAVER_MODEL_PATH", "~/m"),
+                ("HOME", "/home/u"),
+                ("CODEWEAVER_POLICY_FILE_EXTENSIONS", "{ inc = \"php\" }"),
+            ],
+            &[("policy.file_extensions.foo", "c"), ("policy.include", "[\"x,y\"]")],
+        )
+        .unwrap();
+        assert_eq!(loaded.settings.policy.exclude, ["a/**", "b"]);
+        assert_eq!(loaded.settings.policy.include, ["x,y"]);
+        assert!(!loaded.settings.overlay.enabled);
+        assert_eq!(loaded.settings.model.path.as_deref(), Some(Path::new("/home/u/m")));
+        assert_eq!(loaded.settings.policy.file_extensions.len(), 2);
+
+        let error = load(&[("CODEWEAVER_SEARCH_LIMTI", "1")], &[]).unwrap_err().to_string();
+        assert!(error.contains("did you mean `CODEWEAVER_SEARCH_LIMIT`?"), "{error}");
+        let error = load(&[], &[("serch.limit", "1")]).unwrap_err().to_string();
+        assert!(error.contains("did you mean `search.limit`?"), "{error}");
+        assert!(load(&[], &[("search.limit", "-1")]).is_err());
+        assert!(load(&[], &[("policy.include", "[\"x\"\nevil = 1")]).is_err());
+    }
+
+    #[test]
+    fn paths_in_a_file_start_at_its_folder() {
+        let files = Files::new();
+        let loaded = Settings::load(&files.sources(b"", b"model.path = \"models/x\"\n")).unwrap();
+        assert_eq!(loaded.settings.model.path, Some(files.folder.path().join("models/x")));
+    }
+
+    #[test]
+    fn any_bytes_end_in_a_result() {
+        let mut random = fastrand::Rng::with_seed(11);
+        let pieces = [
+            "[", "]", "search", ".", "limit", " = ", "1", "\n", "\"", "{", "}", "'''", "#", "\u{feff}", "é",
+            "\0",
+        ];
+        let files = Files::new();
+        for _ in 0..500 {
+            let text: String =
+                (0..random.usize(..40)).map(|_| pieces[random.usize(..pieces.len())]).collect();
+            let _ = Settings::load(&files.sources(text.as_bytes(), b""));
+        }
+    }
+}

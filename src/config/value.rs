@@ -1,0 +1,512 @@
+//! Values of settings: from TOML or from plain text, checked against what a key takes, and back.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use toml_edit::{InlineTable, Item, TableLike};
+
+use super::error::{did_you_mean, shown};
+use super::settings::{CustomDelimiter, Granularity, HnswMode, HooksMode};
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum KeyKind {
+    Bool,
+    /// Inclusive on both ends.
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    /// Inclusive on both ends.
+    Number {
+        min: f32,
+        max: f32,
+    },
+    Text,
+    /// Relative paths in a file start at the folder of that file; `~/` is the home folder.
+    Path,
+    Choice(&'static [&'static str]),
+    List,
+    /// Text to text.
+    Table,
+    /// Language name to a list of delimiters.
+    Delimiters,
+}
+
+impl fmt::Display for KeyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool => f.write_str("true or false"),
+            Self::Integer { min, max } => write!(f, "an integer from {min} to {max}"),
+            Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
+            Self::Text => f.write_str("text"),
+            Self::Path => f.write_str("a path"),
+            Self::Choice(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+                write!(f, "one of {}", names.join(", "))
+            }
+            Self::List => f.write_str("a list of texts"),
+            Self::Table => f.write_str("a table of texts"),
+            Self::Delimiters => f.write_str("a table of lists of delimiters"),
+        }
+    }
+}
+
+/// A checked value of some key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Unset,
+    Bool(bool),
+    Integer(i64),
+    Number(f32),
+    Text(String),
+    List(Vec<String>),
+    Table(BTreeMap<String, String>),
+    Delimiters(BTreeMap<String, Vec<CustomDelimiter>>),
+}
+
+/// What is wrong with a value, and perhaps what was meant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wrong {
+    pub message: String,
+    pub suggestion: Option<String>,
+}
+
+impl Wrong {
+    fn new(message: String) -> Self {
+        Self { message, suggestion: None }
+    }
+}
+
+const MAX_TEXT_BYTES: usize = 4096;
+const MAX_LIST_ENTRIES: usize = 10_000;
+const MAX_DELIMITER_BYTES: usize = 256;
+const MAX_DELIMITERS: usize = 1000;
+const DELIMITER_KEYS: &[&str] =
+    &["starts", "ends", "kind", "priority", "inclusive", "take_whole_lines", "nestable"];
+const DEFAULT_DELIMITER_PRIORITY: u8 = 50;
+
+impl KeyKind {
+    /// Checks a TOML item.
+    pub(super) fn check_item(&self, item: &Item) -> Result<Value, Wrong> {
+        let mismatch = || Wrong::new(format!("expected {self}, found {}", describe(item)));
+        match self {
+            Self::Bool => item.as_bool().map(Value::Bool).ok_or_else(mismatch),
+            Self::Integer { .. } => self.check_integer(item.as_integer().ok_or_else(mismatch)?),
+            Self::Number { .. } => {
+                let number = item.as_float().or_else(|| item.as_integer().map(|integer| integer as f64));
+                self.check_number(number.ok_or_else(mismatch)?)
+            }
+            Self::Text | Self::Path | Self::Choice(_) => self.check_text(item.as_str().ok_or_else(mismatch)?),
+            Self::List => texts(item, MAX_LIST_ENTRIES, MAX_TEXT_BYTES).map(Value::List),
+            Self::Table => {
+                let table = item.as_table_like().ok_or_else(mismatch)?;
+                if table.len() > MAX_LIST_ENTRIES {
+                    return Err(Wrong::new(format!("more than {MAX_LIST_ENTRIES} entries")));
+                }
+                let mut entries = BTreeMap::new();
+                for (key, value) in table.iter() {
+                    let text = value.as_str().ok_or_else(|| {
+                        Wrong::new(format!("expected text for `{}`, found {}", shown(key), describe(value)))
+                    })?;
+                    entries.insert(table_key(key)?, bounded(text, MAX_TEXT_BYTES)?.to_owned());
+                }
+                Ok(Value::Table(entries))
+            }
+            Self::Delimiters => {
+                let table = item.as_table_like().ok_or_else(mismatch)?;
+                let mut languages = BTreeMap::new();
+                for (language, list) in table.iter() {
+                    let language = bounded(language, 64)?.to_ascii_lowercase();
+                    languages.insert(language, delimiters(list)?);
+                }
+                Ok(Value::Delimiters(languages))
+            }
+        }
+    }
+
+    /// Checks text as it stands in an environment variable or on the command line. Lists are separated by commas or
+    /// written as in TOML; tables are written as inline tables of TOML.
+    pub(super) fn check_plain(&self, text: &str) -> Result<Value, Wrong> {
+        let mismatch = || Wrong::new(format!("expected {self}, found \"{}\"", shown(text)));
+        let trimmed = text.trim();
+        match self {
+            Self::Bool => match trimmed.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Ok(Value::Bool(true)),
+                "false" | "no" | "off" | "0" => Ok(Value::Bool(false)),
+                _ => Err(mismatch()),
+            },
+            Self::Integer { .. } => {
+                self.check_integer(trimmed.replace('_', "").parse().map_err(|_| mismatch())?)
+            }
+            Self::Number { .. } => self.check_number(trimmed.parse().map_err(|_| mismatch())?),
+            Self::Text | Self::Path | Self::Choice(_) => self.check_text(trimmed),
+            Self::List if !trimmed.starts_with('[') => {
+                let list: Vec<String> = trimmed
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|entry| !entry.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+                Ok(Value::List(list))
+            }
+            Self::List | Self::Table | Self::Delimiters => {
+                let document = toml_edit::Document::parse(format!("value = {trimmed}")).map_err(|error| {
+                    Wrong::new(format!("expected {self} as in TOML: {}", error.message()))
+                })?;
+                self.check_item(document.get("value").unwrap_or(&Item::None))
+            }
+        }
+    }
+
+    fn check_integer(&self, integer: i64) -> Result<Value, Wrong> {
+        match self {
+            Self::Integer { min, max } if (*min..=*max).contains(&integer) => Ok(Value::Integer(integer)),
+            _ => Err(Wrong::new(format!("expected {self}, found {integer}"))),
+        }
+    }
+
+    fn check_number(&self, number: f64) -> Result<Value, Wrong> {
+        match self {
+            Self::Number { min, max } if (f64::from(*min)..=f64::from(*max)).contains(&number) => {
+                Ok(Value::Number(number as f32))
+            }
+            _ => Err(Wrong::new(format!("expected {self}, found {number}"))),
+        }
+    }
+
+    fn check_text(&self, text: &str) -> Result<Value, Wrong> {
+        let text = bounded(text, MAX_TEXT_BYTES)?;
+        match self {
+            Self::Choice(names) if !names.contains(&text) => Err(Wrong {
+                message: format!("expected {self}, found \"{}\"", shown(text)),
+                suggestion: did_you_mean(text, names.iter().copied()),
+            }),
+            _ if text.is_empty() || text.contains('\0') => {
+                Err(Wrong::new(format!("expected {self}, found \"{}\"", shown(text))))
+            }
+            _ => Ok(Value::Text(text.to_owned())),
+        }
+    }
+}
+
+fn bounded(text: &str, limit: usize) -> Result<&str, Wrong> {
+    if text.len() > limit {
+        return Err(Wrong::new(format!("the text has {} bytes; at most {limit} are allowed", text.len())));
+    }
+    Ok(text)
+}
+
+/// A key of a table of texts, without the dot that people write before extensions.
+pub(super) fn table_key(key: &str) -> Result<String, Wrong> {
+    let key = bounded(key, 128)?.trim_start_matches('.');
+    if key.is_empty() || key.contains(|c: char| c.is_control() || c == '/') {
+        return Err(Wrong::new(format!("`{}` cannot be a key here", shown(key))));
+    }
+    Ok(key.to_owned())
+}
+
+fn texts(item: &Item, max_entries: usize, max_bytes: usize) -> Result<Vec<String>, Wrong> {
+    let array = item
+        .as_array()
+        .ok_or_else(|| Wrong::new(format!("expected {}, found {}", KeyKind::List, describe(item))))?;
+    if array.len() > max_entries {
+        return Err(Wrong::new(format!(
+            "the list has {} entries; at most {max_entries} are allowed",
+            array.len()
+        )));
+    }
+    array
+        .iter()
+        .map(|entry| {
+            let text = entry.as_str().ok_or_else(|| {
+                Wrong::new(format!("expected {}, found {} in it", KeyKind::List, describe_value(entry)))
+            })?;
+            bounded(text, max_bytes).map(str::to_owned)
+        })
+        .collect()
+}
+
+/// `[[chunker.custom_delimiters.<language>]]`, or the same as an inline list of tables.
+fn delimiters(item: &Item) -> Result<Vec<CustomDelimiter>, Wrong> {
+    let tables: Vec<&dyn TableLike> = if let Some(tables) = item.as_array_of_tables() {
+        tables.iter().map(|table| table as &dyn TableLike).collect()
+    } else if let Some(array) = item.as_array() {
+        let inline: Vec<&InlineTable> = array.iter().filter_map(|value| value.as_inline_table()).collect();
+        if inline.len() != array.len() {
+            return Err(Wrong::new(format!("expected a list of delimiter tables, found {}", describe(item))));
+        }
+        inline.into_iter().map(|table| table as &dyn TableLike).collect()
+    } else {
+        return Err(Wrong::new(format!("expected a list of delimiter tables, found {}", describe(item))));
+    };
+    if tables.len() > MAX_DELIMITERS {
+        return Err(Wrong::new(format!("more than {MAX_DELIMITERS} delimiters for one language")));
+    }
+    tables.into_iter().map(delimiter).collect()
+}
+
+fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, Wrong> {
+    for (key, _) in table.iter() {
+        if !DELIMITER_KEYS.contains(&key) {
+            return Err(Wrong {
+                message: format!("unknown key `{}` in a delimiter", shown(key)),
+                suggestion: did_you_mean(key, DELIMITER_KEYS.iter().copied()),
+            });
+        }
+    }
+    let list = |key: &str| match table.get(key) {
+        Some(item) => texts(item, MAX_DELIMITERS, MAX_DELIMITER_BYTES),
+        None => Ok(Vec::new()),
+    };
+    let flag = |key: &str| match table.get(key) {
+        Some(item) => item.as_bool().ok_or_else(|| {
+            Wrong::new(format!("expected true or false for `{key}`, found {}", describe(item)))
+        }),
+        None => Ok(false),
+    };
+    let starts = list("starts")?;
+    let ends = list("ends")?;
+    if starts.is_empty() || starts.iter().chain(&ends).any(String::is_empty) {
+        return Err(Wrong::new("a delimiter needs `starts`, and none of its texts may be empty".to_owned()));
+    }
+    let kind = match table.get("kind") {
+        Some(item) => match item.as_str() {
+            Some(kind) if !kind.is_empty() => bounded(kind, 64)?.to_owned(),
+            _ => return Err(Wrong::new(format!("expected text for `kind`, found {}", describe(item)))),
+        },
+        None => "generic".to_owned(),
+    };
+    let priority = match table.get("priority") {
+        Some(item) => item.as_integer().and_then(|integer| u8::try_from(integer).ok()).ok_or_else(|| {
+            Wrong::new(format!("expected an integer from 0 to 255 for `priority`, found {}", describe(item)))
+        })?,
+        None => DEFAULT_DELIMITER_PRIORITY,
+    };
+    Ok(CustomDelimiter {
+        starts,
+        ends,
+        kind,
+        priority,
+        inclusive: flag("inclusive")?,
+        take_whole_lines: flag("take_whole_lines")?,
+        nestable: flag("nestable")?,
+    })
+}
+
+fn describe(item: &Item) -> String {
+    match item {
+        Item::Value(value) => describe_value(value),
+        Item::Table(_) => "a table".to_owned(),
+        Item::ArrayOfTables(_) => "a list of tables".to_owned(),
+        Item::None => "nothing".to_owned(),
+    }
+}
+
+fn describe_value(value: &toml_edit::Value) -> String {
+    match value {
+        toml_edit::Value::String(text) => format!("the text \"{}\"", shown(text.value())),
+        toml_edit::Value::Integer(integer) => format!("the integer {}", integer.value()),
+        toml_edit::Value::Float(float) => format!("the number {}", float.value()),
+        toml_edit::Value::Boolean(boolean) => boolean.value().to_string(),
+        toml_edit::Value::Datetime(_) => "a date".to_owned(),
+        toml_edit::Value::Array(_) => "a list".to_owned(),
+        toml_edit::Value::InlineTable(_) => "a table".to_owned(),
+    }
+}
+
+impl Value {
+    /// The value as it is written in a file; `None` if it is not set.
+    pub(super) fn to_toml(&self) -> Option<toml_edit::Value> {
+        Some(match self {
+            Self::Unset => return None,
+            Self::Bool(boolean) => (*boolean).into(),
+            Self::Integer(integer) => (*integer).into(),
+            // The shortest text of the f32, not the digits of its widening.
+            Self::Number(number) => number.to_string().parse::<f64>().unwrap_or(f64::from(*number)).into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::List(list) => list.iter().map(String::as_str).collect::<toml_edit::Array>().into(),
+            Self::Table(table) => {
+                table.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect::<InlineTable>().into()
+            }
+            Self::Delimiters(languages) => languages
+                .iter()
+                .map(|(language, list)| {
+                    let tables: toml_edit::Array = list.iter().map(delimiter_toml).collect();
+                    (language.as_str(), toml_edit::Value::from(tables))
+                })
+                .collect::<InlineTable>()
+                .into(),
+        })
+    }
+
+    /// The value as `config get` prints it: text bare, anything else as in TOML, nothing for what is not set.
+    pub(super) fn to_plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            other => other.to_toml().map(|value| value.to_string().trim().to_owned()).unwrap_or_default(),
+        }
+    }
+}
+
+fn delimiter_toml(delimiter: &CustomDelimiter) -> toml_edit::Value {
+    let list = |texts: &[String]| texts.iter().map(String::as_str).collect::<toml_edit::Array>();
+    let mut table = InlineTable::new();
+    table.insert("starts", list(&delimiter.starts).into());
+    table.insert("ends", list(&delimiter.ends).into());
+    table.insert("kind", delimiter.kind.as_str().into());
+    table.insert("priority", i64::from(delimiter.priority).into());
+    table.insert("inclusive", delimiter.inclusive.into());
+    table.insert("take_whole_lines", delimiter.take_whole_lines.into());
+    table.insert("nestable", delimiter.nestable.into());
+    table.into()
+}
+
+/// A field of the settings that a key reads and writes.
+pub(super) trait Field {
+    fn read(&self) -> Value;
+    /// False if the value is of another kind than the field takes. Tables are merged entry by entry.
+    fn assign(&mut self, value: Value) -> bool;
+}
+
+impl Field for bool {
+    fn read(&self) -> Value {
+        Value::Bool(*self)
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::Bool(boolean) = value else { return false };
+        *self = boolean;
+        true
+    }
+}
+
+macro_rules! integer_fields {
+    ($($type:ty),*) => {$(
+        impl Field for $type {
+            fn read(&self) -> Value {
+                i64::try_from(*self).map_or(Value::Integer(i64::MAX), Value::Integer)
+            }
+            fn assign(&mut self, value: Value) -> bool {
+                let Value::Integer(integer) = value else { return false };
+                let Ok(integer) = <$type>::try_from(integer) else { return false };
+                *self = integer;
+                true
+            }
+        }
+    )*};
+}
+integer_fields!(u32, u64, usize);
+
+impl Field for f32 {
+    fn read(&self) -> Value {
+        Value::Number(*self)
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::Number(number) = value else { return false };
+        *self = number;
+        true
+    }
+}
+
+impl Field for String {
+    fn read(&self) -> Value {
+        Value::Text(self.clone())
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::Text(text) = value else { return false };
+        *self = text;
+        true
+    }
+}
+
+impl Field for PathBuf {
+    fn read(&self) -> Value {
+        Value::Text(self.to_string_lossy().into_owned())
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::Text(text) = value else { return false };
+        *self = PathBuf::from(text);
+        true
+    }
+}
+
+impl<T: Field + Default> Field for Option<T> {
+    fn read(&self) -> Value {
+        self.as_ref().map_or(Value::Unset, Field::read)
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let mut inner = T::default();
+        let fits = inner.assign(value);
+        if fits {
+            *self = Some(inner);
+        }
+        fits
+    }
+}
+
+impl Field for Vec<String> {
+    fn read(&self) -> Value {
+        Value::List(self.clone())
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::List(list) = value else { return false };
+        *self = list;
+        true
+    }
+}
+
+impl Field for BTreeMap<String, String> {
+    fn read(&self) -> Value {
+        Value::Table(self.clone())
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::Table(table) = value else { return false };
+        self.extend(table);
+        true
+    }
+}
+
+impl Field for BTreeMap<String, Vec<CustomDelimiter>> {
+    fn read(&self) -> Value {
+        Value::Delimiters(self.clone())
+    }
+    fn assign(&mut self, value: Value) -> bool {
+        let Value::Delimiters(languages) = value else { return false };
+        self.extend(languages);
+        true
+    }
+}
+
+macro_rules! choice_fields {
+    ($($type:ident { $($variant:ident = $name:literal),* })*) => {$(
+        impl $type {
+            /// The values as they are written in settings.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+            /// The value as it is written in settings.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),*
+                }
+            }
+        }
+        impl Field for $type {
+            fn read(&self) -> Value {
+                Value::Text(self.name().to_owned())
+            }
+            fn assign(&mut self, value: Value) -> bool {
+                let Value::Text(text) = value else { return false };
+                match text.as_str() {
+                    $($name => *self = Self::$variant,)*
+                    _ => return false,
+                }
+                true
+            }
+        }
+    )*};
+}
+choice_fields! {
+    Granularity { Packed = "packed", Definition = "definition" }
+    HnswMode { Auto = "auto", Always = "always", Never = "never" }
+    HooksMode { Background = "background", Foreground = "foreground" }
+}

@@ -1,0 +1,301 @@
+//! Blobs → sealed segments: read, chunk, embed and tokenise on all cores, merge in order, write.
+//!
+//! Jobs are cut into units of a few files. Workers take units in turn and build each into a small segment in memory; the
+//! calling thread puts them together in job order and seals a segment when it is large enough. So the order of docs, and
+//! with it every byte written, does not depend on the number of threads or their speed.
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::plan::Job;
+use super::progress::{Counters, Progress};
+use crate::chunk;
+use crate::embed::{self, EmbedCost, Embedder};
+use crate::git::BlobReader;
+use crate::policy::{Policy, SkipReason};
+use crate::store::layout::{StoreLayout, write_content_addressed};
+use crate::store::rows::{DocKey, DocMeta, RowMeta};
+use crate::store::segment::SegmentBuilder;
+use crate::store::state::SegmentRef;
+use crate::store::{StoreReader, shard};
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// A segment is sealed when it has this many rows: large enough that a million chunks are some twenty segments, small
+/// enough that two in memory stay far below the memory limit.
+const SEAL_ROWS: usize = 48 * 1024;
+/// Files of a unit for a model that costs microseconds, and for one that costs milliseconds a chunk.
+const UNIT_TABLE: usize = 48;
+const UNIT_MODEL: usize = 4;
+/// Finished units that may wait for the thread that merges them.
+const QUEUE: usize = 16;
+/// Sealed work is handed over not more often than this (requirement L4).
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(15);
+
+/// What a run produced so far: sealed segments, and where each finished job ended up.
+#[derive(Default)]
+pub struct Built {
+    /// Sealed since the last checkpoint, without doc ids yet.
+    pub segments: Vec<SegmentRef>,
+    /// Per finished job, in job order: (index into all sealed segments of this run, ordinal); `None` for a blob that is
+    /// not in this clone.
+    pub docs: Vec<Option<(usize, u32)>>,
+    pub n_sealed: usize,
+}
+
+/// The result of one unit.
+struct Unit {
+    builder: SegmentBuilder,
+    /// Per job: ordinal in the unit's builder, `None` if the blob is not local.
+    docs: Vec<Option<u32>>,
+}
+
+/// Runs all `jobs`. `checkpoint` is called with everything built so far, at intervals and (through the return value) at the end.
+///
+/// Returns early, with what is sealed, when `progress` asks to stop; `built.docs` then is shorter than `jobs`.
+pub fn build(
+    codebase: &Codebase,
+    policy: &Policy,
+    reader: &StoreReader,
+    embedder: &dyn Embedder,
+    jobs: &[Job],
+    progress: &dyn Progress,
+    mut checkpoint: impl FnMut(&mut Built) -> Result<(), IndexError>,
+) -> Result<Built, IndexError> {
+    let mut built = Built::default();
+    if jobs.is_empty() {
+        return Ok(built);
+    }
+    let store = codebase.store();
+    store.create()?;
+    let unit_len = if embedder.cost() == EmbedCost::Table { UNIT_TABLE } else { UNIT_MODEL };
+    let units: Vec<&[Job]> = jobs.chunks(unit_len).collect();
+    let vectors = KnownVectors::new(reader, embedder);
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress };
+    let next = AtomicUsize::new(0);
+    let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads).clamp(1, units.len());
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel::<(usize, Result<Unit, IndexError>)>(QUEUE);
+        for _ in 0..n_threads {
+            let (sender, worker, units, next) = (sender.clone(), &worker, &units, &next);
+            std::thread::Builder::new()
+                .name("index".to_owned())
+                // Parsers recurse in C code on hostile input.
+                .stack_size(16 << 20)
+                .spawn_scoped(scope, move || {
+                    let mut blobs = worker.codebase.repo.blobs();
+                    while !worker.progress.stopped() {
+                        let unit = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(jobs) = units.get(unit) else { return };
+                        let result = worker.run(jobs, &mut blobs);
+                        if sender.send((unit, result)).is_err() {
+                            return;
+                        }
+                    }
+                })
+                .map_err(|source| crate::store::StoreError::Io { action: "start a thread for", path: codebase.root(), source })?;
+        }
+        drop(sender);
+        let mut merger = Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
+        let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
+        let mut wanted = 0;
+        let mut last_checkpoint = Instant::now();
+        for (number, result) in receiver {
+            waiting.insert(number, result?);
+            while let Some(unit) = waiting.remove(&wanted) {
+                wanted += 1;
+                merger.merge(unit)?;
+            }
+            if last_checkpoint.elapsed() >= CHECKPOINT_EVERY {
+                merger.seal()?;
+                checkpoint(merger.built)?;
+                last_checkpoint = Instant::now();
+            }
+        }
+        merger.seal()
+    })?;
+    Ok(built)
+}
+
+fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+struct Worker<'a> {
+    codebase: &'a Codebase,
+    policy: &'a Policy,
+    embedder: &'a dyn Embedder,
+    vectors: &'a KnownVectors<'a>,
+    progress: &'a dyn Progress,
+}
+
+impl Worker<'_> {
+    fn run(&self, jobs: &[Job], blobs: &mut BlobReader) -> Result<Unit, IndexError> {
+        let mut unit = Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
+        for job in jobs {
+            if self.progress.stopped() {
+                break;
+            }
+            unit.docs.push(self.job(job, blobs, &mut unit.builder)?);
+        }
+        Ok(unit)
+    }
+
+    fn job(&self, job: &Job, blobs: &mut BlobReader, builder: &mut SegmentBuilder) -> Result<Option<u32>, IndexError> {
+        let oid = &job.key.blob_oid;
+        let Some(size) = blobs.size(oid)? else { return Ok(None) };
+        let ordinal = builder.n_docs() as u32;
+        let too_large = size > self.policy.max_blob_bytes();
+        let bytes = if too_large { &[][..] } else { blobs.read(oid)?.unwrap_or(&[]) };
+        let skipped = if too_large { Some(SkipReason::TooLarge) } else { self.policy.decide_blob(bytes) };
+        let doc = DocMeta {
+            key: job.key,
+            language: job.language.name().to_owned(),
+            skipped: super::plan::skipped_number(skipped),
+            blob_bytes: u32::try_from(size).unwrap_or(u32::MAX),
+        };
+        if skipped.is_some() {
+            builder.push_doc(doc, Vec::new(), &[], &[]);
+            self.progress.add(&Counters { files: 1, ..Counters::default() });
+            return Ok(Some(ordinal));
+        }
+        let settings = &self.codebase.settings;
+        let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
+        let known = self.vectors.of(job.previous);
+        let embedded = embed_chunks(self.embedder, &job.key, bytes, &chunked.chunks, &known, settings.index.excerpts)?;
+        self.progress.add(&Counters {
+            files: 1,
+            bytes: size,
+            chunks: embedded.rows.len() as u64,
+            embedded: embedded.n_embedded,
+            degraded: u64::from(!chunked.degradations.is_empty()),
+        });
+        builder.push_doc(doc, embedded.rows, &embedded.vectors, bytes);
+        Ok(Some(ordinal))
+    }
+}
+
+/// Rows with their vectors.
+pub struct EmbeddedChunks {
+    pub rows: Vec<RowMeta>,
+    /// Row-major.
+    pub vectors: Vec<i8>,
+    /// Vectors that had to be computed.
+    pub n_embedded: u64,
+}
+
+/// Embeds the chunks of one blob, reusing every vector whose input `known` has (requirement E4).
+pub fn embed_chunks(
+    embedder: &dyn Embedder,
+    key: &DocKey,
+    bytes: &[u8],
+    chunks: &[chunk::Chunk],
+    known: &dyn Fn(&[u8; 16]) -> Option<Vec<i8>>,
+    excerpts: bool,
+) -> Result<EmbeddedChunks, IndexError> {
+    let dim = embedder.dim();
+    let mut rows = Vec::with_capacity(chunks.len());
+    let mut vectors = vec![0i8; chunks.len() * dim];
+    let mut missing: Vec<(usize, String)> = Vec::new();
+    for (i, chunk) in chunks.iter().enumerate() {
+        let text = bytes.get(chunk.byte_range.start as usize..chunk.byte_range.end as usize).unwrap_or(&[]);
+        let mut input = String::with_capacity(text.len() + 128);
+        embed::document_input(chunk, &String::from_utf8_lossy(text), &mut input);
+        let hash = embed::input_hash(embedder.fingerprint(), &input);
+        rows.push(RowMeta::new(key, chunk, hash, excerpts));
+        match known(&hash) {
+            Some(vector) if vector.len() == dim => vectors[i * dim..(i + 1) * dim].copy_from_slice(&vector),
+            _ => missing.push((i, input)),
+        }
+    }
+    let inputs: Vec<&str> = missing.iter().map(|(_, input)| input.as_str()).collect();
+    let mut fresh = Vec::with_capacity(inputs.len() * dim);
+    embedder.embed_documents(&inputs, &mut fresh)?;
+    for ((i, _), vector) in missing.iter().zip(fresh.chunks_exact(dim)) {
+        vectors[i * dim..(i + 1) * dim].copy_from_slice(vector);
+    }
+    Ok(EmbeddedChunks { rows, vectors, n_embedded: missing.len() as u64 })
+}
+
+/// Vectors that the store has, by the hash of their input.
+pub struct KnownVectors<'a> {
+    reader: &'a StoreReader,
+    /// All of them, built only for a model whose vectors cost more than looking them up.
+    all: Option<FxHashMap<[u8; 16], (u32, u32)>>,
+}
+
+impl<'a> KnownVectors<'a> {
+    pub fn new(reader: &'a StoreReader, embedder: &dyn Embedder) -> KnownVectors<'a> {
+        let all = (embedder.cost() == EmbedCost::Model).then(|| {
+            let mut all = FxHashMap::default();
+            for (s, segment) in reader.segments.iter().enumerate() {
+                let hashes = segment.input_hashes().iter().enumerate();
+                all.extend(hashes.map(|(row, hash)| (*hash, (s as u32, row as u32))));
+            }
+            all
+        });
+        KnownVectors { reader, all }
+    }
+
+    /// A look-up that knows the rows of `previous` (nearly everything of an edited file) and, for slow models, the whole store.
+    pub fn of(&self, previous: Option<u32>) -> impl Fn(&[u8; 16]) -> Option<Vec<i8>> + '_ {
+        let near = previous.and_then(|doc| self.reader.locate_doc(doc)).map(|(s, ordinal)| {
+            let segment = &self.reader.segments[s];
+            (segment, segment.doc_rows(ordinal))
+        });
+        move |hash| {
+            if let Some((segment, rows)) = &near {
+                let hashes = segment.input_hashes().get(rows.start as usize..rows.end as usize)?;
+                if let Some(i) = hashes.iter().position(|known| known == hash) {
+                    return Some(segment.vector(rows.start + i as u32).to_vec());
+                }
+            }
+            let (s, row) = self.all.as_ref()?.get(hash)?;
+            Some(self.reader.segments[*s as usize].vector(*row).to_vec())
+        }
+    }
+}
+
+struct Merger<'a> {
+    store: &'a StoreLayout,
+    open: SegmentBuilder,
+    built: &'a mut Built,
+}
+
+impl Merger<'_> {
+    fn merge(&mut self, unit: Unit) -> Result<(), IndexError> {
+        if self.open.n_rows() + unit.builder.n_rows() > shard::MAX_ROWS {
+            self.seal()?;
+        }
+        let base = self.open.n_docs() as u32;
+        let sealed = self.built.n_sealed;
+        self.built.docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| (sealed, base + ordinal))));
+        self.open.append(unit.builder);
+        if self.open.n_rows() >= SEAL_ROWS { self.seal() } else { Ok(()) }
+    }
+
+    fn seal(&mut self) -> Result<(), IndexError> {
+        if self.open.n_docs() == 0 {
+            return Ok(());
+        }
+        let builder = std::mem::replace(&mut self.open, SegmentBuilder::new(0));
+        self.open.data.dim = builder.data.dim;
+        self.built.segments.push(write_segment(self.store, builder)?);
+        self.built.n_sealed += 1;
+        Ok(())
+    }
+}
+
+/// Writes a shard and its segment; the reference has no doc ids yet.
+pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<SegmentRef, IndexError> {
+    let encoded = shard::encode(&builder.data, store.root())?;
+    let name = blake3::hash(&encoded.bytes).to_hex().to_string();
+    write_content_addressed(&store.shard(&name), &encoded.bytes)?;
+    let shard_bytes = encoded.bytes.len() as u64;
+    drop(encoded.bytes);
+    let (n_docs, n_rows) = (builder.n_docs() as u32, builder.n_rows() as u32);
+    let segment = builder.finish(encoded.vectors_at);
+    write_content_addressed(&store.segment(&name), &segment)?;
+    Ok(SegmentRef { name, doc_base: 0, n_docs, n_rows, shard_bytes, segment_bytes: segment.len() as u64 })
+}

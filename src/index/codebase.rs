@@ -1,0 +1,117 @@
+//! A codebase: one worktree of a repository with its settings and the store that answers for it.
+
+use super::error::IndexError;
+use crate::chunk;
+use crate::config::{Loaded, Settings, Sources};
+use crate::embed;
+use crate::git::Repo;
+use crate::policy;
+use crate::store::layout::Trust;
+use crate::store::state::Phase;
+use crate::store::{Layout, StoreLayout, StoreReader, lock};
+use std::path::{Path, PathBuf};
+
+/// Everything that is fixed while one command runs.
+#[derive(Clone)]
+pub struct Codebase {
+    pub repo: Repo,
+    pub layout: Layout,
+    pub settings: Settings,
+    pub loaded: Loaded,
+    /// Name of this worktree within the shared store.
+    pub worktree_key: String,
+    /// Fingerprint of the vector space (E5).
+    pub vector_space: String,
+    /// Fingerprint of policy and chunker: part of every snapshot key.
+    pub settings_fingerprint: String,
+}
+
+/// State of a codebase (requirement L1), with what a gate needs to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    NotIndexed,
+    /// A first index or a reindex is being built.
+    Indexing,
+    Indexed,
+    IndexFailed(String),
+    RequiresReindex {
+        reason: String,
+    },
+}
+
+impl Codebase {
+    /// Opens the repository around `dir`. `overrides` are settings from the command line.
+    pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
+        let repo = Repo::discover(dir)?;
+        let mut sources = Sources::discover(repo.work_dir());
+        sources.overrides.extend_from_slice(overrides);
+        let loaded = Settings::load(&sources)?;
+        let settings = loaded.settings.clone();
+        let vector_space = embed::fingerprint_of(&settings.model)?;
+        let settings_fingerprint = settings_fingerprint(&settings);
+        let layout = Layout::of(&repo);
+        let worktree_key = repo.worktree_key();
+        Ok(Codebase { repo, layout, settings, loaded, worktree_key, vector_space, settings_fingerprint })
+    }
+
+    /// Where answers come from: the worktree's root, or the git directory of a bare repository.
+    pub fn root(&self) -> PathBuf {
+        self.repo.work_dir().unwrap_or(self.repo.git_dir()).to_path_buf()
+    }
+
+    pub fn store(&self) -> StoreLayout {
+        self.layout.store(&self.vector_space)
+    }
+
+    /// The name of the snapshot of `tree` under the present settings.
+    pub fn snapshot_key(&self, tree_oid: &str) -> String {
+        format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
+    }
+
+    /// The state of this codebase, derived from what is stored; never from files that merely exist.
+    pub fn lifecycle(&self, reader: Option<&StoreReader>) -> Lifecycle {
+        let head = reader.and_then(|reader| reader.state.heads.get(&self.worktree_key));
+        let is_held = || lock::holder(&self.layout.work_lock(&self.worktree_key)).is_some();
+        match head {
+            Some(head) => match head.phase {
+                Phase::Indexed if head.marker.is_some() => Lifecycle::Indexed,
+                Phase::IndexFailed => Lifecycle::IndexFailed(head.failure.clone().unwrap_or_default()),
+                Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
+                Phase::Indexing | Phase::Indexed => Lifecycle::NotIndexed,
+            },
+            None if is_held() => Lifecycle::Indexing,
+            None => match self.other_store() {
+                Some(other) => Lifecycle::RequiresReindex { reason: other },
+                None => Lifecycle::NotIndexed,
+            },
+        }
+    }
+
+    /// Refuses a `.codeweaver` that git tracks or that is not ours (S1, X5).
+    pub fn check_trust(&self) -> Result<Trust, IndexError> {
+        Ok(self.layout.trust()?)
+    }
+
+    /// A store of another vector space that has an index of this worktree, described.
+    fn other_store(&self) -> Option<String> {
+        let ours = self.store();
+        let mut others = self.layout.stores().into_iter().filter(|store| *store != ours);
+        others.find_map(|store| {
+            let reader = crate::store::state::State::read(&store.state()).ok()??;
+            reader.heads.get(&self.worktree_key)?.marker.as_ref().map(|marker| {
+                format!("the index was built with {}, the settings name {}", marker.fingerprint, self.vector_space)
+            })
+        })
+    }
+}
+
+/// One hash over everything besides the vector space that decides what a snapshot holds.
+fn settings_fingerprint(settings: &Settings) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(policy::settings_fingerprint(&settings.policy).as_bytes());
+    hasher.update(&[u8::from(settings.index.excerpts)]);
+    for language in chunk::language::all() {
+        hasher.update(chunk::fingerprint(language, &settings.chunker).as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}

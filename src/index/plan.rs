@@ -1,0 +1,255 @@
+//! From a wanted tree to what must be done: which entries leave, which come, which blobs must be chunked.
+//!
+//! The cost is that of the difference between the wanted tree and the base snapshot, except when no base fits or a policy
+//! file changed, where the paths concerned are decided anew.
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use crate::chunk::{self, LanguageId};
+use crate::git::{self, BString, BlobReader, ByteSlice, Mode, Oid};
+use crate::policy::{self, PathDecision, Policy, SkipReason};
+use crate::store::StoreReader;
+use crate::store::rows::{self, DocKey};
+use crate::store::snapshot::Snapshot;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Where the doc of a planned entry comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlannedDoc {
+    /// The path is left out.
+    None,
+    /// In the store already.
+    Known(u32),
+    /// Result of the job with this index.
+    Job(usize),
+}
+
+/// A path that the new snapshot has and the base has not (or has otherwise).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedEntry {
+    pub path: BString,
+    pub doc: PlannedDoc,
+    pub skipped: Option<SkipReason>,
+    pub flags: u16,
+}
+
+/// A blob to chunk and embed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub key: DocKey,
+    pub language: LanguageId,
+    /// The doc that was at this path before: most of its vectors can be reused.
+    pub previous: Option<u32>,
+}
+
+/// What separates the base snapshot from the wanted tree.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub removed: Vec<u32>,
+    pub added: Vec<PlannedEntry>,
+    pub jobs: Vec<Job>,
+    pub n_files: usize,
+    /// Indexed paths without a known language, by extension.
+    pub unknown_extensions: BTreeMap<String, u64>,
+}
+
+/// Plans the way from `base` to `tree` (`None` is the empty tree). `base.totals.settings` tells whether its decisions hold.
+pub fn plan(
+    codebase: &Codebase,
+    policy: &Policy,
+    reader: &StoreReader,
+    base: &Snapshot,
+    tree: Option<&Oid>,
+) -> Result<Plan, IndexError> {
+    let mut planner = Planner {
+        codebase,
+        policy,
+        reader,
+        blobs: codebase.repo.blobs(),
+        variants: FxHashMap::default(),
+        jobs: FxHashMap::default(),
+        plan: Plan::default(),
+    };
+    let base_tree = usable_base_tree(codebase, base);
+    match (base_tree, tree) {
+        (Some(base_tree), Some(tree)) => planner.from_diff(base, &base_tree, tree)?,
+        (_, Some(tree)) => planner.from_walk(base, tree, &BString::default())?,
+        (_, None) => planner.plan.removed.extend(base.entries.iter()),
+    }
+    Ok(planner.plan)
+}
+
+/// The tree of `base` if a diff against it is enough: its policy decisions were made under the same settings.
+fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
+    let fits = base.totals.settings == codebase.settings_fingerprint && base.totals.complete;
+    fits.then(|| Oid::from_hex(base.totals.tree_oid.as_bytes()).ok()).flatten()
+}
+
+struct Planner<'a> {
+    codebase: &'a Codebase,
+    policy: &'a Policy,
+    reader: &'a StoreReader,
+    blobs: BlobReader,
+    variants: FxHashMap<LanguageId, u64>,
+    jobs: FxHashMap<DocKey, usize>,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    /// Decides only what the tree diff names, and what a changed policy file governs.
+    fn from_diff(&mut self, base: &Snapshot, base_tree: &Oid, tree: &Oid) -> Result<(), IndexError> {
+        let changes = git::diff_trees(&self.codebase.repo, Some(base_tree), tree)?;
+        let governed = outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
+        for change in &changes {
+            if governed.iter().any(|prefix| is_below(change.path.as_ref(), prefix)) {
+                continue;
+            }
+            let old = self.reader.find_entry(&base.entries, &change.path);
+            match &change.new {
+                Some((oid, mode)) => self.decide(&change.path, oid, *mode, old)?,
+                None => self.plan.removed.extend(old),
+            }
+        }
+        for prefix in &governed {
+            self.from_walk(base, tree, prefix)?;
+        }
+        self.recheck_missing(base, tree)
+    }
+
+    /// Decides every path of `tree` below `prefix`.
+    fn from_walk(&mut self, base: &Snapshot, tree: &Oid, prefix: &BString) -> Result<(), IndexError> {
+        let mut old: FxHashMap<&[u8], u32> = FxHashMap::default();
+        for (id, _, path) in self.reader.live_entries(&base.entries) {
+            if is_below(path, prefix) {
+                old.insert(path, id);
+            }
+        }
+        let files = git::walk_tree(&self.codebase.repo, tree)?;
+        self.plan.n_files = files.len();
+        for file in files.iter().filter(|file| is_below(&file.path, prefix)) {
+            let known = old.remove(file.path.as_bytes());
+            self.decide(&file.path, &file.oid, file.mode, known)?;
+        }
+        let mut gone: Vec<u32> = old.into_values().collect();
+        gone.sort_unstable();
+        self.plan.removed.extend(gone);
+        Ok(())
+    }
+
+    /// Blobs that were not in this clone may have been fetched since: that is never taken as known.
+    fn recheck_missing(&mut self, base: &Snapshot, tree: &Oid) -> Result<(), IndexError> {
+        let missing = SkipReason::NotLocal as u8;
+        if base.totals.skipped.get(&missing).is_none_or(|&n| n == 0) {
+            return Ok(());
+        }
+        let entries: Vec<(u32, BString)> = self
+            .reader
+            .live_entries(&base.entries)
+            .filter(|(id, record, _)| record.skipped == missing && !self.plan.removed.contains(id))
+            .map(|(id, _, path)| (id, BString::from(path)))
+            .collect();
+        for (id, path) in entries {
+            if let Some(file) = git::entry_at(&self.codebase.repo, tree, path.as_ref())? {
+                self.decide(&path, &file.oid, file.mode, Some(id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans one path; `old` is its live entry in the base. An entry that stays as it is costs nothing.
+    fn decide(&mut self, path: &BString, oid: &Oid, mode: Mode, old: Option<u32>) -> Result<(), IndexError> {
+        let decision = self.policy.decide_path(path.as_ref(), mode);
+        let (doc, skipped, flags) = match decision {
+            PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
+            PathDecision::Index { language, flags } => match self.language(language, path, oid)? {
+                None => (PlannedDoc::None, Some(SkipReason::NotLocal), flags.bits()),
+                Some(language) => (self.doc(oid, language, old), None, flags.bits()),
+            },
+        };
+        if let Some(id) = old {
+            if self.is_same(id, doc, skipped, flags) {
+                return Ok(());
+            }
+            self.plan.removed.push(id);
+        }
+        self.plan.added.push(PlannedEntry { path: path.clone(), doc, skipped, flags });
+        Ok(())
+    }
+
+    /// The language of a blob; reads its first line where the path does not tell. `None` if the blob is not local.
+    fn language(&mut self, decided: Option<LanguageId>, path: &BString, oid: &Oid) -> Result<Option<LanguageId>, IndexError> {
+        if let Some(language) = decided {
+            return Ok(Some(language));
+        }
+        let extension = path.rsplit(|&b| b == b'/').next().and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
+        let extension = extension.map_or("(none)".to_owned(), |e| String::from_utf8_lossy(e).into_owned());
+        let Some(size) = self.blobs.size(oid)? else { return Ok(None) };
+        if size > self.policy.max_blob_bytes() {
+            return Ok(Some(chunk::language::TEXT));
+        }
+        let Some(bytes) = self.blobs.read(oid)? else { return Ok(None) };
+        let language = self.policy.language(None, path.as_ref(), bytes);
+        if language == chunk::language::TEXT {
+            *self.plan.unknown_extensions.entry(extension).or_default() += 1;
+        }
+        Ok(Some(language))
+    }
+
+    fn doc(&mut self, oid: &Oid, language: LanguageId, old: Option<u32>) -> PlannedDoc {
+        let key = DocKey { blob_oid: *oid, variant: self.variant(language) };
+        if let Some(&job) = self.jobs.get(&key) {
+            return PlannedDoc::Job(job);
+        }
+        if let Some(doc) = self.reader.find_doc(&key) {
+            return PlannedDoc::Known(doc);
+        }
+        let previous = old.and_then(|id| self.reader.entry(id)).map(|(record, _)| record.doc);
+        let job = self.plan.jobs.len();
+        self.plan.jobs.push(Job { key, language, previous });
+        self.jobs.insert(key, job);
+        PlannedDoc::Job(job)
+    }
+
+    fn variant(&mut self, language: LanguageId) -> u64 {
+        let codebase = self.codebase;
+        *self.variants.entry(language).or_insert_with(|| doc_variant(codebase, language))
+    }
+
+    fn is_same(&self, id: u32, doc: PlannedDoc, skipped: Option<SkipReason>, flags: u16) -> bool {
+        let Some((record, _)) = self.reader.entry(id) else { return false };
+        let same_doc = match doc {
+            PlannedDoc::None => record.doc == crate::store::entries::NO_DOC && record.skipped == skipped_number(skipped),
+            PlannedDoc::Known(known) => record.doc == known,
+            PlannedDoc::Job(_) => false,
+        };
+        same_doc && record.flags == flags
+    }
+}
+
+/// Reason numbers are stored plus one, 0 stands for "indexed".
+pub fn skipped_number(reason: Option<SkipReason>) -> u8 {
+    reason.map_or(0, |reason| reason as u8)
+}
+
+/// What the chunks of a blob depend on besides its bytes.
+pub fn doc_variant(codebase: &Codebase, language: LanguageId) -> u64 {
+    let settings = &codebase.settings;
+    let chunker = chunk::fingerprint(language, &settings.chunker);
+    let fingerprint =
+        format!("{chunker} max={} excerpts={}", settings.policy.max_blob_bytes, settings.index.excerpts);
+    rows::variant(language.name(), &fingerprint)
+}
+
+fn is_below(path: &[u8], prefix: &[u8]) -> bool {
+    prefix.is_empty() || path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/"))
+}
+
+/// Drops prefixes that lie below another one, and repetitions.
+fn outermost(mut prefixes: Vec<BString>) -> Vec<BString> {
+    prefixes.sort();
+    prefixes.dedup();
+    let all = prefixes.clone();
+    prefixes.retain(|prefix| !all.iter().any(|other| other != prefix && is_below(prefix, other)));
+    prefixes
+}

@@ -1,0 +1,356 @@
+//! One update: from a wanted tree to a published snapshot (requirement G4).
+
+use super::build::{self, Built};
+use super::codebase::Codebase;
+use super::compact;
+use super::error::IndexError;
+use super::plan::{self, Plan};
+use super::progress::{Counters, Meter, Progress};
+use super::publish::{self, Publication, Published};
+use crate::embed::Embedder;
+use crate::git::{self, Oid};
+use crate::policy::Policy;
+use crate::store::reader::OpenFiles;
+use crate::store::snapshot::{Snapshot, Totals};
+use crate::store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord};
+use crate::store::{StoreReader, time};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Warn above this many files at a first index, refuse above the second (requirement D6).
+const WARN_FILES: usize = 50_000;
+const REFUSE_FILES: usize = 500_000;
+
+/// What is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// `None`: the empty tree of an unborn branch.
+    pub tree: Option<Oid>,
+    pub commit: Option<Oid>,
+    pub reference: Option<String>,
+    /// True if the snapshot becomes what this worktree's questions are answered from.
+    pub is_head: bool,
+}
+
+impl Target {
+    /// HEAD of the worktree, as it is now.
+    pub fn head(codebase: &Codebase) -> Result<Target, IndexError> {
+        let head = codebase.repo.head()?;
+        Ok(Target { tree: head.tree, commit: head.commit, reference: head.reference, is_head: true })
+    }
+
+    fn tree_oid(&self) -> String {
+        self.tree.map(|oid| oid.to_string()).unwrap_or_default()
+    }
+}
+
+/// How to go about it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UpdateOptions {
+    /// Build everything anew, whatever the store knows.
+    pub reindex: bool,
+    pub allow_huge: bool,
+}
+
+/// What an update did; the counters prove that the work was that of the change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct UpdateReport {
+    pub tree: String,
+    pub commit: Option<String>,
+    /// Nothing was to be done: the tree was indexed already.
+    pub known: bool,
+    pub files_changed: u64,
+    /// Blobs read, chunked and embedded.
+    pub blobs_indexed: u64,
+    pub chunks_created: u64,
+    pub embedded_chunks: u64,
+    /// Totals of the snapshot.
+    pub files: u64,
+    pub chunks: u64,
+    pub skipped: BTreeMap<String, u64>,
+    pub unknown_extensions: BTreeMap<String, u64>,
+    pub bytes_read: u64,
+    pub duration_ms: u64,
+}
+
+/// Brings the store to `target`. The caller holds the work lease of this codebase.
+pub fn update(
+    codebase: &Codebase,
+    embedder: &dyn Embedder,
+    target: &Target,
+    options: UpdateOptions,
+    progress: &dyn Progress,
+) -> Result<UpdateReport, IndexError> {
+    let started = Instant::now();
+    if let Some(path) = git::tracked_codeweaver_dir(&codebase.repo, target.tree.as_ref())? {
+        return Err(IndexError::Tracked { path: path.to_string() });
+    }
+    let files = OpenFiles::default();
+    let store = codebase.store();
+    store.create()?;
+    let reader = match StoreReader::open_with(&store, &files)? {
+        Some(reader) if !options.reindex => reader,
+        _ => StoreReader::empty(&store),
+    };
+    let run = Run { codebase, embedder, target, options, progress, files: &files, started };
+    let result = if options.reindex { run.reindex() } else { run.from(reader) };
+    if let Err(e) = &result {
+        run.record_failure(e);
+    }
+    result
+}
+
+struct Run<'a> {
+    codebase: &'a Codebase,
+    embedder: &'a dyn Embedder,
+    target: &'a Target,
+    options: UpdateOptions,
+    progress: &'a dyn Progress,
+    files: &'a OpenFiles,
+    started: Instant,
+}
+
+impl Run<'_> {
+    /// Forgets what the store holds and builds it again. Other worktrees' heads go with it: they index themselves anew.
+    fn reindex(&self) -> Result<UpdateReport, IndexError> {
+        publish::change_state(self.codebase, |state| {
+            let (generation, epoch) = (state.generation, state.epoch);
+            *state = crate::store::state::State { generation, epoch: epoch + 1, ..Default::default() };
+        })?;
+        let reader = StoreReader::open_with(&self.codebase.store(), self.files)?;
+        self.from(reader.unwrap_or_else(|| StoreReader::empty(&self.codebase.store())))
+    }
+
+    fn from(&self, reader: StoreReader) -> Result<UpdateReport, IndexError> {
+        let tree_oid = self.target.tree_oid();
+        let key = self.codebase.snapshot_key(&tree_oid);
+        if let Some(snapshot) = reader.snapshot(&key)? {
+            return self.known(&reader, &key, &snapshot.totals);
+        }
+        let base = self.choose_base(&reader)?;
+        let policy = Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
+        let plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
+        self.check_size(&plan)?;
+        self.progress.begin(plan.jobs.len() as u64);
+        let meter = Tee { meter: Meter::default(), outer: self.progress };
+        let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
+        let counters = meter.meter.counters();
+        let report = self.report(&plan, &published.snapshot.totals, &counters);
+        compact::compact(self.codebase, &published.reader)?;
+        Ok(report)
+    }
+
+    /// The tree is indexed: only the head moves, if it does.
+    fn known(&self, reader: &StoreReader, key: &str, totals: &Totals) -> Result<UpdateReport, IndexError> {
+        let previous = reader.state.heads.get(&self.codebase.worktree_key);
+        let head = self.head(key, totals, previous.cloned(), RunRecord::default());
+        if self.target.is_head && !previous.is_some_and(|previous| is_same_head(previous, &head)) {
+            publish::change_state(self.codebase, |state| {
+                if let Some(snapshot) = state.snapshots.get_mut(key) {
+                    snapshot.used_at = time::now();
+                }
+                state.heads.insert(self.codebase.worktree_key.clone(), head);
+            })?;
+        }
+        let report = self.report(&Plan::default(), totals, &Counters::default());
+        Ok(UpdateReport { known: true, ..report })
+    }
+
+    /// The snapshot with the smallest way to go: this worktree's, else that of any other, else nothing.
+    fn choose_base(&self, reader: &StoreReader) -> Result<Snapshot, IndexError> {
+        let own = reader.state.heads.get(&self.codebase.worktree_key).map(|head| head.snapshot.clone());
+        let others = reader.state.heads.values().map(|head| head.snapshot.clone());
+        let mut fallback = None;
+        for key in own.into_iter().chain(others) {
+            // A snapshot that cannot be read is only a missing short cut.
+            let Ok(Some(snapshot)) = reader.snapshot(&key) else { continue };
+            if snapshot.totals.complete && snapshot.totals.settings == self.codebase.settings_fingerprint {
+                return Ok(snapshot);
+            }
+            fallback.get_or_insert(snapshot);
+        }
+        Ok(fallback.unwrap_or_default())
+    }
+
+    fn check_size(&self, plan: &Plan) -> Result<(), IndexError> {
+        if plan.n_files > REFUSE_FILES && !self.options.allow_huge {
+            return Err(IndexError::TooManyFiles { n_files: plan.n_files, limit: REFUSE_FILES });
+        }
+        if plan.n_files > WARN_FILES && plan.jobs.len() > WARN_FILES {
+            self.progress.warn(&format!("{} files: the first index will take a while", plan.n_files));
+        }
+        Ok(())
+    }
+
+    /// Builds what is missing and publishes, at checkpoints and at the end.
+    fn execute(
+        &self,
+        reader: &StoreReader,
+        base: &Snapshot,
+        policy: &Policy,
+        plan: &Plan,
+        progress: &Tee<'_>,
+    ) -> Result<Published, IndexError> {
+        let epoch = reader.state.epoch;
+        let mut run_segments: Vec<String> = Vec::new();
+        let mut publish_built = |built: &mut Built, complete: bool| {
+            let segments = std::mem::take(&mut built.segments);
+            run_segments.extend(segments.iter().map(|segment| segment.name.clone()));
+            let publication = Publication {
+                base,
+                removed: &plan.removed,
+                added: &plan.added,
+                segments: &segments,
+                docs: &built.docs,
+                run_segments: &run_segments,
+                tree_oid: self.target.tree_oid(),
+                complete,
+            };
+            let done = (built.docs.len() as u64, plan.jobs.len() as u64);
+            let counters = progress.meter.counters();
+            publish::publish(self.codebase, epoch, self.files, &publication, |key, totals, previous| {
+                self.target.is_head.then(|| {
+                    if complete {
+                        self.head(key, totals, previous, self.run_record(plan, &counters))
+                    } else {
+                        self.growing_head(key, previous, done)
+                    }
+                })
+            })
+        };
+        let mut built = build::build(
+            self.codebase,
+            policy,
+            reader,
+            self.embedder,
+            &plan.jobs,
+            progress,
+            |built| publish_built(built, false).map(drop),
+        )?;
+        if built.docs.len() < plan.jobs.len() {
+            // Stopped: what is sealed stays known, so the next run begins there.
+            publish_built(&mut built, false)?;
+            return Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks });
+        }
+        publish_built(&mut built, true)
+    }
+
+    /// The head after a run that completed: marker and pointer are written in one go (L2).
+    fn head(&self, key: &str, totals: &Totals, previous: Option<Head>, last_run: RunRecord) -> Head {
+        let last_run = if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
+        Head {
+            phase: Phase::Indexed,
+            snapshot: key.to_owned(),
+            commit: self.target.commit.map(|oid| oid.to_string()),
+            reference: self.target.reference.clone(),
+            marker: Some(Marker {
+                kind: MARKER_KIND.to_owned(),
+                codebase_path: self.codebase.root().to_string_lossy().into_owned(),
+                fingerprint: self.codebase.vector_space.clone(),
+                indexed_files: totals.n_paths,
+                total_chunks: totals.n_rows,
+                completed_at: time::now(),
+                run_id: run_id(),
+            }),
+            progress: None,
+            last_run,
+            failure: None,
+        }
+    }
+
+    /// During an incremental update the old complete snapshot keeps answering; during a first index the growing one does.
+    fn growing_head(&self, key: &str, previous: Option<Head>, progress: (u64, u64)) -> Head {
+        match previous {
+            Some(head) if head.marker.is_some() => Head { progress: Some(progress), ..head },
+            previous => Head {
+                phase: Phase::Indexing,
+                snapshot: key.to_owned(),
+                commit: self.target.commit.map(|oid| oid.to_string()),
+                reference: self.target.reference.clone(),
+                marker: None,
+                progress: Some(progress),
+                last_run: previous.and_then(|p| p.last_run),
+                failure: None,
+            },
+        }
+    }
+
+    /// A first index that failed says so; a failed increment leaves the state as it was.
+    fn record_failure(&self, error: &IndexError) {
+        if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head {
+            return;
+        }
+        let message = error.to_string();
+        let recorded = publish::change_state(self.codebase, |state| {
+            let head = state.heads.entry(self.codebase.worktree_key.clone()).or_insert_with(|| self.growing_head("", None, (0, 0)));
+            if head.marker.is_none() {
+                head.phase = Phase::IndexFailed;
+            }
+            head.failure = Some(message);
+        });
+        if let Err(e) = recorded {
+            tracing::warn!(component = "index", operation = "update", error = %e, "the failure could not be recorded");
+        }
+    }
+
+    fn run_record(&self, plan: &Plan, counters: &Counters) -> RunRecord {
+        RunRecord {
+            finished_at: time::now(),
+            duration_ms: self.started.elapsed().as_millis() as u64,
+            files_changed: (plan.added.len().max(plan.removed.len())) as u64,
+            chunks_created: counters.chunks,
+            embedded_chunks: counters.embedded,
+        }
+    }
+
+    fn report(&self, plan: &Plan, totals: &Totals, counters: &Counters) -> UpdateReport {
+        let reason = |number: &u8| crate::policy::SkipReason::from_u8(*number).map_or("unknown", |reason| reason.name());
+        UpdateReport {
+            tree: totals.tree_oid.clone(),
+            commit: self.target.commit.map(|oid| oid.to_string()),
+            known: false,
+            files_changed: plan.added.len().max(plan.removed.len()) as u64,
+            blobs_indexed: counters.files,
+            chunks_created: counters.chunks,
+            embedded_chunks: counters.embedded,
+            files: totals.n_paths,
+            chunks: totals.n_rows,
+            skipped: totals.skipped.iter().map(|(number, n)| (reason(number).to_owned(), *n)).collect(),
+            unknown_extensions: plan.unknown_extensions.clone(),
+            bytes_read: counters.bytes,
+            duration_ms: self.started.elapsed().as_millis() as u64,
+        }
+    }
+}
+
+fn is_same_head(a: &Head, b: &Head) -> bool {
+    let proof = |head: &Head| head.marker.as_ref().map(|m| (m.fingerprint.clone(), m.codebase_path.clone()));
+    (a.phase, &a.snapshot, &a.commit, &a.reference, proof(a)) == (b.phase, &b.snapshot, &b.commit, &b.reference, proof(b))
+}
+
+/// Names a run in markers and logs.
+fn run_id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+}
+
+/// Counts here and passes on.
+struct Tee<'a> {
+    meter: Meter,
+    outer: &'a dyn Progress,
+}
+
+impl Progress for Tee<'_> {
+    fn add(&self, done: &Counters) {
+        self.meter.add(done);
+        self.outer.add(done);
+    }
+
+    fn stopped(&self) -> bool {
+        self.outer.stopped()
+    }
+
+    fn warn(&self, message: &str) {
+        self.outer.warn(message);
+    }
+}

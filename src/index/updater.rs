@@ -1,0 +1,101 @@
+//! Who updates when: the work lease, the wishes of hooks, and a catch-up that loses none (requirements G5, L3).
+//!
+//! A hook leaves a wish and tries the lease. Whoever holds the lease takes all wishes, indexes HEAD as it is then,
+//! releases the lease *and then* looks for wishes again: a wish noted between its last look and its release would otherwise
+//! be lost. Hooks are only prefetch; a query compares HEAD itself.
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::progress::Progress;
+use super::update::{Target, UpdateOptions, UpdateReport, update};
+use crate::embed::{self, Embedder};
+use crate::store::lock::Lock;
+use crate::store::{StoreError, layout};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
+pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
+    let path = wish(codebase);
+    std::fs::create_dir_all(codebase.layout.wanted()).map_err(StoreError::io("create", &path))?;
+    Ok(std::fs::write(&path, b"").map_err(StoreError::io("write", &path))?)
+}
+
+/// Serves wishes until there are none. Returns `None` if somebody else holds the lease and will.
+pub fn serve_wishes(codebase: &Codebase, progress: &dyn Progress) -> Result<Option<UpdateReport>, IndexError> {
+    let mut last = None;
+    loop {
+        let lease = match lease(codebase) {
+            Ok(lease) => lease,
+            Err(IndexError::Store(StoreError::Locked { .. })) => return Ok(last),
+            Err(e) => return Err(e),
+        };
+        take_wish(codebase);
+        let report = run_leased(codebase, &Target::head(codebase)?, UpdateOptions::default(), progress)?;
+        last = Some(report);
+        drop(lease);
+        if !wish(codebase).exists() {
+            return Ok(last);
+        }
+    }
+}
+
+/// Indexes `target` now, or fails with who is at it (requirement L3).
+pub fn run(
+    codebase: &Codebase,
+    target: &Target,
+    options: UpdateOptions,
+    progress: &dyn Progress,
+) -> Result<UpdateReport, IndexError> {
+    codebase.layout.create()?;
+    let _lease = lease(codebase)?;
+    if target.is_head {
+        take_wish(codebase);
+    }
+    run_leased(codebase, target, options, progress)
+}
+
+fn run_leased(
+    codebase: &Codebase,
+    target: &Target,
+    options: UpdateOptions,
+    progress: &dyn Progress,
+) -> Result<UpdateReport, IndexError> {
+    super::repair::make_readable(codebase)?;
+    let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
+    match update(codebase, embedder.as_ref(), target, options, progress) {
+        // Collected and renumbered under our feet: what was built is still found by its key.
+        Err(IndexError::EpochChanged) => update(codebase, embedder.as_ref(), target, options, progress),
+        result => result,
+    }
+}
+
+/// The work lease of this codebase.
+pub fn lease(codebase: &Codebase) -> Result<Lock, IndexError> {
+    std::fs::create_dir_all(codebase.layout.locks()).map_err(StoreError::io("create", &codebase.layout.locks()))?;
+    Ok(Lock::try_acquire(&codebase.layout.work_lock(&codebase.worktree_key))?)
+}
+
+fn wish(codebase: &Codebase) -> PathBuf {
+    codebase.layout.wanted().join(&codebase.worktree_key)
+}
+
+fn take_wish(codebase: &Codebase) {
+    // A wish that cannot be removed costs one more look at HEAD, nothing else.
+    let _ = std::fs::remove_file(wish(codebase));
+}
+
+/// Removes temporary files that a killed writer left, once they are older than a day.
+pub fn sweep_temporaries(codebase: &Codebase) {
+    let day = std::time::Duration::from_secs(24 * 3600);
+    let mut dirs: Vec<PathBuf> = codebase.store().content_dirs().to_vec();
+    dirs.push(codebase.store().root().to_path_buf());
+    dirs.push(codebase.layout.root().to_path_buf());
+    for child in dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten() {
+        let is_temporary = child.file_name().to_string_lossy().starts_with(layout::TEMPORARY_PREFIX);
+        let age = child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
+        if is_temporary && age.is_some_and(|age| age > day) {
+            let _ = std::fs::remove_file(child.path());
+        }
+    }
+}
