@@ -31,9 +31,15 @@ pub struct WorktreeReader {
 
 /// What was found at a path.
 pub(super) enum Found {
-    Blob { bytes: Vec<u8>, mode: Mode },
+    Blob {
+        bytes: Vec<u8>,
+        mode: Mode,
+    },
     /// A file too large to read.
-    Huge { size: u64, mode: Mode },
+    Huge {
+        size: u64,
+        mode: Mode,
+    },
     /// It has a filter driver.
     Filtered,
     /// Nothing, a directory, a device.
@@ -49,7 +55,8 @@ impl WorktreeReader {
 
     pub(super) fn with_index(repo: &Repo, index: gix::index::State) -> Result<Self, GitError> {
         let local = repo.local();
-        let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?.to_owned();
+        let root =
+            repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?.to_owned();
         let attributes = local
             .attributes_only(&index, Source::WorktreeThenIdMapping)
             .map_err(|error| repo.unreadable(&error))?
@@ -107,8 +114,11 @@ impl WorktreeReader {
         let found = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => Found::Nothing,
             Kind::Symlink => {
-                let target = std::fs::read_link(&full)
-                    .map_err(|source| GitError::Io { action: "read the link", path: full, source })?;
+                let target = std::fs::read_link(&full).map_err(|source| GitError::Io {
+                    action: "read the link",
+                    path: full,
+                    source,
+                })?;
                 Found::Blob { bytes: Vec::from_path_lossy(&target).into_owned(), mode: Mode::Symlink }
             }
             Kind::File { executable } => {

@@ -219,12 +219,15 @@ impl<'a> RealDirectories<'a> {
 
     /// `None` if a directory on the way is missing, a file or a link. Cheap for paths in order.
     fn full_path(&mut self, path: &BStr) -> Option<&Path> {
-
         let directory = &path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
         if directory != &self.last[..] {
             let common = self.last.iter().zip(directory.iter()).take_while(|(a, b)| a == b).count();
             // What a real directory shares with this one needs no second look.
-            let known = if self.is_real { directory[..common].rfind_byte(b'/').map_or(0, |slash| slash + 1) } else { 0 };
+            let known = if self.is_real {
+                directory[..common].rfind_byte(b'/').map_or(0, |slash| slash + 1)
+            } else {
+                0
+            };
             self.is_real = directory[known..].find_iter("/").all(|slash| {
                 let parent = self.root.join(directory[..known + slash].to_path_lossy());
                 std::fs::symlink_metadata(parent).is_ok_and(|meta| meta.is_dir())
@@ -272,36 +275,51 @@ impl Overlay<'_> {
         for &position in &tracked.conflicted {
             let path = index.entries()[position].path(index);
             let committed = self.head.missing.remove(path);
-            let content = self.content(path, None)?;
+            let content = self.content(path)?;
             self.change(path, content, committed, FileState::Dirty, true);
         }
         for &position in &tracked.gone {
             examined.insert(position);
             let committed = self.committed(position);
-            self.change(index.entries()[position].path(index), Content::Nothing, committed, FileState::Dirty, false);
+            self.change(
+                index.entries()[position].path(index),
+                Content::Nothing,
+                committed,
+                FileState::Dirty,
+                false,
+            );
         }
         for &position in &tracked.suspicious {
             examined.insert(position);
-            if self.is_late(position) {
+            if self.is_late() {
                 continue;
             }
             let entry = &index.entries()[position];
             let path = entry.path(index);
-            let content = self.content(path, Some(position))?;
+            let content = self.content(path)?;
             let intended = entry.flags.contains(Flags::INTENT_TO_ADD);
             let state = match &content {
-                Content::Blob(blob) if blob.oid == entry.id && !intended => FileState::Staged,
+                Content::Blob(blob)
+                    if blob.oid == entry.id
+                        && (blob.mode == Mode::Symlink) == (entry.mode == EntryMode::SYMLINK)
+                        && !intended =>
+                {
+                    FileState::Staged
+                }
                 _ => FileState::Dirty,
             };
             let committed = self.committed(position);
             self.change(path, content, committed, state, false);
         }
         // What differs from the commit and is, on disk, as in the index.
-        let mut staged: Vec<_> = self.head.changed.keys().copied().filter(|at| !examined.contains(at)).collect();
+        let mut staged: Vec<_> =
+            self.head.changed.keys().copied().filter(|at| !examined.contains(at)).collect();
         staged.sort_unstable();
         for position in staged {
             let entry = &index.entries()[position];
-            if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID) || entry.mode == EntryMode::DIR {
+            if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
+                || entry.mode == EntryMode::DIR
+            {
                 continue;
             }
             let path = entry.path(index);
@@ -326,7 +344,7 @@ impl Overlay<'_> {
             let real = RealDirectories::new(self.repo.work_dir().unwrap_or(Path::new("")))
                 .full_path(path.as_ref())
                 .is_some();
-            let content = if real { self.content(path.as_ref(), None)? } else { Content::Nothing };
+            let content = if real { self.content(path.as_ref())? } else { Content::Nothing };
             let state =
                 if matches!(content, Content::Nothing) { FileState::Staged } else { FileState::Untracked };
             self.head.missing.insert(path.clone(), committed);
@@ -347,7 +365,7 @@ impl Overlay<'_> {
                 continue;
             }
             self.result.checked += 1;
-            let content = self.content(path.as_ref(), None)?;
+            let content = self.content(path.as_ref())?;
             if !matches!(content, Content::Nothing) {
                 self.change(path.as_ref(), content, None, FileState::Untracked, false);
             }
@@ -368,7 +386,8 @@ impl Overlay<'_> {
         self.result
     }
 
-    fn is_late(&mut self, _position: usize) -> bool {
+    /// Whether a path already counted as checked has to be given up.
+    fn is_late(&mut self) -> bool {
         let late = Instant::now() > self.deadline;
         if late {
             self.result.checked = self.result.checked.saturating_sub(1);
@@ -409,7 +428,7 @@ impl Overlay<'_> {
     }
 
     /// From the cache, or by reading the file.
-    fn content(&mut self, path: &BStr, _position: Option<usize>) -> Result<Content, GitError> {
+    fn content(&mut self, path: &BStr) -> Result<Content, GitError> {
         let Some(root) = self.repo.work_dir() else { return Ok(Content::Nothing) };
         let meta = match std::fs::symlink_metadata(root.join(path.to_path_lossy())) {
             Ok(meta) => meta,

@@ -12,7 +12,9 @@ use super::super::{BStr, BString, Oid};
 /// Kinds of things that can lie at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    File { executable: bool },
+    File {
+        executable: bool,
+    },
     Symlink,
     Directory,
     /// Sockets, pipes, devices.
@@ -75,7 +77,12 @@ impl FileStat {
 
     #[cfg(not(unix))]
     pub fn of(meta: &Metadata) -> FileStat {
-        FileStat { size: meta.len(), mtime: Time::of(meta.modified()), ctime: Time::of(meta.created()), inode: 0 }
+        FileStat {
+            size: meta.len(),
+            mtime: Time::of(meta.modified()),
+            ctime: Time::of(meta.created()),
+            inode: 0,
+        }
     }
 
     /// Whether git saw this file in this state when it wrote the index entry. Fields that git left out are not compared.
@@ -204,7 +211,8 @@ impl StatCache {
 
     fn try_store(&self, path: &Path) -> std::io::Result<()> {
         let mut bytes = MAGIC.to_vec();
-        let mut entries: Vec<_> = self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
+        let mut entries: Vec<_> =
+            self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
         entries.sort_by(|a, b| a.0.cmp(b.0));
         let oid_bytes = entries.first().map_or(0, |(_, known)| known.oid.as_slice().len());
         bytes.push(oid_bytes as u8);

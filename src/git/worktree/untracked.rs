@@ -76,7 +76,9 @@ impl Walk<'_> {
         }
         let base = prefix.len();
         for (name, kind) in entries {
-            if name.eq_ignore_ascii_case(b".git") || depth == 0 && name.eq_ignore_ascii_case(STORE_DIR.as_bytes()) {
+            if name.eq_ignore_ascii_case(b".git")
+                || depth == 0 && name.eq_ignore_ascii_case(STORE_DIR.as_bytes())
+            {
                 continue;
             }
             prefix.push_str(&name);
