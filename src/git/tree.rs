@@ -397,7 +397,7 @@ mod tests {
             for _ in 0..random.usize(1..6) {
                 let path = format!("d{}/e{}/f{}", random.u8(0..3), random.u8(0..3), random.u8(0..5));
                 if random.bool() {
-                    repo.write(&path, &format!("{}\n", random.u8(0..4)));
+                    repo.write(&path, format!("{}\n", random.u8(0..4)));
                 } else {
                     repo.remove(&path);
                 }

@@ -193,10 +193,10 @@ impl std::fmt::Debug for WorktreeReader {
 fn is_inside(path: &BStr) -> bool {
     !path.is_empty()
         && !path.contains(&0)
-        && path.split(|byte| *byte == b'/').all(|name| {
-            !matches!(name, b"" | b"." | b"..")
-                && !name.eq_ignore_ascii_case(b".git")
-                && !(cfg!(windows) && name.iter().any(|byte| b"\\:".contains(byte)))
+        && !path.split(|byte| *byte == b'/').any(|name| {
+            matches!(name, b"" | b"." | b"..")
+                || name.eq_ignore_ascii_case(b".git")
+                || cfg!(windows) && name.iter().any(|byte| b"\\:".contains(byte))
         })
 }
 

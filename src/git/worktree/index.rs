@@ -5,7 +5,7 @@ use gix::index::extension::Tree as CachedTree;
 use gix::objs::{Find as _, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
 
-use super::super::{BString, ByteVec as _, GitError, Oid, Repo};
+use super::super::{BString, ByteSlice as _, ByteVec as _, GitError, Oid, Repo};
 
 /// The index of this worktree, empty if there is none yet. Its checksum is not verified: that is git's affair.
 pub(super) fn read(repo: &Repo) -> Result<gix::index::State, GitError> {
@@ -83,7 +83,7 @@ fn list(
             EntryKind::Tree => {
                 prefix.push_byte(b'/');
                 let child = cached.and_then(|cached| {
-                    cached.children.iter().find(|child| child.name.as_slice() == &entry.filename[..])
+                    cached.children.iter().find(|child| entry.filename == child.name.as_slice())
                 });
                 list(repo, &entry.oid.to_owned(), child, prefix, listing)?;
             }
@@ -130,7 +130,7 @@ fn merge(index: &gix::index::State, listing: Vec<Listed>) -> HeadSide {
                     listing.next();
                     state = Some(Ok(()));
                 }
-                Listed::File(listed, _) | Listed::Same(listed) if listed.as_slice() < &path[..] => {
+                Listed::File(listed, _) | Listed::Same(listed) if listed.as_bstr() < path => {
                     if let Some(Listed::File(listed, committed)) = listing.next() {
                         side.missing.insert(listed, committed);
                     }

@@ -473,3 +473,72 @@ fn random_edits_agree_with_git() {
         assert_eq!(found, expected);
     }
 }
+
+/// Times on a repository of your own: `CODEWEAVER_BENCH_REPO=dir cargo test --release git_times -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures, asserts nothing"]
+fn git_times() {
+    use crate::config::PolicySettings;
+    use crate::git::{Repo, diff_trees, walk_tree};
+    use crate::policy::Policy;
+    let Some(dir) = std::env::var_os("CODEWEAVER_BENCH_REPO") else { return };
+    let timed = |what: &str, run: &mut dyn FnMut() -> usize| {
+        let mut times: Vec<_> = (0..5)
+            .map(|_| {
+                let start = Instant::now();
+                let n = run();
+                (start.elapsed(), n)
+            })
+            .collect();
+        let first = times[0].0;
+        times.sort_unstable();
+        println!("{what:32} first {first:10.2?}  best {:10.2?}  n {}", times[0].0, times[0].1);
+    };
+    let open = Repo::discover(Path::new(&dir)).unwrap();
+    timed("discover", &mut || usize::from(Repo::discover(Path::new(&dir)).unwrap().is_bare()));
+    let head = open.head().unwrap().tree.unwrap();
+    timed("head", &mut || usize::from(open.head().unwrap().commit.is_some()));
+    timed("walk", &mut || walk_tree(&open, &head).unwrap().len());
+    let files = walk_tree(&open, &head).unwrap();
+    if let Ok(before) = open.resolve("HEAD~1") {
+        timed("diff HEAD~1", &mut || diff_trees(&open, Some(&before.tree), &head).unwrap().len());
+    }
+    let settings = PolicySettings::default();
+    let decide = |policy: &Policy| {
+        files
+            .iter()
+            .filter(|f| {
+                matches!(
+                    policy.decide_path(f.path.as_ref(), f.mode),
+                    crate::policy::PathDecision::Index { .. }
+                )
+            })
+            .count()
+    };
+    timed("policy, all paths, cold", &mut || {
+        decide(&Policy::for_tree(&open, Some(&head), &settings).unwrap())
+    });
+    let policy = Policy::for_tree(&open, Some(&head), &settings).unwrap();
+    timed("policy, all paths, warm", &mut || decide(&policy));
+    timed("policy, one path, cold", &mut || {
+        let policy = Policy::for_tree(&open, Some(&head), &settings).unwrap();
+        usize::from(matches!(
+            policy.decide_path(files[files.len() / 2].path.as_ref(), Mode::File),
+            crate::policy::PathDecision::Index { .. }
+        ))
+    });
+    let temp = tempfile::tempdir().unwrap();
+    let cache = temp.path().join("cache");
+    let index = index::read(&open).unwrap();
+    timed("read index", &mut || index::read(&open).unwrap().entries().len());
+    timed("lstat tracked", &mut || {
+        compare_stats(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).checked
+    });
+    timed("walk untracked", &mut || {
+        untracked::find(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).unwrap().paths.len()
+    });
+    timed("index against head", &mut || index::head_side(&open, &index, Some(&head)).unwrap().changed.len());
+    timed("worktree changes", &mut || {
+        worktree_changes(&open, Some(&head), &cache, AMPLE).unwrap().changes.len()
+    });
+}

@@ -8,7 +8,7 @@ use gix::index::entry::Mode as EntryMode;
 use gix::worktree::stack::state::ignore::Source;
 use rustc_hash::FxHashSet;
 
-use super::super::{BString, ByteVec as _, GitError, Repo, STORE_DIR};
+use super::super::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
 
 /// Deeper directories cannot be named in one call of the system.
 const MAX_DEPTH: usize = 1_000;
@@ -37,8 +37,9 @@ pub(super) fn find(
     let folds_case = local.config_snapshot().boolean("core.ignoreCase").unwrap_or(false);
     let folded = folds_case
         .then(|| index.entries().iter().map(|entry| entry.path(index).to_lowercase().into()).collect());
+    let tracked = index.entries().iter().map(|entry| entry.path(index)).collect();
     let mut walk =
-        Walk { local: &local, root, index, excludes, folded, deadline, found: Untracked::default() };
+        Walk { tracked, local: &local, root, index, excludes, folded, deadline, found: Untracked::default() };
     walk.directory(&mut BString::default(), 0);
     Ok(walk.found)
 }
@@ -47,6 +48,8 @@ struct Walk<'a> {
     local: &'a gix::Repository,
     root: &'a Path,
     index: &'a gix::index::State,
+    /// Paths of all stages: the files of a conflict are tracked.
+    tracked: FxHashSet<&'a BStr>,
     excludes: gix::worktree::Stack,
     /// Tracked paths in lower case, where the file system does not tell cases apart.
     folded: Option<FxHashSet<BString>>,
@@ -98,13 +101,13 @@ impl Walk<'_> {
     }
 
     fn is_tracked(&self, path: &BString) -> bool {
-        // Any stage: the files of a conflict are tracked.
-        self.index.entry_range(path.as_bstr()).is_some()
+        self.tracked.contains(path.as_bstr())
             || self.folded.as_ref().is_some_and(|folded| folded.contains(&BString::from(path.to_lowercase())))
     }
 
     fn is_submodule(&self, path: &BString) -> bool {
-        self.index.entry_by_path(path.as_bstr()).is_some_and(|entry| entry.mode == EntryMode::COMMIT)
+        self.is_tracked(path)
+            && self.index.entry_by_path(path.as_bstr()).is_some_and(|entry| entry.mode == EntryMode::COMMIT)
     }
 
     fn is_excluded(&mut self, path: &BString, mode: EntryMode) -> bool {
