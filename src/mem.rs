@@ -7,13 +7,16 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
-/// A read-only file in memory.
+/// A read-only file in memory, or bytes that stand for one.
 ///
 /// Only immutable files are mapped: they are written under a temporary name, renamed once and never written again, and
 /// garbage collection unlinks them without truncating, which keeps existing mappings valid.
-pub struct Mapped {
-    /// `None` for an empty file, which cannot be mapped.
-    map: Option<memmap2::Mmap>,
+pub struct Mapped(Bytes);
+
+enum Bytes {
+    File(memmap2::Mmap),
+    /// Held as words, so that records in it are aligned as they are in a mapping; with the length in bytes.
+    Owned(Vec<u64>, usize),
 }
 
 impl Mapped {
@@ -21,12 +24,19 @@ impl Mapped {
     pub fn open(path: &Path) -> io::Result<Mapped> {
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {
-            return Ok(Mapped { map: None });
+            return Ok(Mapped::owned(&[]));
         }
         // SAFETY: the file is immutable by the publication protocol (see the type); a foreign process that truncates it
         // can end this process with SIGBUS, but cannot make it read memory that is not the file's.
         let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(Mapped { map: Some(map) })
+        Ok(Mapped(Bytes::File(map)))
+    }
+
+    /// A copy of `bytes`.
+    pub fn owned(bytes: &[u8]) -> Mapped {
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Mapped(Bytes::Owned(words, bytes.len()))
     }
 }
 
@@ -34,7 +44,10 @@ impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or(&[])
+        match &self.0 {
+            Bytes::File(map) => map,
+            Bytes::Owned(words, len) => &bytemuck::cast_slice(words)[..*len],
+        }
     }
 }
 

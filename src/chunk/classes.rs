@@ -1,4 +1,4 @@
-//! Semantic classes and their importance (appendix A).
+//! Semantic classes and their importance (appendix A), and the task profiles that weigh it (appendix B).
 
 /// What a piece of code is for. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -27,4 +27,178 @@ pub enum SemanticClass {
     SyntaxAnnotation = 19,
     SyntaxPunctuation = 20,
     Unknown = 21,
+}
+
+/// How much a class matters for five kinds of work, each 0–1.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Importance {
+    pub discovery: f32,
+    pub comprehension: f32,
+    pub modification: f32,
+    pub debugging: f32,
+    pub documentation: f32,
+}
+
+/// What an agent is about to do with the results (appendix B).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskProfile {
+    Debug,
+    Default,
+    Document,
+    Implement,
+    LocalEdit,
+    Refactor,
+    Review,
+    Search,
+    Test,
+}
+
+use SemanticClass as C;
+
+struct ClassRow {
+    class: SemanticClass,
+    name: &'static str,
+    tier: u8,
+    importance: Importance,
+}
+
+const fn row(class: SemanticClass, name: &'static str, tier: u8, scores: [f32; 5]) -> ClassRow {
+    ClassRow { class, name, tier, importance: importance(scores) }
+}
+
+const fn importance(scores: [f32; 5]) -> Importance {
+    let [discovery, comprehension, modification, debugging, documentation] = scores;
+    Importance { discovery, comprehension, modification, debugging, documentation }
+}
+
+/// Appendix A, in the order of the discriminants.
+#[rustfmt::skip]
+static CLASSES: [ClassRow; 22] = [
+    row(C::DefinitionCallable, "DEFINITION_CALLABLE", 1, [0.95, 0.92, 0.85, 0.85, 0.92]),
+    row(C::DefinitionType, "DEFINITION_TYPE", 1, [0.95, 0.92, 0.90, 0.80, 0.92]),
+    row(C::DefinitionData, "DEFINITION_DATA", 1, [0.85, 0.88, 0.80, 0.65, 0.90]),
+    row(C::DefinitionTest, "DEFINITION_TEST", 1, [0.88, 0.90, 0.70, 0.90, 0.85]),
+    row(C::BoundaryModule, "BOUNDARY_MODULE", 2, [0.85, 0.80, 0.85, 0.60, 0.75]),
+    row(C::BoundaryError, "BOUNDARY_ERROR", 2, [0.70, 0.85, 0.75, 0.95, 0.70]),
+    row(C::BoundaryResource, "BOUNDARY_RESOURCE", 2, [0.65, 0.80, 0.80, 0.90, 0.65]),
+    row(C::DocumentationStructured, "DOCUMENTATION_STRUCTURED", 2, [0.55, 0.75, 0.50, 0.40, 0.95]),
+    row(C::FlowBranching, "FLOW_BRANCHING", 3, [0.60, 0.75, 0.65, 0.90, 0.50]),
+    row(C::FlowIteration, "FLOW_ITERATION", 3, [0.50, 0.70, 0.65, 0.80, 0.45]),
+    row(C::FlowControl, "FLOW_CONTROL", 3, [0.45, 0.65, 0.55, 0.90, 0.35]),
+    row(C::FlowAsync, "FLOW_ASYNC", 3, [0.65, 0.80, 0.75, 0.85, 0.60]),
+    row(C::OperationInvocation, "OPERATION_INVOCATION", 4, [0.45, 0.65, 0.45, 0.75, 0.25]),
+    row(C::OperationData, "OPERATION_DATA", 4, [0.35, 0.55, 0.50, 0.70, 0.25]),
+    row(C::OperationOperator, "OPERATION_OPERATOR", 4, [0.25, 0.45, 0.35, 0.60, 0.25]),
+    row(C::ExpressionAnonymous, "EXPRESSION_ANONYMOUS", 4, [0.40, 0.65, 0.50, 0.60, 0.45]),
+    row(C::SyntaxKeyword, "SYNTAX_KEYWORD", 5, [0.20, 0.30, 0.40, 0.50, 0.15]),
+    row(C::SyntaxIdentifier, "SYNTAX_IDENTIFIER", 5, [0.25, 0.40, 0.25, 0.45, 0.20]),
+    row(C::SyntaxLiteral, "SYNTAX_LITERAL", 5, [0.15, 0.20, 0.15, 0.40, 0.20]),
+    row(C::SyntaxAnnotation, "SYNTAX_ANNOTATION", 5, [0.35, 0.45, 0.60, 0.40, 0.40]),
+    row(C::SyntaxPunctuation, "SYNTAX_PUNCTUATION", 5, [0.05, 0.05, 0.05, 0.05, 0.05]),
+    row(C::Unknown, "UNKNOWN", 6, [0.0, 0.0, 0.0, 0.0, 0.0]),
+];
+
+impl SemanticClass {
+    /// The class of a stored discriminant.
+    pub fn from_u8(value: u8) -> Option<Self> {
+        CLASSES.get(usize::from(value)).map(|row| row.class)
+    }
+
+    /// The name of appendix A, for example `DEFINITION_CALLABLE`.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The class of a name of appendix A.
+    pub fn by_name(name: &str) -> Option<Self> {
+        CLASSES.iter().find(|row| row.name == name).map(|row| row.class)
+    }
+
+    /// 1 (primary definitions) to 5 (syntax); 6 for `UNKNOWN`.
+    pub fn tier(self) -> u8 {
+        self.row().tier
+    }
+
+    /// The five scores of appendix A; all 0 for `UNKNOWN`.
+    pub fn importance(self) -> Importance {
+        self.row().importance
+    }
+
+    /// True for the four classes of tier 1.
+    pub fn is_definition(self) -> bool {
+        self.tier() == 1
+    }
+
+    fn row(self) -> &'static ClassRow {
+        &CLASSES[self as usize]
+    }
+}
+
+impl Importance {
+    /// The highest of the five scores.
+    pub fn max(self) -> f32 {
+        let Self { discovery, comprehension, modification, debugging, documentation } = self;
+        discovery.max(comprehension).max(modification).max(debugging).max(documentation)
+    }
+
+    /// The scores weighed by a task's profile, normalised to sum 1; clamped to 0–1.
+    pub fn weighted(self, task: TaskProfile) -> f32 {
+        let weights = task.weights();
+        let sum = self.discovery * weights.discovery
+            + self.comprehension * weights.comprehension
+            + self.modification * weights.modification
+            + self.debugging * weights.debugging
+            + self.documentation * weights.documentation;
+        sum.clamp(0.0, 1.0)
+    }
+}
+
+impl TaskProfile {
+    /// Weights of the five scores, normalised to sum 1.
+    pub fn weights(self) -> Importance {
+        let raw: [f32; 5] = match self {
+            Self::Debug => [0.20, 0.30, 0.10, 0.35, 0.05],
+            Self::Default => [0.05; 5],
+            Self::Document => [0.20, 0.20, 0.10, 0.05, 0.45],
+            Self::Implement => [0.30, 0.30, 0.20, 0.10, 0.10],
+            Self::LocalEdit => [0.40, 0.30, 0.20, 0.05, 0.05],
+            Self::Refactor => [0.15, 0.25, 0.45, 0.10, 0.05],
+            Self::Review => [0.25, 0.35, 0.15, 0.15, 0.10],
+            Self::Search => [0.50, 0.20, 0.15, 0.10, 0.05],
+            Self::Test => [0.50, 0.20, 0.20, 0.40, 0.10],
+        };
+        let sum: f32 = raw.iter().sum();
+        importance(raw.map(|weight| weight / sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_discriminants() {
+        for (position, row) in CLASSES.iter().enumerate() {
+            assert_eq!(row.class as usize, position);
+            assert_eq!(SemanticClass::from_u8(position as u8), Some(row.class));
+            assert_eq!(SemanticClass::by_name(row.name), Some(row.class));
+        }
+        assert_eq!(SemanticClass::from_u8(22), None);
+    }
+
+    #[test]
+    fn profiles_sum_to_one() {
+        for task in [TaskProfile::Debug, TaskProfile::Default, TaskProfile::Test, TaskProfile::Search] {
+            let w = task.weights();
+            let sum = w.discovery + w.comprehension + w.modification + w.debugging + w.documentation;
+            assert!((sum - 1.0).abs() < 1e-5);
+        }
+        let callable = C::DefinitionCallable.importance();
+        assert!((callable.weighted(TaskProfile::Default) - 0.898).abs() < 1e-3);
+        assert!(
+            callable.weighted(TaskProfile::Search)
+                > C::FlowControl.importance().weighted(TaskProfile::Search)
+        );
+    }
 }

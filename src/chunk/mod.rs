@@ -150,7 +150,22 @@ pub struct ChunkedBlob {
 
 pub use classes::SemanticClass;
 pub use language::LanguageId;
+pub use selector::{chunk_blob, fingerprint};
 
 pub mod classes;
+pub mod delimiter;
+mod doc;
+pub mod generic;
+pub(crate) mod grammar;
 pub mod language;
+pub(crate) mod lines;
+pub mod markdown;
+mod pack;
+pub mod pieces;
+mod rules;
+mod selector;
+pub(crate) mod semantic;
+mod symbols;
+pub mod text_split;
+mod title;
 pub mod tokens;

@@ -2,6 +2,29 @@
 //!
 //! A vector space is named by its fingerprint (model, dimension, quantisation, input recipe); vectors mix only if their
 //! fingerprints are equal (requirement E5).
+//!
+//! * [`builtin`]: the model in the binary.
+//! * [`local`]: the files of a transformer in a folder, and what their model wants.
+//! * [`onnx`]: running it (feature `onnx`).
+//! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
+//! * [`recipe`]: chunk → input. [`mod@quantise`]: f32 → int8.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::ModelSettings;
+
+mod builtin;
+mod local;
+#[cfg(feature = "onnx")]
+mod onnx;
+#[cfg(feature = "onnx")]
+mod ort_library;
+mod quantise;
+mod recipe;
+
+pub use quantise::{QUANTISATION, quantise, scale_for};
+pub use recipe::{RECIPE_VERSION, document_input, input_hash};
 
 /// How much a vector costs, which decides batch sizes, checkpoints and caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +49,7 @@ pub trait Embedder: Send + Sync {
     /// The real value of a component is `int8 / scale`.
     fn scale(&self) -> f32;
     fn cost(&self) -> EmbedCost;
-    /// Appends one row of [`Self::dim`] components per input to `out`, in order.
+    /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` is as before.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError>;
     /// One row for a query.
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError>;
@@ -34,6 +57,191 @@ pub trait Embedder: Send + Sync {
     fn embed_path(&self, path: &str) -> Option<Vec<i8>>;
 }
 
-/// Why a model cannot be had or did not answer.
+/// Opens the model that the settings name.
+///
+/// The built-in model cannot fail. A transformer is read from `model.path` or the cache folder of models, and run by an
+/// ONNX Runtime found at run time; the cost is that of loading it (0.5 s and more).
+pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
+    if settings.is_builtin() {
+        let model = builtin::Builtin::new();
+        check_dimension(settings, model.name(), model.dim())?;
+        return Ok(Arc::new(model));
+    }
+    let files = local::ModelFiles::find(settings, &local::Places::from_environment())?;
+    #[cfg(feature = "onnx")]
+    {
+        let model = onnx::OnnxModel::open(&files, settings)?;
+        check_dimension(settings, model.name(), model.dim())?;
+        Ok(Arc::new(model))
+    }
+    #[cfg(not(feature = "onnx"))]
+    Err(EmbedError::NotBuiltIn { name: files.name })
+}
+
+/// The fingerprint that [`open`] would give, without loading a model. A transformer's files are hashed, once a process
+/// as long as they do not change.
+pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
+    if settings.is_builtin() {
+        return Ok(builtin::fingerprint());
+    }
+    local::ModelFiles::find(settings, &local::Places::from_environment())?.fingerprint()
+}
+
+fn check_dimension(settings: &ModelSettings, name: &str, found: usize) -> Result<(), EmbedError> {
+    match settings.dimension {
+        Some(expected) if expected != found => {
+            Err(EmbedError::Dimension { name: name.to_owned(), expected, found })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why a model cannot be had or did not answer. In three parts: [`EmbedError::what`], [`EmbedError::why`],
+/// [`EmbedError::fix`]; `Display` is the first two.
 #[derive(Debug, thiserror::Error)]
-pub enum EmbedError {}
+#[error("{}: {}", self.what(), self.why())]
+pub enum EmbedError {
+    /// Neither a known model nor a folder with one.
+    UnknownModel {
+        name: String,
+        known: Vec<&'static str>,
+        suggestion: Option<&'static str>,
+    },
+    /// `folder` is `model.path`, or the folder in the cache if that is not set.
+    MissingFiles {
+        name: String,
+        folder: PathBuf,
+        missing: Vec<&'static str>,
+        source_hint: String,
+        from_settings: bool,
+    },
+    /// The binary was built without the feature `onnx`.
+    NotBuiltIn {
+        name: String,
+    },
+    /// Every place where the library was looked for, with what happened there.
+    RuntimeMissing {
+        tried: Vec<(PathBuf, String)>,
+        required: bool,
+    },
+    /// A file is there and cannot be used.
+    BadFile {
+        path: PathBuf,
+        message: String,
+    },
+    Dimension {
+        name: String,
+        expected: usize,
+        found: usize,
+    },
+    /// The model is loaded and failed on an input.
+    Inference {
+        name: String,
+        message: String,
+    },
+}
+
+impl EmbedError {
+    /// One line: what does not work.
+    pub fn what(&self) -> String {
+        match self {
+            Self::UnknownModel { name, .. } => format!("the embedding model `{name}` is not known"),
+            Self::MissingFiles { name, .. } => {
+                format!("the embedding model `{name}` is not complete on this machine")
+            }
+            Self::NotBuiltIn { name } => format!("the embedding model `{name}` cannot be run"),
+            Self::RuntimeMissing { .. } => "ONNX Runtime 1.24 or later was not found".to_owned(),
+            Self::BadFile { path, .. } => format!("{} cannot be used", path.display()),
+            Self::Dimension { name, .. } => {
+                format!("the embedding model `{name}` does not fit `model.dimension`")
+            }
+            Self::Inference { name, .. } => format!("the embedding model `{name}` failed"),
+        }
+    }
+
+    /// One line: why.
+    pub fn why(&self) -> String {
+        match self {
+            Self::UnknownModel { known, .. } => {
+                format!(
+                    "no folder of this name is in the model cache, and it is none of {}",
+                    known.join(", ")
+                )
+            }
+            Self::MissingFiles { folder, missing, .. } => {
+                format!("{} has no {}; this build downloads nothing", folder.display(), missing.join(", "))
+            }
+            Self::NotBuiltIn { .. } => "this binary was built without the feature `onnx`".to_owned(),
+            Self::RuntimeMissing { tried, .. } => tried
+                .iter()
+                .map(|(path, message)| format!("{} ({message})", path.display()))
+                .collect::<Vec<_>>()
+                .join("; "),
+            Self::BadFile { message, .. } | Self::Inference { message, .. } => message.clone(),
+            Self::Dimension { expected, found, .. } => {
+                format!("its vectors have {found} components, the setting says {expected}")
+            }
+        }
+    }
+
+    /// One line: what to do.
+    pub fn fix(&self) -> String {
+        match self {
+            Self::UnknownModel { suggestion: Some(name), .. } => format!("did you mean `{name}`?"),
+            Self::UnknownModel { .. } => {
+                "set `model.path` to a folder with the model, or `model.name` to `builtin`".to_owned()
+            }
+            Self::MissingFiles { folder, missing, source_hint, from_settings, .. } => {
+                let other =
+                    if *from_settings { "" } else { ", or set `model.path` to a folder that has them" };
+                format!("put {} into {}{source_hint}{other}", missing.join(", "), folder.display())
+            }
+            Self::NotBuiltIn { .. } => {
+                "set `model.name` to `builtin`, or build with `--features onnx`".to_owned()
+            }
+            Self::RuntimeMissing { required: true, .. } => {
+                "point `model.ort_library` or ORT_DYLIB_PATH to libonnxruntime of version 1.24 or later"
+                    .to_owned()
+            }
+            Self::RuntimeMissing { .. } => {
+                "pip install onnxruntime, or set `model.ort_library` to the path of libonnxruntime".to_owned()
+            }
+            Self::BadFile { path, .. } => {
+                format!("replace {} by the file of the model's publisher", path.display())
+            }
+            Self::Dimension { .. } => "correct or remove `model.dimension`".to_owned(),
+            Self::Inference { .. } => "git codeweaver doctor; or set `model.name` to `builtin`".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_model_opens_and_agrees_with_its_fingerprint() {
+        let settings = ModelSettings::default();
+        let model = open(&settings).unwrap();
+        assert_eq!(model.fingerprint(), fingerprint_of(&settings).unwrap());
+        assert_eq!(model.cost(), EmbedCost::Table);
+        assert_eq!(model.embed_query("x y").unwrap().len(), model.dim());
+    }
+
+    #[test]
+    fn a_dimension_that_does_not_fit_is_refused() {
+        let settings = ModelSettings { dimension: Some(384), ..ModelSettings::default() };
+        let error = open(&settings).err().unwrap();
+        assert!(error.to_string().contains("256"), "{error}");
+        assert!(error.fix().contains("model.dimension"));
+    }
+
+    #[test]
+    fn a_missing_model_is_an_error_that_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = ModelSettings { path: Some(folder.path().into()), ..ModelSettings::default() };
+        let error = open(&settings).err().unwrap();
+        assert!(error.why().contains("model.onnx, tokenizer.json"), "{error}");
+        assert!(error.fix().contains(&*folder.path().to_string_lossy()), "{}", error.fix());
+    }
+}

@@ -7,7 +7,7 @@
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::plan::Job;
-use super::progress::{Counters, Progress};
+use super::progress::{Counters, Progress, Silent};
 use crate::chunk;
 use crate::embed::{self, EmbedCost, Embedder};
 use crate::git::BlobReader;
@@ -145,10 +145,16 @@ impl Worker<'_> {
     fn job(&self, job: &Job, blobs: &mut BlobReader, builder: &mut SegmentBuilder) -> Result<Option<u32>, IndexError> {
         let oid = &job.key.blob_oid;
         let Some(size) = blobs.size(oid)? else { return Ok(None) };
+        let bytes = if size > self.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
+        self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
+    }
+
+    /// Chunks and embeds `bytes` (empty if `size` is over the limit) and adds them as one doc; returns its ordinal.
+    fn doc(&self, job: &Job, size: u64, bytes: &[u8], builder: &mut SegmentBuilder) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
         let too_large = size > self.policy.max_blob_bytes();
-        let bytes = if too_large { &[][..] } else { blobs.read(oid)?.unwrap_or(&[]) };
         let skipped = if too_large { Some(SkipReason::TooLarge) } else { self.policy.decide_blob(bytes) };
+        let skipped = skipped.filter(|&reason| !(job.includes_secret && reason == SkipReason::Secret));
         let doc = DocMeta {
             key: job.key,
             language: job.language.name().to_owned(),
@@ -158,7 +164,7 @@ impl Worker<'_> {
         if skipped.is_some() {
             builder.push_doc(doc, Vec::new(), &[], &[]);
             self.progress.add(&Counters { files: 1, ..Counters::default() });
-            return Ok(Some(ordinal));
+            return Ok(ordinal);
         }
         let settings = &self.codebase.settings;
         let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
@@ -172,8 +178,38 @@ impl Worker<'_> {
             degraded: u64::from(!chunked.degradations.is_empty()),
         });
         builder.push_doc(doc, embedded.rows, &embedded.vectors, bytes);
-        Ok(Some(ordinal))
+        Ok(ordinal)
     }
+}
+
+/// Runs a few jobs here and now, into a segment that is not written.
+pub fn build_in_memory(
+    codebase: &Codebase,
+    policy: &Policy,
+    reader: &StoreReader,
+    embedder: &dyn Embedder,
+    jobs: &[Job],
+) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
+    let vectors = KnownVectors::new(reader, embedder);
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent };
+    let unit = worker.run(jobs, &mut codebase.repo.blobs())?;
+    Ok((unit.builder, unit.docs))
+}
+
+/// As [`build_in_memory`], for bytes that are in no object database.
+pub fn build_bytes(
+    codebase: &Codebase,
+    policy: &Policy,
+    reader: &StoreReader,
+    embedder: &dyn Embedder,
+    jobs: &[(&Job, &[u8])],
+) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
+    let vectors = KnownVectors::new(reader, embedder);
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent };
+    let mut builder = SegmentBuilder::new(embedder.dim());
+    let docs = jobs.iter().map(|(job, bytes)| worker.doc(job, bytes.len() as u64, bytes, &mut builder).map(Some));
+    let docs = docs.collect::<Result<_, _>>()?;
+    Ok((builder, docs))
 }
 
 /// Rows with their vectors.

@@ -1,1 +1,26 @@
-//! index
+//! The update pipeline: from a wanted tree to a published snapshot.
+//!
+//! * [`codebase`]: one worktree with its settings and store.
+//! * [`plan`]: tree diff and policy → which entries leave and come, which blobs are new.
+//! * [`build`]: new blobs → sealed segments, on all cores, in deterministic order.
+//! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
+//! * [`update`]: the three together, with checkpoints.
+//! * [`updater`]: who does it when: lease, wishes, catch-up.
+//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole.
+
+pub mod build;
+pub mod codebase;
+pub mod compact;
+pub mod error;
+pub mod gc;
+pub mod plan;
+pub mod progress;
+pub mod publish;
+pub mod repair;
+pub mod update;
+pub mod updater;
+
+pub use codebase::{Codebase, Lifecycle};
+pub use error::IndexError;
+pub use progress::{Counters, Meter, Progress};
+pub use update::{Target, UpdateOptions, UpdateReport};

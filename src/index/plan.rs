@@ -41,6 +41,8 @@ pub struct Job {
     pub language: LanguageId,
     /// The doc that was at this path before: most of its vectors can be reused.
     pub previous: Option<u32>,
+    /// The user named this file although it looks like a credential (D5).
+    pub includes_secret: bool,
 }
 
 /// What separates the base snapshot from the wanted tree.
@@ -86,12 +88,45 @@ fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
     fits.then(|| Oid::from_hex(base.totals.tree_oid.as_bytes()).ok()).flatten()
 }
 
+/// Plans one file that is not in a tree, by its `bytes` (empty if it is over the size limit).
+#[expect(clippy::too_many_arguments, reason = "one file has this many properties, and they are used once")]
+pub fn plan_bytes(
+    codebase: &Codebase,
+    policy: &Policy,
+    reader: &StoreReader,
+    path: &git::BStr,
+    mode: Mode,
+    blob_oid: Oid,
+    bytes: &[u8],
+    old: Option<u32>,
+    plan: &mut Plan,
+) -> PlannedDoc {
+    let (doc, skipped, flags) = match policy.decide_path(path, mode) {
+        PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
+        PathDecision::Index { language, flags } => {
+            let language = policy.language(language, path, bytes);
+            let includes_secret = policy.includes_secret(path);
+            let key = DocKey { blob_oid, variant: doc_variant(codebase, language, includes_secret) };
+            let known = reader.find_doc(&key).map(PlannedDoc::Known);
+            let same = plan.jobs.iter().position(|job| job.key == key).map(PlannedDoc::Job);
+            let doc = known.or(same).unwrap_or_else(|| {
+                let previous = old.and_then(|id| reader.entry(id)).map(|(record, _)| record.doc);
+                plan.jobs.push(Job { key, language, previous, includes_secret });
+                PlannedDoc::Job(plan.jobs.len() - 1)
+            });
+            (doc, None, u16::from(flags.0))
+        }
+    };
+    plan.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
+    doc
+}
+
 struct Planner<'a> {
     codebase: &'a Codebase,
     policy: &'a Policy,
     reader: &'a StoreReader,
     blobs: BlobReader,
-    variants: FxHashMap<LanguageId, u64>,
+    variants: FxHashMap<(LanguageId, bool), u64>,
     jobs: FxHashMap<DocKey, usize>,
     plan: Plan,
 }
@@ -139,7 +174,7 @@ impl Planner<'_> {
 
     /// Blobs that were not in this clone may have been fetched since: that is never taken as known.
     fn recheck_missing(&mut self, base: &Snapshot, tree: &Oid) -> Result<(), IndexError> {
-        let missing = SkipReason::NotLocal as u8;
+        let missing = skipped_number(Some(SkipReason::NotLocal));
         if base.totals.skipped.get(&missing).is_none_or(|&n| n == 0) {
             return Ok(());
         }
@@ -163,8 +198,8 @@ impl Planner<'_> {
         let (doc, skipped, flags) = match decision {
             PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
             PathDecision::Index { language, flags } => match self.language(language, path, oid)? {
-                None => (PlannedDoc::None, Some(SkipReason::NotLocal), flags.bits()),
-                Some(language) => (self.doc(oid, language, old), None, flags.bits()),
+                None => (PlannedDoc::None, Some(SkipReason::NotLocal), u16::from(flags.0)),
+                Some(language) => (self.doc(path, oid, language, old), None, u16::from(flags.0)),
             },
         };
         if let Some(id) = old {
@@ -196,8 +231,9 @@ impl Planner<'_> {
         Ok(Some(language))
     }
 
-    fn doc(&mut self, oid: &Oid, language: LanguageId, old: Option<u32>) -> PlannedDoc {
-        let key = DocKey { blob_oid: *oid, variant: self.variant(language) };
+    fn doc(&mut self, path: &BString, oid: &Oid, language: LanguageId, old: Option<u32>) -> PlannedDoc {
+        let includes_secret = self.policy.includes_secret(path.as_ref());
+        let key = DocKey { blob_oid: *oid, variant: self.variant(language, includes_secret) };
         if let Some(&job) = self.jobs.get(&key) {
             return PlannedDoc::Job(job);
         }
@@ -206,14 +242,15 @@ impl Planner<'_> {
         }
         let previous = old.and_then(|id| self.reader.entry(id)).map(|(record, _)| record.doc);
         let job = self.plan.jobs.len();
-        self.plan.jobs.push(Job { key, language, previous });
+        self.plan.jobs.push(Job { key, language, previous, includes_secret });
         self.jobs.insert(key, job);
         PlannedDoc::Job(job)
     }
 
-    fn variant(&mut self, language: LanguageId) -> u64 {
+    fn variant(&mut self, language: LanguageId, includes_secret: bool) -> u64 {
         let codebase = self.codebase;
-        *self.variants.entry(language).or_insert_with(|| doc_variant(codebase, language))
+        let variant = || doc_variant(codebase, language, includes_secret);
+        *self.variants.entry((language, includes_secret)).or_insert_with(variant)
     }
 
     fn is_same(&self, id: u32, doc: PlannedDoc, skipped: Option<SkipReason>, flags: u16) -> bool {
@@ -227,17 +264,24 @@ impl Planner<'_> {
     }
 }
 
-/// Reason numbers are stored plus one, 0 stands for "indexed".
+/// How a reason is stored: 0 stands for "indexed", so reasons count from one.
 pub fn skipped_number(reason: Option<SkipReason>) -> u8 {
-    reason.map_or(0, |reason| reason as u8)
+    reason.map_or(0, |reason| reason as u8 + 1)
+}
+
+/// The inverse of [`skipped_number`].
+pub fn skip_reason(number: u8) -> Option<SkipReason> {
+    number.checked_sub(1).and_then(SkipReason::from_u8)
 }
 
 /// What the chunks of a blob depend on besides its bytes.
-pub fn doc_variant(codebase: &Codebase, language: LanguageId) -> u64 {
+fn doc_variant(codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
     let settings = &codebase.settings;
     let chunker = chunk::fingerprint(language, &settings.chunker);
-    let fingerprint =
-        format!("{chunker} max={} excerpts={}", settings.policy.max_blob_bytes, settings.index.excerpts);
+    let fingerprint = format!(
+        "{chunker} max={} excerpts={} secret={includes_secret}",
+        settings.policy.max_blob_bytes, settings.index.excerpts
+    );
     rows::variant(language.name(), &fingerprint)
 }
 

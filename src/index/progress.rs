@@ -28,6 +28,11 @@ pub trait Progress: Sync {
     fn warn(&self, _message: &str) {}
 }
 
+/// Tells nobody.
+pub struct Silent;
+
+impl Progress for Silent {}
+
 /// Counts in memory; shared by the terminal, the log and tests.
 #[derive(Default)]
 pub struct Meter {

@@ -65,7 +65,12 @@ pub fn publish(
     append_segments(&mut state, publication.segments);
     let mut reader = StoreReader::of_state(&store, state, files)?;
     let new_entries = resolve(&reader, known, publication)?;
-    let snapshot = assemble(codebase, &mut reader, files, publication, new_entries)?;
+    let mut snapshot = apply(&mut reader, publication.base, publication.removed, new_entries, &mut |reader, fresh| {
+        append_entries(codebase, reader, files, fresh)
+    })?;
+    snapshot.totals.tree_oid = publication.tree_oid.clone();
+    snapshot.totals.settings = codebase.settings_fingerprint.clone();
+    snapshot.totals.complete = publication.complete;
     let key = if publication.complete {
         codebase.snapshot_key(&snapshot.totals.tree_oid)
     } else {
@@ -140,12 +145,22 @@ fn resolve(reader: &StoreReader, known: usize, publication: &Publication<'_>) ->
         let record = reader.segments[segment].docs().get(ordinal as usize)?;
         Some(earlier(&reader.segments[segment].key(record), own))
     };
-    let entries = publication.added.iter().filter_map(|entry| {
+    let doc_of = |job: usize| publication.docs.get(job).map(|_| job_doc(job));
+    Ok(new_entries(reader, publication.added, &doc_of))
+}
+
+/// Planned entries with their doc ids and reasons. `doc_of` gives the doc of a job: `None` if the job has not run,
+/// `Some(None)` if its blob is not in this clone.
+pub fn new_entries(
+    reader: &StoreReader,
+    planned: &[PlannedEntry],
+    doc_of: &dyn Fn(usize) -> Option<Option<u32>>,
+) -> Vec<NewEntry> {
+    let entries = planned.iter().filter_map(|entry| {
         let (doc, skipped) = match entry.doc {
             PlannedDoc::None => (NO_DOC, entry.skipped),
             PlannedDoc::Known(doc) => (doc, entry.skipped),
-            PlannedDoc::Job(job) if job >= publication.docs.len() => return None,
-            PlannedDoc::Job(job) => match job_doc(job) {
+            PlannedDoc::Job(job) => match doc_of(job)? {
                 Some(doc) => (doc, entry.skipped),
                 None => (NO_DOC, Some(SkipReason::NotLocal)),
             },
@@ -154,7 +169,7 @@ fn resolve(reader: &StoreReader, known: usize, publication: &Publication<'_>) ->
         let skipped = if of_doc > 0 { of_doc } else { skipped_number(skipped) };
         Some(NewEntry { path: entry.path.to_vec(), doc, skipped, flags: entry.flags })
     });
-    Ok(entries.collect())
+    entries.collect()
 }
 
 fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::segment::DocRecord> {
@@ -162,23 +177,24 @@ fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::segment::
     reader.segments[segment].docs().get(ordinal as usize)
 }
 
-/// Writes entries that are new to the store and makes the snapshot from the base, its removed and its added entries.
-fn assemble(
-    codebase: &Codebase,
+/// The snapshot that follows from `base` without `removed` and with `added`. Entries that the store does not have yet go
+/// through `append`, which returns the id of the first.
+pub fn apply(
     reader: &mut StoreReader,
-    files: &OpenFiles,
-    publication: &Publication<'_>,
-    new_entries: Vec<NewEntry>,
+    base: &Snapshot,
+    removed: &[u32],
+    added: Vec<NewEntry>,
+    append: &mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>,
 ) -> Result<Snapshot, IndexError> {
-    let mut snapshot = publication.base.clone();
+    let mut snapshot = base.clone();
     let mut tally = Tally::new(reader, &snapshot);
-    for &id in publication.removed {
+    for &id in removed {
         if snapshot.entries.remove(id) {
             tally.remove(reader, id, &mut snapshot.totals);
         }
     }
     let mut fresh = Vec::new();
-    for entry in new_entries {
+    for entry in added {
         let existing = reader.entries_at(&entry.path).find(|&id| is_entry(reader, id, &entry));
         match existing {
             Some(id) if snapshot.entries.insert(id) => tally.add(reader, id, &mut snapshot.totals),
@@ -187,16 +203,13 @@ fn assemble(
         }
     }
     if !fresh.is_empty() {
-        let first = append_entries(codebase, reader, files, &fresh)?;
+        let first = append(reader, &fresh)?;
         for id in first..first + fresh.len() as u32 {
             snapshot.entries.insert(id);
             tally.add(reader, id, &mut snapshot.totals);
         }
     }
     tally.apply(reader, &mut snapshot.totals);
-    snapshot.totals.tree_oid = publication.tree_oid.clone();
-    snapshot.totals.settings = codebase.settings_fingerprint.clone();
-    snapshot.totals.complete = publication.complete;
     Ok(snapshot)
 }
 

@@ -304,7 +304,7 @@ impl Run<'_> {
     }
 
     fn report(&self, plan: &Plan, totals: &Totals, counters: &Counters) -> UpdateReport {
-        let reason = |number: &u8| crate::policy::SkipReason::from_u8(*number).map_or("unknown", |reason| reason.name());
+        let reason = |number: &u8| plan::skip_reason(*number).map_or("unknown", |reason| reason.name());
         UpdateReport {
             tree: totals.tree_oid.clone(),
             commit: self.target.commit.map(|oid| oid.to_string()),

@@ -74,6 +74,15 @@ impl Container {
     /// Maps `path` and checks its table.
     pub fn open(path: &Path, magic: [u8; 8], version: u32) -> Result<Container, StoreError> {
         let map = Mapped::open(path).map_err(StoreError::io("open", path))?;
+        Container::of(map, magic, version, path)
+    }
+
+    /// As [`Self::open`], for a file that is only in memory.
+    pub fn in_memory(bytes: &[u8], magic: [u8; 8], version: u32) -> Result<Container, StoreError> {
+        Container::of(Mapped::owned(bytes), magic, version, Path::new("(in memory)"))
+    }
+
+    fn of(map: Mapped, magic: [u8; 8], version: u32, path: &Path) -> Result<Container, StoreError> {
         let sections = parse_table(&map, magic, version, path)?;
         Ok(Container { map, path: path.to_path_buf(), sections })
     }

@@ -91,10 +91,18 @@ pub struct Entries {
 
 impl Entries {
     pub fn open(path: &Path) -> Result<Entries, StoreError> {
-        let file = Container::open(path, MAGIC, VERSION)?;
+        Entries::of(Container::open(path, MAGIC, VERSION)?)
+    }
+
+    /// Entries that are never written, for files that are not committed.
+    pub fn in_memory(entries: &[NewEntry]) -> Result<Entries, StoreError> {
+        Entries::of(Container::in_memory(&encode(entries), MAGIC, VERSION)?)
+    }
+
+    fn of(file: Container) -> Result<Entries, StoreError> {
         let n_records = file.records::<EntryRecord>(RECORDS)?.len();
         if file.records::<u32>(BY_PATH)?.len() != n_records {
-            return Err(StoreError::damaged(path, "its sections do not fit together"));
+            return Err(StoreError::damaged(file.path(), "its sections do not fit together"));
         }
         Ok(Entries { file })
     }

@@ -65,13 +65,35 @@ impl PostingsBuilder {
         self.key.clear();
         self.key.push(field as u8);
         self.key.extend_from_slice(term.as_bytes());
-        if let Some(&id) = self.ids.get(self.key.as_slice()) {
+        let key = std::mem::take(&mut self.key);
+        let id = self.id_of_key(&key);
+        self.key = key;
+        id
+    }
+
+    /// As [`Self::id`], for a whole key.
+    fn id_of_key(&mut self, key: &[u8]) -> u32 {
+        if let Some(&id) = self.ids.get(key) {
             return id;
         }
         let id = self.lists.len() as u32;
-        self.ids.insert(self.key.as_slice().into(), id);
+        self.ids.insert(key.into(), id);
         self.lists.push(GrowingList::default());
         id
+    }
+
+    /// Adds every list of `postings`, renaming rows by `rename`, which keeps their order and drops those it maps to `None`.
+    pub fn extend(&mut self, postings: &Postings<'_>, rename: impl Fn(u32) -> Option<u32>) {
+        let mut stream = postings.stream();
+        while let Some((key, list)) = stream.next_list() {
+            let id = self.id_of_key(&key);
+            let target = &mut self.lists[id as usize];
+            list.for_each(|row, tf| {
+                if let Some(row) = rename(row) {
+                    target.push(row, tf);
+                }
+            });
+        }
     }
 
     /// Adds a posting; `row` is larger than every row added to this term before.
@@ -83,15 +105,7 @@ impl PostingsBuilder {
     pub fn append(&mut self, other: PostingsBuilder, row_base: u32) {
         for (key, other_id) in other.ids {
             let theirs = &other.lists[other_id as usize];
-            let id = match self.ids.get(&key) {
-                Some(&id) => id,
-                None => {
-                    let id = self.lists.len() as u32;
-                    self.ids.insert(key, id);
-                    self.lists.push(GrowingList::default());
-                    id
-                }
-            };
+            let id = self.id_of_key(&key);
             let ours = &mut self.lists[id as usize];
             let mut at = 0;
             let (Some(first), Some(tf)) = (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at)) else {

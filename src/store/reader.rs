@@ -15,6 +15,9 @@ use std::sync::{Arc, Mutex};
 /// Times the state is read anew when a file it names has been collected meanwhile.
 const RETRIES: usize = 3;
 
+/// Stands for the name of what is not on disk.
+const IN_MEMORY: &str = "(in memory)";
+
 /// An immutable view of a store. Holding it keeps its files readable, whatever is published or collected meanwhile.
 #[derive(Clone)]
 pub struct StoreReader {
@@ -59,6 +62,33 @@ impl StoreReader {
     /// A store with nothing in it.
     pub fn empty(layout: &StoreLayout) -> StoreReader {
         StoreReader { layout: layout.clone(), state: Arc::default(), segments: Vec::new(), entries: Vec::new() }
+    }
+
+    /// This view with one more segment, which is only in memory.
+    pub fn push_segment(&mut self, segment: Segment) {
+        let mut state = (*self.state).clone();
+        let reference = SegmentRef {
+            name: IN_MEMORY.to_owned(),
+            doc_base: state.next_doc(),
+            n_docs: segment.n_docs(),
+            n_rows: segment.n_rows(),
+            shard_bytes: 0,
+            segment_bytes: 0,
+        };
+        state.segments.push(reference);
+        self.state = Arc::new(state);
+        self.segments.push(Arc::new(segment));
+    }
+
+    /// This view with more entries, which are only in memory; returns the first new id.
+    pub fn push_entries(&mut self, entries: Entries) -> u32 {
+        let mut state = (*self.state).clone();
+        let entry_base = state.next_entry();
+        let n_entries = entries.records().len() as u32;
+        state.entries.push(EntriesRef { name: IN_MEMORY.to_owned(), entry_base, n_entries, bytes: 0 });
+        self.state = Arc::new(state);
+        self.entries.push(Arc::new(entries));
+        entry_base
     }
 
     /// The snapshot with `key`, if the state names it.

@@ -163,6 +163,32 @@ impl SegmentBuilder {
         self.field_len.extend(other.field_len);
     }
 
+    /// Puts the docs of a finished segment behind those here, except those that `keep` (by ordinal) drops. `data` is its shard.
+    pub fn append_segment(&mut self, segment: &Segment, data: ShardData, keep: impl Fn(u32) -> bool) {
+        self.data.dim = self.data.dim.max(data.dim).max(segment.dim());
+        let mut renamed = vec![u32::MAX; data.rows.len()];
+        let mut rows = data.rows.into_iter().zip(data.vectors.chunks_exact(data.dim.max(1))).enumerate();
+        for (ordinal, (doc, n_rows)) in data.docs.into_iter().zip(data.n_rows).enumerate() {
+            let rows = rows.by_ref().take(n_rows as usize);
+            if !keep(ordinal as u32) {
+                rows.for_each(drop);
+                continue;
+            }
+            for (i, (row, vector)) in rows {
+                renamed[i] = self.data.rows.len() as u32;
+                self.data.rows.push(row);
+                self.data.vectors.extend_from_slice(vector);
+                self.field_len.push(segment.rows()[i].field_len);
+            }
+            self.data.docs.push(doc);
+            self.data.n_rows.push(n_rows);
+        }
+        if let Some(postings) = segment.postings() {
+            let rename = |row: u32| renamed.get(row as usize).copied().filter(|&new| new != u32::MAX);
+            self.postings.extend(&postings, rename);
+        }
+    }
+
     pub fn n_rows(&self) -> usize {
         self.data.rows.len()
     }
@@ -350,11 +376,22 @@ impl Segment {
     /// Opens a segment and its shard, checking lengths and bounds.
     pub fn open(segment: &Path, shard: &Path) -> Result<Segment, StoreError> {
         let file = Container::open(segment, MAGIC, VERSION)?;
+        let shard_map = Mapped::open(shard).map_err(StoreError::io("open", shard))?;
+        Segment::of(file, shard_map, shard)
+    }
+
+    /// A segment that is never written, for files that are not committed.
+    pub fn in_memory(builder: SegmentBuilder) -> Result<Segment, StoreError> {
+        let vectors = Mapped::owned(bytemuck::cast_slice(&builder.data.vectors));
+        let file = Container::in_memory(&builder.finish(0), MAGIC, VERSION)?;
+        Segment::of(file, vectors, Path::new("(in memory)"))
+    }
+
+    fn of(file: Container, shard_map: Mapped, shard: &Path) -> Result<Segment, StoreError> {
         let header = *file
             .records::<SegmentHeader>(HEADER)?
             .first()
-            .ok_or_else(|| StoreError::damaged(segment, "its header is empty"))?;
-        let shard_map = Mapped::open(shard).map_err(StoreError::io("open", shard))?;
+            .ok_or_else(|| StoreError::damaged(file.path(), "its header is empty"))?;
         let opened = Segment { file, shard: shard_map, header };
         opened.check(shard)?;
         Ok(opened)

@@ -1,0 +1,163 @@
+//! Packing: a sequence of atoms with the cost of every boundary → chunks near the target size (C3).
+//!
+//! Dynamic programming over the sequence minimises the sum of two things: how far each chunk is from the target, and
+//! how bad its boundaries are (between top-level siblings a cut is free, inside a function it is dear). Integers only,
+//! so the result is the same on every machine.
+
+use std::ops::Range;
+
+/// The smallest thing a boundary may stand beside: a node with the comments that belong to it, a piece of the text of
+/// an oversized node, or several small ones.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Atom {
+    /// First byte; the atom ends where the next one starts.
+    pub start: u32,
+    pub tokens: u32,
+    /// Cost of a boundary before this atom.
+    pub cut: u32,
+    /// Cost for a chunk that holds both this atom and the one before it.
+    pub crossing: u32,
+    /// A boundary before this atom stands between whole nodes.
+    pub on_node: bool,
+    /// A boundary before this atom is obligatory.
+    pub forced: bool,
+}
+
+/// Sizes in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// What a chunk should have.
+    pub target: u32,
+    /// What it may have if that avoids a cut.
+    pub soft: u32,
+    /// What no chunk exceeds.
+    pub hard: u32,
+}
+
+impl Bounds {
+    /// A definition is opened if it alone has more than 1.6 × the target.
+    pub fn new(target_tokens: u32, token_limit: u32) -> Self {
+        let hard = token_limit.max(16);
+        let target = target_tokens.clamp(8, hard);
+        Self { target, soft: (target * 8 / 5).min(hard), hard }
+    }
+}
+
+/// Cost of the size of a chunk: the squared relative distance to the target, in thousandths, with steps at the soft and
+/// the hard bound and below 2/5 of the target.
+fn size_cost(tokens: u32, bounds: &Bounds) -> u64 {
+    let distance = u64::from(tokens.abs_diff(bounds.target)) * 1000 / u64::from(bounds.target);
+    let mut cost = distance * distance / 1000;
+    if tokens * 5 < bounds.target * 2 {
+        cost += 500;
+    }
+    if tokens > bounds.soft {
+        cost += 20_000;
+    }
+    if tokens > bounds.hard {
+        cost += 1_000_000_000;
+    }
+    cost
+}
+
+/// Atoms of fewer tokens than this fraction of the target are joined before packing, where nothing speaks against it;
+/// it bounds the work.
+const GRAIN: u32 = 24;
+
+/// Joins runs of tiny atoms of the same level.
+pub(crate) fn coarsen(atoms: &mut Vec<Atom>, bounds: &Bounds) {
+    let grain = bounds.target / GRAIN;
+    let mut kept = 0;
+    for at in 1..atoms.len() {
+        let atom = atoms[at];
+        let last = &mut atoms[kept];
+        let alike = atom.cut >= last.cut && atom.crossing == 0 && !atom.forced;
+        if alike && last.tokens + atom.tokens <= grain {
+            last.tokens += atom.tokens;
+        } else {
+            kept += 1;
+            atoms[kept] = atom;
+        }
+    }
+    atoms.truncate(kept + 1);
+}
+
+/// Groups of consecutive atoms, in order, that cover all of them. Cost: O(n × atoms in a chunk).
+pub(crate) fn pack(atoms: &[Atom], bounds: &Bounds) -> Vec<Range<usize>> {
+    let n = atoms.len();
+    // best[i]: cheapest grouping of the first i atoms; from[i]: where its last group starts.
+    let mut best = vec![u64::MAX; n + 1];
+    let mut from = vec![0usize; n + 1];
+    best[0] = 0;
+    for end in 1..=n {
+        let (mut tokens, mut crossing) = (0u32, 0u64);
+        for start in (0..end).rev() {
+            tokens = tokens.saturating_add(atoms[start].tokens);
+            if start + 1 < end && tokens > bounds.soft {
+                break;
+            }
+            let cut = if start == 0 { 0 } else { u64::from(atoms[start].cut) };
+            let cost = best[start].saturating_add(size_cost(tokens, bounds)).saturating_add(cut + crossing);
+            if cost < best[end] {
+                best[end] = cost;
+                from[end] = start;
+            }
+            if atoms[start].forced {
+                break;
+            }
+            crossing += u64::from(atoms[start].crossing);
+        }
+    }
+    let mut groups = Vec::new();
+    let mut end = n;
+    while end > 0 {
+        groups.push(from[end]..end);
+        end = from[end];
+    }
+    groups.reverse();
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn atoms(tokens: &[u32]) -> Vec<Atom> {
+        tokens.iter().map(|&tokens| Atom { tokens, ..Atom::default() }).collect()
+    }
+
+    fn sizes(atoms: &[Atom]) -> Vec<u32> {
+        let groups = pack(atoms, &Bounds::new(500, 4000));
+        groups.into_iter().map(|group| atoms[group].iter().map(|atom| atom.tokens).sum()).collect()
+    }
+
+    #[test]
+    fn a_small_tail_joins_what_precedes_it() {
+        assert_eq!(sizes(&atoms(&[100, 150, 250, 100])), [600]);
+    }
+
+    #[test]
+    fn sizes_come_near_the_target() {
+        assert_eq!(sizes(&atoms(&[250; 8])), [500; 4]);
+        assert!(sizes(&atoms(&[37; 200])).iter().all(|&size| (400..=600).contains(&size)));
+    }
+
+    #[test]
+    fn dear_boundaries_are_avoided_and_forced_ones_kept() {
+        let mut some = atoms(&[300, 300, 300]);
+        some[1].cut = 1000;
+        assert_eq!(sizes(&some), [600, 300]);
+        let mut forced = atoms(&[10, 10]);
+        forced[1].forced = true;
+        assert_eq!(sizes(&forced), [10, 10]);
+        assert_eq!(sizes(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn coarsening_keeps_the_sum() {
+        let mut many = atoms(&[1; 1000]);
+        coarsen(&mut many, &Bounds::new(500, 4000));
+        assert!(many.len() < 60);
+        assert_eq!(many.iter().map(|atom| atom.tokens).sum::<u32>(), 1000);
+    }
+}

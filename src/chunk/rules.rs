@@ -1,0 +1,516 @@
+//! The data files of the grammars, compiled to tables by kind id.
+//!
+//! `data/symbols.txt` says per language which nodes are definitions, how their name is found, what is a comment, what
+//! attaches to the following definition and what need not be searched. `data/classes.txt` maps kinds to the semantic
+//! classes of appendix A (C11). Both are read once per language and process; a walk then needs one table look-up a node.
+
+use tree_sitter::{Language, Node};
+
+use super::{SemanticClass, SymbolKind};
+
+const SYMBOLS: &str = include_str!("data/symbols.txt");
+const CLASSES: &str = include_str!("data/classes.txt");
+
+/// What a node kind means to the walk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KindInfo {
+    pub class: SemanticClass,
+    pub named: bool,
+    /// A comment: attaches to the definition that follows, and documents it.
+    pub comment: bool,
+    /// An attribute or decorator: attaches to the definition that follows.
+    pub attach: bool,
+    /// Holds no definitions worth finding.
+    pub skip: bool,
+    first_rule: u16,
+    rules: u16,
+}
+
+/// How one node kind is a definition.
+#[derive(Debug)]
+pub(crate) struct SymbolRule {
+    pub kind: SymbolKind,
+    pub name: NameFrom,
+    /// Text that precedes the name in the qualified name, for example the receiver of a Go method.
+    pub scope: Option<Path>,
+    /// What ends the signature.
+    pub body: Path,
+    /// All must hold.
+    pub conditions: Vec<Condition>,
+    /// Consecutive definitions of one name are one symbol (equations of a function).
+    pub merge: bool,
+    /// The name is taken as it is, not split at separators.
+    pub verbatim: bool,
+    /// Only below fewer enclosing definitions than this.
+    pub max_nesting: u8,
+    pub class: Option<SemanticClass>,
+}
+
+#[derive(Debug)]
+pub(crate) enum NameFrom {
+    Path(Path),
+    /// C-family declarator: the innermost identifier of the field `declarator`.
+    Declarator,
+    /// A fixed name.
+    Fixed(&'static str),
+}
+
+/// Alternatives, each a chain of steps from the node.
+#[derive(Debug, Default)]
+pub(crate) struct Path(Vec<Vec<Step>>);
+
+#[derive(Debug)]
+enum Step {
+    /// Child by field.
+    Field(u16),
+    /// First named child of one of these kinds.
+    Child(Vec<u16>),
+    /// First node of one of these kinds, depth first, the node itself included.
+    Descendant(Vec<u16>),
+    /// Named child by position.
+    Nth(u32),
+}
+
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// The path leads somewhere.
+    Has(Path),
+    /// The path leads nowhere.
+    Lacks(Path),
+    /// The node at the path is of one of these kinds.
+    Is(Path, Vec<u16>),
+    /// The text at the path is one of these, `*` at the end standing for anything.
+    Text(Path, Vec<&'static str>),
+    /// The parent is of one of these kinds.
+    In(Vec<u16>),
+}
+
+/// All tables of one grammar.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    kinds: Vec<KindInfo>,
+    rules: Vec<SymbolRule>,
+    /// Joins the parts of a qualified name.
+    pub separator: &'static str,
+    /// Names of methods that are constructors.
+    pub constructors: Vec<&'static str>,
+    /// Names of callables that are tests, `*` at one end.
+    pub test_names: Vec<&'static str>,
+    /// Text in the annotations or signature of a callable that makes it a test.
+    pub test_markers: Vec<&'static str>,
+    /// Where documentation stands inside a definition (Python docstrings).
+    pub inner_doc: Option<Path>,
+    /// A method of the name of its class is a constructor.
+    pub constructor_is_class_name: bool,
+}
+
+const PLAIN: KindInfo = KindInfo {
+    class: SemanticClass::Unknown,
+    named: false,
+    comment: false,
+    attach: false,
+    skip: false,
+    first_rule: 0,
+    rules: 0,
+};
+
+impl Rules {
+    /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored (a test names them).
+    pub fn of(name: &str, language: &Language) -> Self {
+        let mut compiler = Compiler { language, problems: Vec::new() };
+        compiler.compile(name)
+    }
+
+    #[inline]
+    pub fn kind(&self, kind: u16) -> &KindInfo {
+        self.kinds.get(usize::from(kind)).unwrap_or(&PLAIN)
+    }
+
+    pub fn rules_of(&self, info: &KindInfo) -> &[SymbolRule] {
+        let first = usize::from(info.first_rule);
+        &self.rules[first..first + usize::from(info.rules)]
+    }
+}
+
+impl KindInfo {
+    #[inline]
+    pub fn may_define(&self) -> bool {
+        self.rules > 0
+    }
+}
+
+/// Most nodes looked at by one [`Step::Descendant`].
+const MAX_DESCENDANTS: usize = 64;
+
+impl Path {
+    pub fn find<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
+        self.0.iter().find_map(|steps| steps.iter().try_fold(node, |node, step| step.take(node)))
+    }
+}
+
+impl Step {
+    fn take<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
+        match self {
+            Self::Field(id) => node.child_by_field_id(*id),
+            Self::Nth(n) => node.named_child(*n),
+            Self::Child(kinds) => {
+                let mut cursor = node.walk();
+                if !cursor.goto_first_child() {
+                    return None;
+                }
+                loop {
+                    if kinds.contains(&cursor.node().kind_id()) {
+                        return Some(cursor.node());
+                    }
+                    if !cursor.goto_next_sibling() {
+                        return None;
+                    }
+                }
+            }
+            Self::Descendant(kinds) => {
+                let mut cursor = node.walk();
+                for _ in 0..MAX_DESCENDANTS {
+                    if kinds.contains(&cursor.node().kind_id()) {
+                        return Some(cursor.node());
+                    }
+                    if cursor.goto_first_child() {
+                        continue;
+                    }
+                    while !cursor.goto_next_sibling() {
+                        if !cursor.goto_parent() {
+                            return None;
+                        }
+                    }
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Condition {
+    pub fn holds(&self, node: Node<'_>, parent_kind: u16, source: &[u8]) -> bool {
+        match self {
+            Self::Has(path) => path.find(node).is_some(),
+            Self::Lacks(path) => path.find(node).is_none(),
+            Self::Is(path, kinds) => path.find(node).is_some_and(|found| kinds.contains(&found.kind_id())),
+            Self::Text(path, words) => path.find(node).is_some_and(|found| {
+                let text = &source[found.byte_range()];
+                words.iter().any(|word| matches_word(text, word))
+            }),
+            Self::In(kinds) => kinds.contains(&parent_kind),
+        }
+    }
+}
+
+/// `word` is the whole text, or with `*` at the start or end its end or start.
+pub(crate) fn matches_word(text: &[u8], word: &str) -> bool {
+    if let Some(prefix) = word.strip_suffix('*') {
+        text.starts_with(prefix.as_bytes())
+    } else if let Some(suffix) = word.strip_prefix('*') {
+        text.ends_with(suffix.as_bytes())
+    } else {
+        text == word.as_bytes()
+    }
+}
+
+/// Reads the sections; `problems` collects what the grammar does not know.
+struct Compiler<'a> {
+    language: &'a Language,
+    problems: Vec<String>,
+}
+
+impl Compiler<'_> {
+    fn compile(&mut self, name: &str) -> Rules {
+        let count = self.language.node_kind_count();
+        let mut kinds = vec![PLAIN; count];
+        for (id, info) in kinds.iter_mut().enumerate() {
+            info.named = self.language.node_kind_is_named(id as u16);
+        }
+        self.classes(name, &mut kinds);
+        let mut rules = Rules {
+            kinds,
+            rules: Vec::new(),
+            separator: ".",
+            constructors: Vec::new(),
+            test_names: Vec::new(),
+            test_markers: Vec::new(),
+            inner_doc: None,
+            constructor_is_class_name: false,
+        };
+        let mut definitions: Vec<(Vec<u16>, SymbolRule)> = Vec::new();
+        for line in section(SYMBOLS, name) {
+            match line.strip_prefix('@') {
+                Some(directive) => self.directive(directive, &mut rules),
+                None => definitions.extend(self.definition(line)),
+            }
+        }
+        // Rules of one kind become neighbours, in the order of the file.
+        definitions.sort_by_key(|(kinds, _)| kinds.first().copied());
+        for (ids, rule) in definitions {
+            for id in ids {
+                let Some(info) = rules.kinds.get_mut(usize::from(id)) else { continue };
+                if info.rules == 0 {
+                    info.first_rule = rules.rules.len() as u16;
+                }
+                info.rules += 1;
+            }
+            rules.rules.push(rule);
+        }
+        rules
+    }
+
+    fn directive(&mut self, directive: &'static str, rules: &mut Rules) {
+        let mut words = directive.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let words: Vec<&'static str> = words.collect();
+        match name {
+            "separator" => rules.separator = words.first().copied().unwrap_or("."),
+            "comment" => self.flag(&words, rules, |info| info.comment = true),
+            "attach" => self.flag(&words, rules, |info| info.attach = true),
+            "skip" => self.flag(&words, rules, |info| info.skip = true),
+            "constructor" => rules.constructors = words,
+            "constructor-is-class-name" => rules.constructor_is_class_name = true,
+            "test-name" => rules.test_names = words,
+            "test-marker" => rules.test_markers = words,
+            "inner-doc" => rules.inner_doc = words.first().map(|path| self.path(path)),
+            _ => self.problems.push(format!("unknown directive @{name}")),
+        }
+    }
+
+    fn flag(&mut self, words: &[&str], rules: &mut Rules, set: fn(&mut KindInfo)) {
+        for id in words.iter().flat_map(|word| self.ids(word)).collect::<Vec<_>>() {
+            if let Some(info) = rules.kinds.get_mut(usize::from(id)) {
+                set(info);
+            }
+        }
+    }
+
+    /// `kind SymbolKind name-path [option=value]…`
+    fn definition(&mut self, line: &'static str) -> Option<(Vec<u16>, SymbolRule)> {
+        let mut words = line.split_whitespace();
+        let (node_kind, kind, name) = (words.next()?, words.next()?, words.next()?);
+        let Some(kind) = symbol_kind(kind) else {
+            self.problems.push(format!("unknown symbol kind in `{line}`"));
+            return None;
+        };
+        let name = match name.strip_prefix('=') {
+            Some(fixed) => NameFrom::Fixed(fixed),
+            None if name == "declarator" => NameFrom::Declarator,
+            None => NameFrom::Path(self.path(name)),
+        };
+        let mut rule = SymbolRule {
+            kind,
+            name,
+            scope: None,
+            body: Path::default(),
+            conditions: Vec::new(),
+            merge: false,
+            verbatim: matches!(
+                kind,
+                SymbolKind::Key | SymbolKind::Selector | SymbolKind::Resource | SymbolKind::Test
+            ),
+            max_nesting: u8::MAX,
+            class: None,
+        };
+        let mut body = None;
+        for option in words {
+            let (option, value) = option.split_once('=').unwrap_or((option, ""));
+            match option {
+                "has" => rule.conditions.push(Condition::Has(self.path(value))),
+                "lacks" => rule.conditions.push(Condition::Lacks(self.path(value))),
+                "is" => {
+                    let (path, kinds) = value.split_once('~').unwrap_or((value, ""));
+                    rule.conditions.push(Condition::Is(self.path(path), self.kinds(kinds)));
+                }
+                "text" => {
+                    let (path, words) = value.split_once('~').unwrap_or((value, ""));
+                    rule.conditions.push(Condition::Text(self.path(path), words.split(',').collect()));
+                }
+                "in" => rule.conditions.push(Condition::In(self.kinds(value))),
+                "scope" => rule.scope = Some(self.path(value)),
+                "body" => body = Some(self.path(value)),
+                "merge" => rule.merge = true,
+                "verbatim" => rule.verbatim = true,
+                "nesting" => rule.max_nesting = value.parse().unwrap_or(u8::MAX),
+                "class" => rule.class = SemanticClass::by_name(value),
+                _ => self.problems.push(format!("unknown option in `{line}`")),
+            }
+        }
+        rule.body = body.unwrap_or_else(|| {
+            let field = self.language.field_id_for_name("body");
+            Path(field.into_iter().map(|id| vec![Step::Field(id.get())]).collect())
+        });
+        Some((self.ids(node_kind), rule))
+    }
+
+    /// `f:field`, `k:kind,kind`, `d:kind,kind`, `n:position`, chained by `/`, alternatives by `|`; `.` is the node.
+    fn path(&mut self, text: &str) -> Path {
+        let mut alternatives = Vec::new();
+        for alternative in text.split('|') {
+            let steps: Option<Vec<Step>> =
+                alternative.split('/').filter(|step| *step != ".").map(|step| self.step(step)).collect();
+            match steps {
+                Some(steps) => alternatives.push(steps),
+                None => self.problems.push(format!("path `{alternative}`")),
+            }
+        }
+        Path(alternatives)
+    }
+
+    fn step(&mut self, text: &str) -> Option<Step> {
+        let (how, what) = text.split_once(':')?;
+        match how {
+            "f" => self.language.field_id_for_name(what).map(|id| Step::Field(id.get())),
+            "k" => Some(Step::Child(self.kinds(what))),
+            "d" => Some(Step::Descendant(self.kinds(what))),
+            "n" => what.parse().ok().map(Step::Nth),
+            _ => None,
+        }
+    }
+
+    fn kinds(&mut self, list: &str) -> Vec<u16> {
+        list.split(',').flat_map(|kind| self.ids(kind)).collect()
+    }
+
+    /// All ids of a kind: aliases give some kinds several. Named kinds win over anonymous ones of the same name.
+    fn ids(&mut self, kind: &str) -> Vec<u16> {
+        let of = |named: bool| -> Vec<u16> {
+            (0..self.language.node_kind_count() as u16)
+                .filter(|&id| self.language.node_kind_is_named(id) == named)
+                .filter(|&id| self.language.node_kind_for_id(id) == Some(kind))
+                .collect()
+        };
+        let mut ids = of(true);
+        if ids.is_empty() {
+            ids = of(false);
+        }
+        if ids.is_empty() {
+            self.problems.push(format!("kind `{kind}`"));
+        }
+        ids
+    }
+
+    /// The general section first, then that of the language, so that the special wins.
+    fn classes(&mut self, name: &str, kinds: &mut [KindInfo]) {
+        let names: Vec<&str> = (0..kinds.len())
+            .map(|id| self.language.node_kind_for_id(id as u16).unwrap_or_default())
+            .collect();
+        for (section_name, exact) in [("*", false), (name, true)] {
+            for line in section(CLASSES, section_name) {
+                let mut words = line.split_whitespace();
+                let class = words.next().and_then(SemanticClass::by_name);
+                let Some(class) = class else {
+                    self.problems.push(format!("class line `{line}`"));
+                    continue;
+                };
+                for word in words {
+                    let mut found = false;
+                    for (info, kind) in kinds.iter_mut().zip(&names) {
+                        if info.named && glob(kind, word) {
+                            info.class = class;
+                            found = true;
+                        }
+                    }
+                    if exact && !found {
+                        self.problems.push(format!("class of kind `{word}`"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `*` at the start, the end or both.
+fn glob(text: &str, pattern: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(_), Some(_)) if pattern.len() >= 2 => text.contains(&pattern[1..pattern.len() - 1]),
+        (Some(suffix), None) => text.ends_with(suffix),
+        (None, Some(prefix)) => text.starts_with(prefix),
+        _ => text == pattern,
+    }
+}
+
+/// Lines of all sections whose header lists `name`, without comments (`# `) and blank lines.
+fn section(file: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
+    let mut inside = false;
+    file.lines()
+        .map(|line| line.split_once(" # ").map_or(line, |(before, _)| before).trim())
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .filter(move |line| {
+            let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
+                return inside;
+            };
+            inside = header.split_whitespace().any(|word| word == name);
+            false
+        })
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn symbol_kind(name: &str) -> Option<SymbolKind> {
+    use SymbolKind as K;
+    Some(match name {
+        "Function" => K::Function,
+        "Method" => K::Method,
+        "Constructor" => K::Constructor,
+        "Class" => K::Class,
+        "Struct" => K::Struct,
+        "Enum" => K::Enum,
+        "EnumMember" => K::EnumMember,
+        "Interface" => K::Interface,
+        "Trait" => K::Trait,
+        "Impl" => K::Impl,
+        "TypeAlias" => K::TypeAlias,
+        "Module" => K::Module,
+        "Namespace" => K::Namespace,
+        "Constant" => K::Constant,
+        "Variable" => K::Variable,
+        "Field" => K::Field,
+        "Property" => K::Property,
+        "Macro" => K::Macro,
+        "Test" => K::Test,
+        "Object" => K::Object,
+        "Key" => K::Key,
+        "Selector" => K::Selector,
+        "Table" => K::Table,
+        "Resource" => K::Resource,
+        "Other" => K::Other,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::grammar;
+
+    #[test]
+    fn the_data_files_name_only_what_the_grammars_have() {
+        let mut problems = Vec::new();
+        for index in 0..grammar::GRAMMARS.len() {
+            let name = grammar::GRAMMARS[index].name;
+            let language = &grammar::loaded(index).language;
+            let mut compiler = Compiler { language, problems: Vec::new() };
+            let rules = compiler.compile(name);
+            problems.extend(compiler.problems.into_iter().map(|problem| format!("{name}: {problem}")));
+            if rules.rules.is_empty() {
+                problems.push(format!("{name}: no symbol rules"));
+            }
+        }
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+
+    #[test]
+    fn globs_and_words() {
+        assert!(
+            glob("if_statement", "if_*") && glob("if_statement", "*_statement") && glob("x_call_y", "*call*")
+        );
+        assert!(!glob("if_statement", "statement"));
+        assert!(
+            matches_word(b"test_x", "test_*")
+                && matches_word(b"x_test", "*_test")
+                && !matches_word(b"a", "b")
+        );
+    }
+}

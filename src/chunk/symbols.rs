@@ -1,0 +1,326 @@
+//! One definition node → its symbol: name, qualified name, signature, documentation.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::lines::TextIndex;
+use super::rules::{NameFrom, Rules, SymbolRule, matches_word};
+use super::{SemanticClass, Symbol, SymbolKind, doc};
+
+/// Longest name kept, in bytes.
+const MAX_NAME: usize = 200;
+/// Longest qualified name kept, in bytes; deeper ones keep only the name.
+const MAX_QUALIFIED: usize = 400;
+/// Most bytes searched for a test marker before the body of a definition.
+const MARKER_WINDOW: usize = 1024;
+
+/// First parts of a name that say nothing about it.
+const EMPTY_QUALIFIERS: &[&str] = &["exports", "module", "this", "self", "prototype", "window", "globalThis"];
+
+/// What surrounds the definition.
+pub(crate) struct Context<'a> {
+    pub text: &'a str,
+    pub index: &'a TextIndex<'a>,
+    pub rules: &'a Rules,
+    pub parent: Option<&'a Symbol>,
+    pub parent_kind: u16,
+    pub in_callable: bool,
+    /// The comment that stands before the definition.
+    pub comment: Option<Range<u32>>,
+    /// Where its annotations start.
+    pub annotations: Option<u32>,
+    pub nesting: u8,
+}
+
+impl SymbolKind {
+    /// Runs when called.
+    pub fn is_callable(self) -> bool {
+        matches!(self, Self::Function | Self::Method | Self::Constructor | Self::Macro | Self::Test)
+    }
+
+    /// Has members: its callables are methods.
+    pub fn has_members(self) -> bool {
+        matches!(
+            self,
+            Self::Class
+                | Self::Struct
+                | Self::Enum
+                | Self::Interface
+                | Self::Trait
+                | Self::Impl
+                | Self::Object
+        )
+    }
+
+    /// The class of a definition of this kind that is no test.
+    pub fn class(self) -> SemanticClass {
+        match self {
+            Self::Function | Self::Method | Self::Constructor | Self::Macro => {
+                SemanticClass::DefinitionCallable
+            }
+            Self::Module | Self::Namespace => SemanticClass::BoundaryModule,
+            Self::Test => SemanticClass::DefinitionTest,
+            Self::Heading => SemanticClass::DocumentationStructured,
+            Self::TypeAlias => SemanticClass::DefinitionType,
+            kind if kind.has_members() => SemanticClass::DefinitionType,
+            _ => SemanticClass::DefinitionData,
+        }
+    }
+
+    /// Data of a function body is no symbol.
+    fn is_data(self) -> bool {
+        matches!(self, Self::Variable | Self::Constant | Self::Field | Self::Property | Self::Key)
+    }
+}
+
+/// The symbol of `node` by the first of its rules that holds, and whether equations of one name are merged.
+pub(crate) fn define(node: Node<'_>, rules: &[SymbolRule], context: &Context<'_>) -> Option<(Symbol, bool)> {
+    rules.iter().find_map(|rule| define_by(node, rule, context))
+}
+
+fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option<(Symbol, bool)> {
+    if context.nesting >= rule.max_nesting || (context.in_callable && rule.kind.is_data()) {
+        return None;
+    }
+    let source = context.text.as_bytes();
+    if !rule.conditions.iter().all(|condition| condition.holds(node, context.parent_kind, source)) {
+        return None;
+    }
+    let written = match &rule.name {
+        NameFrom::Fixed(name) => clean_name(name),
+        NameFrom::Path(path) => clean_name(text_of(path.find(node)?, context.text)?),
+        NameFrom::Declarator => clean_name(text_of(declarator(node)?, context.text)?),
+    };
+    let parts = if rule.verbatim { vec![written.as_str()] } else { parts_of(&written) };
+    let name = (*parts.last()?).to_owned();
+    if name.is_empty() {
+        return None;
+    }
+    let receiver =
+        rule.scope.as_ref().and_then(|path| text_of(path.find(node)?, context.text)).map(clean_name);
+    let qualified_name = qualify(context, receiver.as_deref(), &parts);
+
+    let body = rule.body.find(node).filter(|body| body.start_byte() > node.start_byte());
+    let head_end = body.map_or(node.end_byte(), |body| body.start_byte());
+    let mut signature = String::new();
+    collapse_window(&mut signature, context.text, node.start_byte()..head_end);
+    trim_signature(&mut signature);
+
+    let (kind, class) = classify(&name, receiver.is_some(), head_end, node, rule, context);
+    let byte_range = node.start_byte() as u32..node.end_byte() as u32;
+    let symbol = Symbol {
+        name,
+        qualified_name,
+        kind,
+        class,
+        signature,
+        doc: documentation(node, context),
+        line_span: context.index.span(&byte_range),
+        byte_range,
+        nesting: context.nesting,
+    };
+    Some((symbol, rule.merge))
+}
+
+fn classify(
+    name: &str,
+    has_receiver: bool,
+    head_end: usize,
+    node: Node<'_>,
+    rule: &SymbolRule,
+    context: &Context<'_>,
+) -> (SymbolKind, SemanticClass) {
+    let mut kind = rule.kind;
+    let owner = context.parent.filter(|parent| parent.kind.has_members());
+    if kind == SymbolKind::Function && (owner.is_some() || has_receiver) {
+        kind = SymbolKind::Method;
+    }
+    if matches!(kind, SymbolKind::Function | SymbolKind::Method) {
+        let of_class =
+            context.rules.constructor_is_class_name && owner.is_some_and(|owner| owner.name == name);
+        if of_class || (owner.is_some() && context.rules.constructors.contains(&name)) {
+            kind = SymbolKind::Constructor;
+        }
+    }
+    let mut class = rule.class.unwrap_or_else(|| kind.class());
+    if kind.is_callable() || kind == SymbolKind::Class {
+        if is_test(name, head_end, node, context) {
+            class = SemanticClass::DefinitionTest;
+            if kind != SymbolKind::Class {
+                kind = SymbolKind::Test;
+            }
+        }
+    }
+    (kind, class)
+}
+
+fn is_test(name: &str, head_end: usize, node: Node<'_>, context: &Context<'_>) -> bool {
+    if context.rules.test_names.iter().any(|word| matches_word(name.as_bytes(), word)) {
+        return true;
+    }
+    if context.rules.test_markers.is_empty() {
+        return false;
+    }
+    let from = context.annotations.map_or(node.start_byte(), |start| start as usize);
+    let to = head_end.min(from + MARKER_WINDOW);
+    let head = window(context.text, from..to);
+    context.rules.test_markers.iter().any(|marker| head.contains(marker))
+}
+
+fn documentation(node: Node<'_>, context: &Context<'_>) -> String {
+    let inner = context.rules.inner_doc.as_ref().and_then(|path| path.find(node));
+    if let Some(inner) = inner {
+        let text = doc::first_sentence(window(context.text, inner.byte_range()));
+        if !text.is_empty() {
+            return text;
+        }
+    }
+    let comment = context.comment.clone().map(|range| range.start as usize..range.end as usize);
+    comment.map(|range| doc::first_sentence(window(context.text, range))).unwrap_or_default()
+}
+
+/// Enclosing names and the parts of the name, joined by the separator of the language.
+fn qualify(context: &Context<'_>, receiver: Option<&str>, parts: &[&str]) -> String {
+    let mut qualified = String::new();
+    if let Some(parent) = context.parent {
+        qualified.push_str(&parent.qualified_name);
+    }
+    for part in receiver.into_iter().chain(parts.iter().copied()) {
+        if !qualified.is_empty() {
+            qualified.push_str(context.rules.separator);
+        }
+        qualified.push_str(part);
+    }
+    if qualified.len() > MAX_QUALIFIED {
+        return parts.last().map(|part| (*part).to_owned()).unwrap_or_default();
+    }
+    qualified
+}
+
+/// The innermost declarator of a C-family declaration.
+fn declarator(node: Node<'_>) -> Option<Node<'_>> {
+    let mut at = node.child_by_field_name("declarator")?;
+    for _ in 0..32 {
+        let inner = at.child_by_field_name("declarator").or_else(|| {
+            let wraps = matches!(
+                at.kind(),
+                "parenthesized_declarator"
+                    | "reference_declarator"
+                    | "attributed_declarator"
+                    | "pointer_declarator"
+            );
+            wraps.then(|| at.named_child(at.named_child_count().saturating_sub(1) as u32)).flatten()
+        });
+        match inner {
+            Some(inner) => at = inner,
+            None => return Some(at),
+        }
+    }
+    None
+}
+
+fn text_of<'t>(node: Node<'_>, text: &'t str) -> Option<&'t str> {
+    text.get(node.byte_range())
+}
+
+/// A part of the text; empty where the range splits a character.
+fn window(text: &str, range: Range<usize>) -> &str {
+    let mut end = range.end.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(range.start..end).unwrap_or_default()
+}
+
+fn collapse_window(out: &mut String, text: &str, range: Range<usize>) {
+    let end = range.end.min(range.start + doc::MAX_CHARS * 8);
+    doc::collapse(out, window(text, range.start..end));
+}
+
+/// Without what opens the body.
+fn trim_signature(signature: &mut String) {
+    for end in ["{", ":", "=>", "=", " do", "->"] {
+        let trimmed = signature.trim_end();
+        let kept = trimmed.strip_suffix(end).map_or(trimmed.len(), |rest| rest.trim_end().len());
+        // `a ->` keeps its arrow only in types that end the line, which is no declaration.
+        signature.truncate(kept);
+    }
+}
+
+/// Without quotes, generic arguments and white space.
+fn clean_name(written: &str) -> String {
+    let written = written.trim();
+    let written = written.trim_matches(|c| matches!(c, '"' | '\'' | '`')).trim_start_matches([':', '@', '$']);
+    let written = written.trim_start_matches('(').trim_end_matches([')', ':', ' ']);
+    let mut name = String::new();
+    let generic =
+        written.starts_with(|c: char| c.is_alphabetic() || c == '_') && !written.contains("operator");
+    let mut depth = 0u32;
+    for c in written.chars() {
+        if name.len() >= MAX_NAME {
+            break;
+        }
+        match c {
+            '<' if generic => depth += 1,
+            '>' if generic && depth > 0 => depth -= 1,
+            _ if depth > 0 => {}
+            '(' if generic && !written.starts_with("not(") && !written.contains(' ') => break,
+            c if c.is_whitespace() => {
+                if !name.ends_with(' ') {
+                    name.push(' ');
+                }
+            }
+            c if c.is_control() => {}
+            c => name.push(c),
+        }
+    }
+    name.truncate(name.trim_end().len());
+    name
+}
+
+/// The parts of a written name such as `A::b`, `M.x`, `exports.f`, `A.prototype.b`.
+fn parts_of(written: &str) -> Vec<&str> {
+    let word = |c: char| {
+        c.is_alphanumeric()
+            || matches!(c, '_' | '$' | '@' | '?' | '!' | '~' | '-' | '\'' | '#' | ' ' | '*' | '=')
+    };
+    let plain = written.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '~' | '#'));
+    let separated = written.chars().all(|c| word(c) || matches!(c, ':' | '.' | '\\'));
+    if !plain || !separated || written.contains("operator") {
+        return vec![written];
+    }
+    let parts: Vec<&str> =
+        written.split([':', '.', '\\']).map(str::trim).filter(|part| !part.is_empty()).collect();
+    let told: Vec<&str> = parts.iter().copied().filter(|part| !EMPTY_QUALIFIERS.contains(part)).collect();
+    if told.is_empty() { parts } else { told }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cleaned_and_parted() {
+        assert_eq!(clean_name("\"build\""), "build");
+        assert_eq!(clean_name("Map<K, V>"), "Map");
+        assert_eq!(clean_name(":name"), "name");
+        assert_eq!(parts_of("A::b"), ["A", "b"]);
+        assert_eq!(parts_of("module.exports.x"), ["x"]);
+        assert_eq!(parts_of("A.prototype.b"), ["A", "b"]);
+        assert_eq!(parts_of("App\\Http\\Kernel"), ["App", "Http", "Kernel"]);
+        assert_eq!(parts_of("operator=="), ["operator=="]);
+        assert_eq!(parts_of("module.exports"), ["module", "exports"]);
+    }
+
+    #[test]
+    fn signatures_lose_what_opens_the_body() {
+        for (given, wanted) in
+            [("fn a() {", "fn a()"), ("def a():", "def a()"), ("const f = (a) =>", "const f = (a)")]
+        {
+            let mut signature = given.to_owned();
+            trim_signature(&mut signature);
+            assert_eq!(signature, wanted);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A readable title for a chunk.
+
+use super::{Symbol, SymbolKind, doc};
+
+/// Names of at most this many symbols are in a title.
+const MAX_NAMES: usize = 3;
+const MAX_TITLE_CHARS: usize = 100;
+
+impl SymbolKind {
+    /// The word for this kind in titles and filters.
+    pub fn name(self) -> &'static str {
+        use SymbolKind as K;
+        match self {
+            K::Function => "function",
+            K::Method => "method",
+            K::Constructor => "constructor",
+            K::Class => "class",
+            K::Struct => "struct",
+            K::Enum => "enum",
+            K::EnumMember => "enum_member",
+            K::Interface => "interface",
+            K::Trait => "trait",
+            K::Impl => "impl",
+            K::TypeAlias => "type_alias",
+            K::Module => "module",
+            K::Namespace => "namespace",
+            K::Constant => "constant",
+            K::Variable => "variable",
+            K::Field => "field",
+            K::Property => "property",
+            K::Macro => "macro",
+            K::Test => "test",
+            K::Object => "object",
+            K::Heading => "heading",
+            K::Key => "key",
+            K::Selector => "selector",
+            K::Table => "table",
+            K::Resource => "resource",
+            K::Other => "other",
+        }
+    }
+}
+
+/// `function Type::parse, render (+3)`; without symbols the enclosing names or the first line.
+pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> String {
+    let mut title = String::new();
+    let outermost = symbols.iter().map(|symbol| symbol.nesting).min();
+    // Modules and namespaces are scenery: what they hold is named first.
+    let scenery = |symbol: &Symbol| matches!(symbol.kind, SymbolKind::Module | SymbolKind::Namespace);
+    let mut told: Vec<&Symbol> =
+        symbols.iter().filter(|symbol| Some(symbol.nesting) == outermost && !scenery(symbol)).collect();
+    if told.is_empty() {
+        let next = symbols.iter().filter(|symbol| !scenery(symbol)).map(|symbol| symbol.nesting).min();
+        told = symbols.iter().filter(|symbol| Some(symbol.nesting) == next && !scenery(symbol)).collect();
+    }
+    if told.is_empty() {
+        told = symbols.iter().collect();
+    }
+    if let Some(first) = told.first() {
+        title.push_str(first.kind.name());
+        title.push(' ');
+        title.push_str(&first.qualified_name);
+        for symbol in told.iter().skip(1).take(MAX_NAMES - 1) {
+            title.push_str(", ");
+            title.push_str(&symbol.name);
+        }
+        if told.len() > MAX_NAMES {
+            title.push_str(&format!(" (+{})", told.len() - MAX_NAMES));
+        }
+    } else if !enclosing.is_empty() {
+        title.push_str(&enclosing.join(" > "));
+        title.push_str(" (continued)");
+    } else {
+        let line = text.lines().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(text);
+        let end = line.char_indices().nth(MAX_TITLE_CHARS * 2).map_or(line.len(), |(at, _)| at);
+        doc::collapse(&mut title, &line[..end]);
+    }
+    if let Some((at, _)) = title.char_indices().nth(MAX_TITLE_CHARS) {
+        title.truncate(at);
+    }
+    title
+}

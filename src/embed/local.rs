@@ -1,0 +1,403 @@
+//! The files of a transformer in a folder, what its model wants, and the identity that follows from both.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::EmbedError;
+use super::quantise::QUANTISATION;
+use super::recipe::RECIPE_VERSION;
+use crate::config::ModelSettings;
+
+/// What a published model wants, beyond what its files say.
+#[derive(Debug, PartialEq)]
+pub(super) struct KnownModel {
+    pub name: &'static str,
+    /// Where its files are published.
+    pub repository: &'static str,
+    pub pooling: Pooling,
+    /// Longer inputs are cut. At most what the model was trained for; less where time grows faster than use.
+    pub max_tokens: usize,
+    pub query_prefix: &'static str,
+    pub passage_prefix: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pooling {
+    /// The vector of the first token.
+    Cls,
+    /// The mean over all tokens.
+    Mean,
+}
+
+const BGE_QUERY: &str = "Represent this sentence for searching relevant passages: ";
+
+macro_rules! known {
+    ($name:literal, $repository:literal, $pooling:ident, $max_tokens:literal, $query:expr, $passage:expr) => {
+        KnownModel {
+            name: $name,
+            repository: $repository,
+            pooling: Pooling::$pooling,
+            max_tokens: $max_tokens,
+            query_prefix: $query,
+            passage_prefix: $passage,
+        }
+    };
+}
+
+#[rustfmt::skip]
+static KNOWN: &[KnownModel] = &[
+    known!("all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2", Mean, 256, "", ""),
+    known!("all-minilm-l12-v2", "sentence-transformers/all-MiniLM-L12-v2", Mean, 128, "", ""),
+    known!("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", Mean, 384, "", ""),
+    known!("bge-small-en-v1.5", "BAAI/bge-small-en-v1.5", Cls, 512, BGE_QUERY, ""),
+    known!("bge-base-en-v1.5", "BAAI/bge-base-en-v1.5", Cls, 512, BGE_QUERY, ""),
+    known!("bge-large-en-v1.5", "BAAI/bge-large-en-v1.5", Cls, 512, BGE_QUERY, ""),
+    known!("gte-base-en-v1.5", "Alibaba-NLP/gte-base-en-v1.5", Cls, 1024, "", ""),
+    known!("gte-large-en-v1.5", "Alibaba-NLP/gte-large-en-v1.5", Cls, 1024, "", ""),
+    known!("jina-embeddings-v2-base-code", "jinaai/jina-embeddings-v2-base-code", Mean, 1024, "", ""),
+    known!("jina-embeddings-v2-base-en", "jinaai/jina-embeddings-v2-base-en", Mean, 1024, "", ""),
+    known!("jina-embeddings-v2-small-en", "jinaai/jina-embeddings-v2-small-en", Mean, 1024, "", ""),
+    known!("multilingual-e5-small", "intfloat/multilingual-e5-small", Mean, 512, "query: ", "passage: "),
+    known!("multilingual-e5-base", "intfloat/multilingual-e5-base", Mean, 512, "query: ", "passage: "),
+    known!("multilingual-e5-large", "intfloat/multilingual-e5-large", Mean, 512, "query: ", "passage: "),
+    known!("mxbai-embed-large-v1", "mixedbread-ai/mxbai-embed-large-v1", Cls, 512, BGE_QUERY, ""),
+    known!("nomic-embed-text-v1.5", "nomic-ai/nomic-embed-text-v1.5", Mean, 1024, "search_query: ", "search_document: "),
+    known!("snowflake-arctic-embed-xs", "Snowflake/snowflake-arctic-embed-xs", Cls, 512, BGE_QUERY, ""),
+    known!("snowflake-arctic-embed-s", "Snowflake/snowflake-arctic-embed-s", Cls, 512, BGE_QUERY, ""),
+    known!("snowflake-arctic-embed-m", "Snowflake/snowflake-arctic-embed-m", Cls, 512, BGE_QUERY, ""),
+];
+
+/// For a folder with a model nobody knows.
+static UNKNOWN: KnownModel = known!("", "", Mean, 512, "", "");
+
+/// Families whose members share prefixes, by a piece of their name; for models not in [`KNOWN`].
+static FAMILIES: &[(&str, &str, &str)] = &[
+    ("e5-", "query: ", "passage: "),
+    ("bge-", BGE_QUERY, ""),
+    ("arctic-embed", BGE_QUERY, ""),
+    ("nomic-embed-text", "search_query: ", "search_document: "),
+];
+
+/// Where the graph of a model is looked for in its folder.
+const GRAPHS: &[&str] = &[
+    "model.onnx",
+    "onnx/model.onnx",
+    "model_optimized.onnx",
+    "model_quantized.onnx",
+    "onnx/model_quantized.onnx",
+];
+/// Weights kept outside of the graph, beside it.
+const GRAPH_DATA: &[&str] = &["model.onnx_data", "model.onnx.data"];
+const TOKENIZER_FILES: [&str; 4] =
+    ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
+const POOLING_FILE: &str = "1_Pooling/config.json";
+
+/// The folders that depend on who runs the program.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    /// `…/codeweaver/models`.
+    pub model_cache: Option<PathBuf>,
+}
+
+impl Places {
+    /// Reads `XDG_CACHE_HOME` and `HOME`.
+    pub(super) fn from_environment() -> Self {
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        Self { model_cache: cache.map(|cache| cache.join("codeweaver").join("models")) }
+    }
+}
+
+/// A complete model on this machine.
+#[derive(Debug)]
+pub(super) struct ModelFiles {
+    pub name: String,
+    pub graph: PathBuf,
+    /// Weights outside of the graph, with the name the graph knows them by.
+    pub graph_data: Vec<(String, PathBuf)>,
+    /// `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`.
+    pub tokenizer: [PathBuf; 4],
+    pub pooling: Pooling,
+    pub max_tokens: usize,
+    pub query_prefix: &'static str,
+    pub passage_prefix: &'static str,
+}
+
+impl ModelFiles {
+    /// Finds the files of the model that the settings name, in `model.path` or in the cache.
+    pub(super) fn find(settings: &ModelSettings, places: &Places) -> Result<Self, EmbedError> {
+        let name = model_name(settings);
+        let known = KNOWN.iter().find(|known| known.name == name);
+        let folder = match (&settings.path, &places.model_cache) {
+            (Some(path), _) => path.clone(),
+            (None, Some(cache)) if is_plain_name(&name) => cache.join(&name),
+            (None, _) => PathBuf::new(),
+        };
+        if known.is_none() && settings.path.is_none() && !(is_plain_name(&name) && folder.is_dir()) {
+            let known: Vec<&'static str> = KNOWN.iter().map(|known| known.name).collect();
+            let suggestion = nearest(&name, &known);
+            return Err(EmbedError::UnknownModel { name, known, suggestion });
+        }
+        Self::in_folder(name, &folder, known, settings.path.is_some())
+    }
+
+    fn in_folder(
+        name: String,
+        folder: &Path,
+        known: Option<&'static KnownModel>,
+        from_settings: bool,
+    ) -> Result<Self, EmbedError> {
+        let graph = GRAPHS.iter().map(|file| folder.join(file)).find(|path| path.is_file());
+        let tokenizer = TOKENIZER_FILES.map(|file| folder.join(file));
+        let mut missing = Vec::new();
+        if graph.is_none() {
+            missing.push(GRAPHS[0]);
+        }
+        missing.extend(
+            TOKENIZER_FILES.iter().zip(&tokenizer).filter(|(_, path)| !path.is_file()).map(|(file, _)| *file),
+        );
+        let (Some(graph), true) = (graph, missing.is_empty()) else {
+            let source_hint = known
+                .map(|known| format!(" (published at huggingface.co/{})", known.repository))
+                .unwrap_or_default();
+            return Err(EmbedError::MissingFiles {
+                name,
+                folder: folder.to_owned(),
+                missing,
+                source_hint,
+                from_settings,
+            });
+        };
+        let beside = graph.parent().unwrap_or(folder);
+        let graph_data = GRAPH_DATA
+            .iter()
+            .map(|file| ((*file).to_owned(), beside.join(file)))
+            .filter(|(_, path)| path.is_file())
+            .collect();
+        let wants = known.unwrap_or(&UNKNOWN);
+        let family = FAMILIES.iter().find(|(piece, ..)| known.is_none() && name.contains(piece));
+        let (query_prefix, passage_prefix) =
+            family.map_or((wants.query_prefix, wants.passage_prefix), |(_, query, passage)| (query, passage));
+        Ok(Self {
+            pooling: declared_pooling(folder)?.unwrap_or(wants.pooling),
+            max_tokens: wants.max_tokens,
+            name,
+            graph,
+            graph_data,
+            tokenizer,
+            query_prefix,
+            passage_prefix,
+        })
+    }
+
+    /// Identity of the vector space: the model's name and a hash of everything that decides a vector.
+    pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
+        let mut hasher = blake3::Hasher::new();
+        for path in std::iter::once(&self.graph)
+            .chain(self.graph_data.iter().map(|(_, path)| path))
+            .chain(&self.tokenizer)
+        {
+            hasher.update(hash_file(path)?.as_bytes());
+        }
+        let rest = format!(
+            "{:?}|{}|{}|{}|{QUANTISATION}|{RECIPE_VERSION}",
+            self.pooling, self.max_tokens, self.query_prefix, self.passage_prefix
+        );
+        hasher.update(rest.as_bytes());
+        Ok(format!("{}-{}", file_safe(&self.name), &hasher.finalize().to_hex()[..16]))
+    }
+}
+
+/// The name in the settings in lower case and without the publisher; a folder alone lends its own name.
+fn model_name(settings: &ModelSettings) -> String {
+    let name = if settings.name == ModelSettings::BUILTIN {
+        settings.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
+    } else {
+        settings.name.rsplit('/').next().map(str::to_owned)
+    };
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned()).to_ascii_lowercase()
+}
+
+/// Nothing that leads out of the cache.
+fn is_plain_name(name: &str) -> bool {
+    !name.starts_with('.')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+fn file_safe(name: &str) -> String {
+    name.chars()
+        .take(64)
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' })
+        .collect()
+}
+
+/// The known name with most pairs of letters in common, if it is more than half of them.
+fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let pairs = |text: &str| text.as_bytes().windows(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
+    let wanted = pairs(name);
+    let share = |candidate: &str| {
+        let theirs = pairs(candidate);
+        let common = wanted.iter().filter(|pair| theirs.contains(pair)).count();
+        200 * common / (wanted.len() + theirs.len()).max(1)
+    };
+    known
+        .iter()
+        .map(|known| (share(known), *known))
+        .max_by_key(|(share, _)| *share)
+        .filter(|(s, _)| *s > 50)
+        .map(|(_, k)| k)
+}
+
+/// What sentence-transformers wrote down, if it did.
+fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, EmbedError> {
+    let path = folder.join(POOLING_FILE);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(EmbedError::BadFile { path, message: error.to_string() }),
+    };
+    let bad = |message: String| EmbedError::BadFile { path: path.clone(), message };
+    let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
+    let is_set = |key: &str| json[key].as_bool() == Some(true);
+    match (is_set("pooling_mode_cls_token"), is_set("pooling_mode_mean_tokens")) {
+        (true, false) => Ok(Some(Pooling::Cls)),
+        (false, true) => Ok(Some(Pooling::Mean)),
+        _ => Err(bad("it asks for a pooling other than of the first token or the mean".to_owned())),
+    }
+}
+
+/// blake3 of a file, remembered for the process by size and time of change.
+fn hash_file(path: &Path) -> Result<blake3::Hash, EmbedError> {
+    type Known = HashMap<PathBuf, (u64, Option<SystemTime>, blake3::Hash)>;
+    static HASHES: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    let bad =
+        |error: std::io::Error| EmbedError::BadFile { path: path.to_owned(), message: error.to_string() };
+    let metadata = std::fs::metadata(path).map_err(bad)?;
+    let stamp = (metadata.len(), metadata.modified().ok());
+    let mut hashes = HASHES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((size, time, hash)) = hashes.get(path)
+        && (*size, *time) == stamp
+    {
+        return Ok(*hash);
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(std::fs::File::open(path).map_err(bad)?).map_err(bad)?;
+    let hash = hasher.finalize();
+    hashes.insert(path.to_owned(), (stamp.0, stamp.1, hash));
+    Ok(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, file).unwrap();
+        }
+        folder
+    }
+
+    const ALL: &[&str] =
+        &["model.onnx", "tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
+
+    fn settings(name: &str, path: Option<&Path>) -> ModelSettings {
+        ModelSettings { name: name.to_owned(), path: path.map(Path::to_owned), ..ModelSettings::default() }
+    }
+
+    #[test]
+    fn a_model_is_found_in_the_cache_by_its_name() {
+        let cache = folder(
+            &ALL.iter()
+                .map(|file| format!("bge-small-en-v1.5/{file}"))
+                .collect::<Vec<_>>()
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+        );
+        let places = Places { model_cache: Some(cache.path().to_owned()) };
+        let found = ModelFiles::find(&settings("BAAI/bge-small-en-v1.5", None), &places).unwrap();
+        assert_eq!((found.pooling, found.query_prefix), (Pooling::Cls, BGE_QUERY));
+        let error = ModelFiles::find(&settings("bge-base-en-v1.5", None), &places).unwrap_err();
+        assert!(error.fix().contains("huggingface.co/BAAI/bge-base-en-v1.5"), "{}", error.fix());
+        assert!(error.fix().contains("or set `model.path`"));
+        let error = ModelFiles::find(&settings("bge-smal-en-v1.5", None), &places).unwrap_err();
+        assert_eq!(error.fix(), "did you mean `bge-small-en-v1.5`?");
+        let error = ModelFiles::find(&settings("../..", None), &places).unwrap_err();
+        assert!(matches!(error, EmbedError::UnknownModel { .. }));
+    }
+
+    #[test]
+    fn pooling_is_read_where_it_is_declared() {
+        let model = folder(ALL);
+        let find = || ModelFiles::find(&settings("builtin", Some(model.path())), &Places::default());
+        assert_eq!(find().unwrap().pooling, Pooling::Mean);
+        std::fs::create_dir(model.path().join("1_Pooling")).unwrap();
+        let write = |text: &str| std::fs::write(model.path().join(POOLING_FILE), text).unwrap();
+        write("{\"pooling_mode_cls_token\": true, \"pooling_mode_mean_tokens\": false}");
+        assert_eq!(find().unwrap().pooling, Pooling::Cls);
+        write("{\"pooling_mode_max_tokens\": true}");
+        assert!(matches!(find(), Err(EmbedError::BadFile { .. })));
+        write("not json");
+        assert!(matches!(find(), Err(EmbedError::BadFile { .. })));
+    }
+
+    #[test]
+    fn prefixes_follow_the_family_of_an_unknown_model() {
+        let root = folder(
+            &ALL.iter()
+                .map(|file| format!("my-e5-tuned/onnx/../{file}"))
+                .map(|f| f.replace("onnx/../", ""))
+                .collect::<Vec<_>>()
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+        );
+        let found = ModelFiles::find(
+            &settings("builtin", Some(&root.path().join("my-e5-tuned"))),
+            &Places::default(),
+        );
+        let found = found.unwrap();
+        assert_eq!(
+            (found.name.as_str(), found.query_prefix, found.passage_prefix),
+            ("my-e5-tuned", "query: ", "passage: ")
+        );
+    }
+
+    #[test]
+    fn the_fingerprint_follows_the_files_and_the_pooling() {
+        let model = folder(ALL);
+        let fingerprint = || {
+            ModelFiles::find(&settings("x", Some(model.path())), &Places::default())
+                .unwrap()
+                .fingerprint()
+                .unwrap()
+        };
+        let first = fingerprint();
+        assert!(first.starts_with("x-") && first.len() == 18, "{first}");
+        assert_eq!(first, fingerprint());
+        std::fs::write(model.path().join("tokenizer.json"), "another tokenizer").unwrap();
+        let second = fingerprint();
+        assert_ne!(first, second);
+        std::fs::create_dir(model.path().join("1_Pooling")).unwrap();
+        std::fs::write(model.path().join(POOLING_FILE), "{\"pooling_mode_cls_token\": true}").unwrap();
+        assert_ne!(second, fingerprint());
+    }
+
+    #[test]
+    fn names_of_the_table_are_plain_and_in_lower_case() {
+        for known in KNOWN {
+            assert!(
+                is_plain_name(known.name) && known.name == known.name.to_ascii_lowercase(),
+                "{}",
+                known.name
+            );
+        }
+    }
+}

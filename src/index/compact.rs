@@ -1,0 +1,126 @@
+//! Keeps the number of segments and entry files bounded while commits add small ones (requirement S6).
+//!
+//! Only adjacent files are merged, by concatenation: doc and entry ids stay, so no snapshot changes and readers notice
+//! nothing. The files at the end are merged while each is at most twice as large as everything behind it, which makes the
+//! work per commit logarithmic, amortised.
+
+use super::build::write_segment;
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::publish::{read_state, write_state};
+use crate::store::layout::write_content_addressed;
+use crate::store::lock::Lock;
+use crate::store::segment::SegmentBuilder;
+use crate::store::state::{EntriesRef, SegmentRef, State};
+use crate::store::{StoreReader, entries, shard};
+use std::ops::Range;
+
+/// Small files that may pile up before anything is merged.
+const SLACK: usize = 6;
+/// One more file is fine per this many rows or entries.
+const ROWS_PER_FILE: usize = 32 * 1024;
+
+/// Merges what has piled up in `reader`'s state.
+pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexError> {
+    let rows: Vec<usize> = reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
+    let paths: Vec<usize> = reader.state.entries.iter().map(|e| e.n_entries as usize).collect();
+    let segments = tail_to_merge(&rows, shard::MAX_ROWS);
+    let entries = tail_to_merge(&paths, usize::MAX);
+    if segments.is_none() && entries.is_none() {
+        return Ok(());
+    }
+    let segments = segments.map(|range| merge_segments(codebase, reader, range)).transpose()?;
+    let entries = entries.map(|range| merge_entries(codebase, reader, range)).transpose()?;
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let store = codebase.store();
+    let mut state = read_state(&store)?;
+    let mut changed = false;
+    if let Some((range, merged)) = segments {
+        changed |= replace_segments(&mut state, &reader.state, range, merged);
+    }
+    if let Some((range, merged)) = entries {
+        changed |= replace_entries(&mut state, &reader.state, range, merged);
+    }
+    if changed { write_state(&store, &mut state) } else { Ok(()) }
+}
+
+/// The files at the end that should become one, if it is time.
+fn tail_to_merge(sizes: &[usize], most: usize) -> Option<Range<usize>> {
+    let total: usize = sizes.iter().sum();
+    if sizes.len() <= SLACK + total / ROWS_PER_FILE {
+        return None;
+    }
+    let mut start = sizes.len() - 1;
+    let mut merged = sizes[start];
+    while start > 0 && sizes[start - 1] <= 2 * merged.max(1) && merged + sizes[start - 1] <= most {
+        start -= 1;
+        merged += sizes[start];
+    }
+    (sizes.len() - start >= 2).then_some(start..sizes.len())
+}
+
+fn merge_segments(
+    codebase: &Codebase,
+    reader: &StoreReader,
+    range: Range<usize>,
+) -> Result<(Range<usize>, SegmentRef), IndexError> {
+    let mut builder = SegmentBuilder::default();
+    for i in range.clone() {
+        let data = shard::read(&reader.layout.shard(&reader.state.segments[i].name))?;
+        builder.append_segment(&reader.segments[i], data, |_| true);
+    }
+    let merged = write_segment(&codebase.store(), builder)?;
+    let doc_base = reader.state.segments[range.start].doc_base;
+    Ok((range, SegmentRef { doc_base, ..merged }))
+}
+
+fn merge_entries(
+    codebase: &Codebase,
+    reader: &StoreReader,
+    range: Range<usize>,
+) -> Result<(Range<usize>, EntriesRef), IndexError> {
+    let all: Vec<entries::NewEntry> = reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
+    let bytes = entries::encode(&all);
+    let name = blake3::hash(&bytes).to_hex().to_string();
+    write_content_addressed(&codebase.store().entries(&name), &bytes)?;
+    let entry_base = reader.state.entries[range.start].entry_base;
+    Ok((range, EntriesRef { name, entry_base, n_entries: all.len() as u32, bytes: bytes.len() as u64 }))
+}
+
+/// Replaces the merged files if the state still has them as they were; otherwise the merge is only lost work.
+fn replace_segments(state: &mut State, seen: &State, range: Range<usize>, merged: SegmentRef) -> bool {
+    let unchanged = state.epoch == seen.epoch && state.segments.get(range.clone()) == seen.segments.get(range.clone());
+    if unchanged {
+        state.segments.splice(range, [merged]);
+    }
+    unchanged
+}
+
+fn replace_entries(state: &mut State, seen: &State, range: Range<usize>, merged: EntriesRef) -> bool {
+    let unchanged = state.epoch == seen.epoch && state.entries.get(range.clone()) == seen.entries.get(range.clone());
+    if unchanged {
+        state.entries.splice(range, [merged]);
+    }
+    unchanged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_small_additions_keep_few_files_and_little_work() {
+        let mut sizes: Vec<usize> = vec![48_000; 20];
+        let mut rewritten = 0;
+        for _ in 0..1000 {
+            sizes.push(12);
+            if let Some(range) = tail_to_merge(&sizes, shard::MAX_ROWS) {
+                let merged: usize = sizes[range.clone()].iter().sum();
+                rewritten += merged;
+                sizes.splice(range, [merged]);
+            }
+            assert!(sizes.len() <= 20 + 2 * SLACK + 40, "{} files", sizes.len());
+        }
+        assert!(rewritten < 12 * 1000 * 12, "{rewritten} rows rewritten for 12000 added");
+    }
+}

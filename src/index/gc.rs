@@ -1,0 +1,173 @@
+//! Garbage collection (requirement S6): files that no state names, and docs that no kept snapshot reaches.
+//!
+//! What is reachable is decided by age and use, never by HEAD: returning to an old branch embeds nothing as long as its
+//! snapshot is kept. Files are unlinked only after a grace period, since a reader that opened an older state may still come
+//! for them; a mapped file survives its unlinking.
+
+use super::build::write_segment;
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::publish::{read_state, write_state};
+use crate::store::entries::{self, NO_DOC, NewEntry};
+use crate::store::layout::write_content_addressed;
+use crate::store::lock::Lock;
+use crate::store::segment::SegmentBuilder;
+use crate::store::snapshot::Snapshot;
+use crate::store::state::{EntriesRef, SegmentRef, SnapshotRef, State};
+use crate::store::{StoreError, StoreReader, shard};
+use roaring::RoaringBitmap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+/// Files that no state names are kept this long for readers of older states.
+pub const GRACE: Duration = Duration::from_secs(2 * 3600);
+/// Renumbering is worth it when more than this share of the rows is dead.
+const DEAD_SHARE: f64 = 0.2;
+
+/// What was collected.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct GcReport {
+    pub files_removed: u64,
+    pub bytes_removed: u64,
+    pub rows_before: u64,
+    pub rows_after: u64,
+    pub docs_dropped: u64,
+    pub heads_dropped: u64,
+}
+
+/// Collects. The caller holds the work lease; `grace` is [`GRACE`] but in tests.
+pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexError> {
+    let mut report = GcReport::default();
+    drop_gone_worktrees(codebase, &mut report)?;
+    if let Some(reader) = StoreReader::open(&codebase.store())? {
+        rewrite(codebase, &reader, &mut report)?;
+    }
+    remove_unnamed(codebase, grace, &mut report)?;
+    super::updater::sweep_temporaries(codebase);
+    Ok(report)
+}
+
+/// Forgets heads of linked worktrees that git has pruned.
+fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(), IndexError> {
+    let store = codebase.store();
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let mut state = read_state(&store)?;
+    let before = state.heads.len();
+    state.heads.retain(|_, head| head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists()));
+    report.heads_dropped = (before - state.heads.len()) as u64;
+    if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
+}
+
+/// Rewrites the store without dead docs and entries, if that is worth it; ids change, so the epoch does.
+fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> Result<(), IndexError> {
+    let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
+    for key in reader.state.snapshots.keys() {
+        if let Some(snapshot) = reader.snapshot(key)? {
+            snapshots.insert(key.clone(), snapshot);
+        }
+    }
+    let live: RoaringBitmap = snapshots.values().fold(RoaringBitmap::new(), |all, s| all | &s.entries);
+    let rows = reader.live_rows(&live);
+    report.rows_before = reader.segments.iter().map(|s| u64::from(s.n_rows())).sum();
+    let n_live: u64 = rows.iter().map(|r| u64::from(r.n_live())).sum();
+    report.rows_after = report.rows_before;
+    if report.rows_before == 0 || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64 {
+        return Ok(());
+    }
+    let (segments, doc_ids) = live_segments(codebase, reader, &live)?;
+    let (entries, entry_ids) = live_entries(codebase, reader, &live, &doc_ids)?;
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let store = codebase.store();
+    let mut state = read_state(&store)?;
+    if state.generation != reader.state.generation {
+        // Somebody published meanwhile; collection can wait for the next time.
+        return Ok(());
+    }
+    report.docs_dropped = u64::from(state.next_doc()) - doc_ids.len() as u64;
+    report.rows_after = segments.iter().map(|s| u64::from(s.n_rows)).sum();
+    let mut references = BTreeMap::new();
+    for (key, mut snapshot) in snapshots {
+        snapshot.entries = snapshot.entries.iter().filter_map(|id| entry_ids.get(&id).copied()).collect();
+        let bytes = snapshot.encode();
+        let file = blake3::hash(&bytes).to_hex().to_string();
+        write_content_addressed(&store.snapshot(&file), &bytes)?;
+        let used_at = state.snapshots.get(&key).map_or(0, |s| s.used_at);
+        references.insert(key, SnapshotRef { file, bytes: bytes.len() as u64, used_at });
+    }
+    state = State { epoch: state.epoch + 1, segments, entries, snapshots: references, ..state };
+    write_state(&store, &mut state)
+}
+
+/// New segments with the docs that live entries name, and new ids by old.
+fn live_segments(
+    codebase: &Codebase,
+    reader: &StoreReader,
+    live: &RoaringBitmap,
+) -> Result<(Vec<SegmentRef>, BTreeMap<u32, u32>), IndexError> {
+    let docs: BTreeSet<u32> = reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
+    let doc_ids: BTreeMap<u32, u32> = docs.iter().enumerate().map(|(new, &old)| (old, new as u32)).collect();
+    let mut segments: Vec<SegmentRef> = Vec::new();
+    let mut builder = SegmentBuilder::default();
+    let mut flush = |builder: &mut SegmentBuilder| -> Result<(), IndexError> {
+        if builder.n_docs() > 0 {
+            let doc_base = segments.last().map_or(0, |s: &SegmentRef| s.doc_base + s.n_docs);
+            let written = write_segment(&codebase.store(), std::mem::take(builder))?;
+            segments.push(SegmentRef { doc_base, ..written });
+        }
+        Ok(())
+    };
+    for (reference, segment) in reader.state.segments.iter().zip(&reader.segments) {
+        if builder.n_rows() + segment.n_rows() as usize > shard::MAX_ROWS {
+            flush(&mut builder)?;
+        }
+        let data = shard::read(&reader.layout.shard(&reference.name))?;
+        builder.append_segment(segment, data, |ordinal| docs.contains(&(reference.doc_base + ordinal)));
+    }
+    flush(&mut builder)?;
+    Ok((segments, doc_ids))
+}
+
+fn live_entries(
+    codebase: &Codebase,
+    reader: &StoreReader,
+    live: &RoaringBitmap,
+    doc_ids: &BTreeMap<u32, u32>,
+) -> Result<(Vec<EntriesRef>, BTreeMap<u32, u32>), IndexError> {
+    let mut entry_ids = BTreeMap::new();
+    let mut all = Vec::new();
+    for (id, record, path) in reader.live_entries(live) {
+        entry_ids.insert(id, all.len() as u32);
+        let doc = doc_ids.get(&record.doc).copied().unwrap_or(NO_DOC);
+        all.push(NewEntry { path: path.to_vec(), doc, skipped: record.skipped, flags: record.flags });
+    }
+    let bytes = entries::encode(&all);
+    let name = blake3::hash(&bytes).to_hex().to_string();
+    write_content_addressed(&codebase.store().entries(&name), &bytes)?;
+    let n_entries = all.len() as u32;
+    Ok((vec![EntriesRef { name, entry_base: 0, n_entries, bytes: bytes.len() as u64 }], entry_ids))
+}
+
+/// Unlinks files in the content folders that the state does not name and that are old enough.
+fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -> Result<(), IndexError> {
+    let store = codebase.store();
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let state = read_state(&store)?;
+    let mut named: BTreeSet<&str> = state.segments.iter().map(|s| s.name.as_str()).collect();
+    named.extend(state.entries.iter().map(|e| e.name.as_str()));
+    named.extend(state.snapshots.values().map(|s| s.file.as_str()));
+    for dir in store.content_dirs() {
+        let children = std::fs::read_dir(&dir).map_err(StoreError::io("read", &dir))?;
+        for child in children.flatten() {
+            let name = child.file_name().to_string_lossy().into_owned();
+            let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
+            let Ok(metadata) = child.metadata() else { continue };
+            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            if !stem.is_empty() && !named.contains(stem) && age >= grace && std::fs::remove_file(child.path()).is_ok() {
+                report.files_removed += 1;
+                report.bytes_removed += metadata.len();
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! What the asker wants to do: seven intents, detected by words, and the task profiles they pick (R4, appendices B and C).
+
+use crate::chunk::SemanticClass;
+use crate::chunk::classes::Importance;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    Understand,
+    Implement,
+    Debug,
+    Optimize,
+    Test,
+    Configure,
+    Document,
+}
+
+/// An intent with how sure we are and why (R4).
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct QueryIntent {
+    #[serde(rename = "type")]
+    pub intent: Option<Intent>,
+    /// 0–1; 1 if it was given.
+    pub confidence: f32,
+    pub reasoning: String,
+    /// Terms that carry the question.
+    pub focus_areas: Vec<String>,
+    pub complexity: Complexity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complexity {
+    Simple,
+    Moderate,
+    Complex,
+}
+
+struct Rule {
+    intent: Intent,
+    name: &'static str,
+    /// The task profile of appendix B that it picks.
+    task: &'static str,
+    /// Words that speak for it.
+    words: &'static [&'static str],
+    /// Classes whose matches count more when the intent was given, and by how much (appendix C).
+    favours: &'static [SemanticClass],
+    factor: f32,
+}
+
+use SemanticClass as C;
+
+const RULES: &[Rule] = &[
+    Rule {
+        intent: Intent::Understand,
+        name: "understand",
+        task: "SEARCH",
+        words: &["how", "what", "where", "why", "explain", "understand", "overview", "architecture", "flow", "works"],
+        favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData],
+        factor: 1.5,
+    },
+    Rule {
+        intent: Intent::Implement,
+        name: "implement",
+        task: "IMPLEMENT",
+        words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
+        favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData, C::BoundaryModule, C::BoundaryError, C::BoundaryResource],
+        factor: 1.3,
+    },
+    Rule {
+        intent: Intent::Debug,
+        name: "debug",
+        task: "DEBUG",
+        words: &["debug", "fix", "bug", "error", "exception", "crash", "fails", "failing", "broken", "traceback", "panic", "wrong", "issue"],
+        favours: &[C::FlowBranching, C::FlowIteration, C::FlowControl, C::FlowAsync, C::OperationInvocation, C::OperationData, C::OperationOperator],
+        factor: 1.4,
+    },
+    Rule {
+        intent: Intent::Optimize,
+        name: "optimize",
+        task: "REFACTOR",
+        words: &["optimize", "optimise", "performance", "faster", "slow", "speed", "memory", "refactor", "efficient"],
+        favours: &[],
+        factor: 1.0,
+    },
+    Rule {
+        intent: Intent::Test,
+        name: "test",
+        task: "TEST",
+        words: &["test", "tests", "testing", "unittest", "fixture", "mock", "coverage", "assert"],
+        favours: &[C::DefinitionTest],
+        factor: 2.0,
+    },
+    Rule {
+        intent: Intent::Configure,
+        name: "configure",
+        task: "LOCAL_EDIT",
+        words: &["configure", "configuration", "config", "setting", "settings", "option", "environment", "setup", "install"],
+        favours: &[],
+        factor: 1.0,
+    },
+    Rule {
+        intent: Intent::Document,
+        name: "document",
+        task: "DOCUMENT",
+        words: &["document", "documentation", "docs", "readme", "changelog", "docstring", "comment", "describe"],
+        favours: &[],
+        factor: 1.0,
+    },
+];
+
+impl Intent {
+    /// The intent of that name; `None` for anything else, which is treated as no intent.
+    pub fn by_name(name: &str) -> Option<Intent> {
+        RULES.iter().find(|rule| rule.name.eq_ignore_ascii_case(name.trim())).map(|rule| rule.intent)
+    }
+
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        RULES.iter().map(|rule| rule.name)
+    }
+
+    pub fn name(self) -> &'static str {
+        self.rule().name
+    }
+
+    /// The agent task whose importance profile fits.
+    pub fn task(self) -> &'static str {
+        self.rule().task
+    }
+
+    /// How much a chunk of `class` counts when this intent was given (appendix C).
+    pub fn factor(self, class: SemanticClass) -> f32 {
+        let rule = self.rule();
+        if rule.favours.contains(&class) { rule.factor } else { 1.0 }
+    }
+
+    fn rule(self) -> &'static Rule {
+        RULES.iter().find(|rule| rule.intent == self).unwrap_or(&RULES[0])
+    }
+}
+
+/// Detects the intent of `query`, or takes the one that was `given`.
+pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
+    let words: Vec<String> = query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let complexity = match words.len() {
+        0..=3 => Complexity::Simple,
+        4..=9 => Complexity::Moderate,
+        _ => Complexity::Complex,
+    };
+    let focus_areas: Vec<String> = terms.iter().take(5).cloned().collect();
+    if let Some(intent) = given {
+        let reasoning = format!("given as {}", intent.name());
+        return QueryIntent { intent: Some(intent), confidence: 1.0, reasoning, focus_areas, complexity };
+    }
+    let hits = |rule: &Rule| words.iter().filter(|word| rule.words.contains(&word.as_str())).count();
+    // Question words are weak evidence: "how are tests run" asks about tests.
+    let weight = |rule: &Rule| if rule.intent == Intent::Understand { 1 } else { 2 };
+    let best = RULES.iter().map(|rule| (hits(rule) * weight(rule), rule)).filter(|(n, _)| *n > 0);
+    match best.fold(None, |best: Option<(usize, &Rule)>, next| if best.is_some_and(|b| b.0 >= next.0) { best } else { Some(next) }) {
+        Some((n, rule)) => {
+            let found: Vec<&str> = words.iter().map(String::as_str).filter(|word| rule.words.contains(word)).collect();
+            let confidence = (0.3 + 0.2 * n as f32).min(0.9);
+            let reasoning = format!("the words {} speak for it", found.join(", "));
+            QueryIntent { intent: Some(rule.intent), confidence, reasoning, focus_areas, complexity }
+        }
+        None => QueryIntent {
+            intent: None,
+            confidence: 0.0,
+            reasoning: "no word of the query speaks for an intent".to_owned(),
+            focus_areas,
+            complexity,
+        },
+    }
+}
+
+/// Weights of discovery, comprehension, modification, debugging and documentation for an agent task (appendix B), summing to 1.
+pub fn profile(task: &str) -> Importance {
+    let row = match task.to_ascii_uppercase().as_str() {
+        "DEBUG" => [0.20, 0.30, 0.10, 0.35, 0.05],
+        "DOCUMENT" => [0.20, 0.20, 0.10, 0.05, 0.45],
+        "IMPLEMENT" => [0.30, 0.30, 0.20, 0.10, 0.10],
+        "LOCAL_EDIT" => [0.40, 0.30, 0.20, 0.05, 0.05],
+        "REFACTOR" => [0.15, 0.25, 0.45, 0.10, 0.05],
+        "REVIEW" => [0.25, 0.35, 0.15, 0.15, 0.10],
+        "SEARCH" => [0.50, 0.20, 0.15, 0.10, 0.05],
+        "TEST" => [0.50, 0.20, 0.20, 0.40, 0.10],
+        _ => [0.05; 5],
+    };
+    let sum: f32 = row.iter().sum();
+    let [discovery, comprehension, modification, debugging, documentation] = row.map(|weight| weight / sum);
+    Importance { discovery, comprehension, modification, debugging, documentation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intents_are_detected_by_their_words() {
+        let cases = [
+            ("how does the router match paths", Some(Intent::Understand)),
+            ("fix crash when the file is empty", Some(Intent::Debug)),
+            ("how are tests run", Some(Intent::Test)),
+            ("add support for websockets", Some(Intent::Implement)),
+            ("make parsing faster", Some(Intent::Optimize)),
+            ("database connection settings", Some(Intent::Configure)),
+            ("readme for the installer", Some(Intent::Document)),
+            ("parse_header", None),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(detect(query, None, &[]).intent, expected, "{query}");
+        }
+        assert_eq!(Intent::by_name("DEBUG"), Some(Intent::Debug));
+        assert_eq!(Intent::by_name("ponder"), None);
+    }
+
+    #[test]
+    fn profiles_sum_to_one() {
+        for task in ["DEBUG", "DEFAULT", "TEST", "search", "no such task"] {
+            let p = profile(task);
+            let sum = p.discovery + p.comprehension + p.modification + p.debugging + p.documentation;
+            assert!((sum - 1.0).abs() < 1e-5, "{task}: {sum}");
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! What a question is answered from: one snapshot, with uncommitted and not yet indexed changes laid over it in memory.
+//!
+//! Changes become one more segment and one more entry file that are never written, and pass through the same arithmetic
+//! as a publication. So everything behind this point, statistics included, sees exactly what a fresh index of the same
+//! state would show (requirements G8, S5).
+
+use super::error::QueryError;
+use crate::embed::Embedder;
+use crate::git::{self, BString, FileState, Oid, WorktreeChange};
+use crate::index::build;
+use crate::index::plan::{self, Plan, PlannedDoc};
+use crate::index::publish;
+use crate::index::{Codebase, Lifecycle, Target};
+use crate::policy::{PathFlags, Policy};
+use crate::store::entries::{Entries, NewEntry};
+use crate::store::live::LiveRows;
+use crate::store::reader::OpenFiles;
+use crate::store::segment::Segment;
+use crate::store::snapshot::Snapshot;
+use crate::store::state::Head;
+use crate::store::{StoreError, StoreReader};
+use rustc_hash::FxHashMap;
+use std::time::Duration;
+
+/// Blobs that are chunked in memory for one question; more are left to the updater.
+const INLINE_BLOBS: usize = 200;
+
+/// How an answer relates to HEAD and the working tree (L7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// The snapshot is HEAD's and the working tree is clean, as far as it was checked.
+    Fresh,
+    /// The updater caught up while we waited.
+    Synced,
+    /// Changes were laid over the snapshot.
+    Overlaid,
+    /// A first index is running; its growing snapshot answers.
+    SkippedIndexing,
+    /// The snapshot is of another tree than the one asked for.
+    Stale,
+}
+
+/// State of a file that is shown (G8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchState {
+    Committed,
+    Staged,
+    Dirty,
+    Untracked,
+}
+
+/// Which tree is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// As typed, or `HEAD`.
+    pub spec: String,
+    pub target: Target,
+    /// Lay the working tree over it.
+    pub worktree: bool,
+    pub budget: Duration,
+}
+
+/// An answerable state of the codebase.
+pub struct View {
+    pub reader: StoreReader,
+    pub snapshot: Snapshot,
+    /// Live rows per segment.
+    pub live: Vec<LiveRows>,
+    pub freshness: Freshness,
+    /// The tree that the view shows, without the working tree.
+    pub tree_oid: String,
+    pub spec: String,
+    pub commit: Option<String>,
+    /// What HEAD is, for the answer's proof.
+    pub head_commit: Option<String>,
+    pub n_dirty: usize,
+    /// Paths that were not compared with the disk.
+    pub unchecked: usize,
+    pub warnings: Vec<String>,
+    /// Files done and wanted while a first index grows.
+    pub coverage: Option<(u64, u64)>,
+    states: FxHashMap<BString, MatchState>,
+    /// Bytes of blobs that may be in no object database.
+    bytes: FxHashMap<Oid, Vec<u8>>,
+    /// First live entry of each doc, `u32::MAX` if there is none.
+    first_entry: Vec<u32>,
+    /// Further live entries of docs that have several.
+    more_entries: FxHashMap<u32, Vec<u32>>,
+}
+
+/// Where the view of `wanted` cannot be had without the updater.
+pub enum Opened {
+    View(Box<View>),
+    /// Too much is not indexed to do it in memory: the updater should be asked, then try again. The view that can be had
+    /// meanwhile, if any, is of another tree.
+    Behind(Option<Box<View>>),
+}
+
+impl View {
+    /// Opens the view of `wanted`. Never writes.
+    pub fn open(
+        codebase: &Codebase,
+        embedder: Option<&dyn Embedder>,
+        files: &OpenFiles,
+        wanted: &Wanted,
+    ) -> Result<Opened, QueryError> {
+        codebase.check_trust()?;
+        let reader = StoreReader::open_with(&codebase.store(), files)?;
+        let lifecycle = codebase.lifecycle(reader.as_ref());
+        let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
+        let own = reader.state.heads.get(&codebase.worktree_key).cloned();
+        if let Some(head) = own.as_ref().filter(|_| lifecycle == Lifecycle::Indexing) {
+            return growing(codebase, reader, head, wanted);
+        }
+        let answers = lifecycle == Lifecycle::Indexed || wanted.spec != "HEAD" || !reader.state.heads.is_empty();
+        if !answers || matches!(lifecycle, Lifecycle::RequiresReindex { .. }) {
+            return Err(QueryError::Gated(lifecycle));
+        }
+        let tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
+        let exact = reader.snapshot(&codebase.snapshot_key(&tree_oid))?;
+        let is_exact = exact.is_some();
+        let base = match exact {
+            Some(snapshot) => snapshot,
+            None => match nearest(codebase, &reader)? {
+                Some(snapshot) => snapshot,
+                None => return Err(QueryError::Gated(Lifecycle::NotIndexed)),
+            },
+        };
+        let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
+            .map_err(crate::index::IndexError::from)?;
+        let mut overlay = Overlay { codebase, embedder, policy: &policy, reader, snapshot: base, view: Parts::default() };
+        if !is_exact && !overlay.commit(wanted)? {
+            let mut view = overlay.finish(wanted);
+            view.freshness = Freshness::Stale;
+            view.warnings.push(format!("the index is of tree {}, {} is not indexed yet", short(&view.tree_oid), wanted.spec));
+            return Ok(Opened::Behind(Some(Box::new(view))));
+        }
+        if wanted.worktree && codebase.repo.work_dir().is_some() {
+            overlay.worktree(wanted)?;
+        }
+        Ok(Opened::View(Box::new(overlay.finish(wanted))))
+    }
+
+    /// Live entries of a doc.
+    pub fn entries_of(&self, doc: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.first_entry.get(doc as usize).copied().filter(|&id| id != u32::MAX);
+        first.into_iter().chain(self.more_entries.get(&doc).into_iter().flatten().copied())
+    }
+
+    /// Path and flags of an entry.
+    pub fn entry(&self, id: u32) -> (&[u8], PathFlags) {
+        match self.reader.entry(id) {
+            Some((record, path)) => (path, PathFlags(record.flags as u8)),
+            None => (&[], PathFlags::default()),
+        }
+    }
+
+    pub fn state_of(&self, path: &[u8]) -> MatchState {
+        self.states.get(path).copied().unwrap_or(MatchState::Committed)
+    }
+
+    /// The bytes of a blob: of the working tree if it came from there, else from git. `None` if it is not in this clone.
+    pub fn blob(&self, codebase: &Codebase, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+        if let Some(bytes) = self.bytes.get(oid) {
+            return Ok(Some(bytes.clone()));
+        }
+        Ok(codebase.repo.blobs().read(oid)?.map(<[u8]>::to_vec))
+    }
+
+    pub fn n_rows(&self) -> u64 {
+        self.snapshot.totals.n_rows
+    }
+
+    fn index_entries(&mut self) {
+        self.first_entry = vec![u32::MAX; self.reader.state.next_doc() as usize];
+        let live = &self.snapshot.entries;
+        for (id, record, _) in self.reader.live_entries(live) {
+            match self.first_entry.get_mut(record.doc as usize) {
+                Some(slot) if *slot == u32::MAX => *slot = id,
+                Some(_) => self.more_entries.entry(record.doc).or_default().push(id),
+                None => {}
+            }
+        }
+    }
+}
+
+/// The growing snapshot of a first index (L5).
+fn growing(codebase: &Codebase, reader: StoreReader, head: &Head, wanted: &Wanted) -> Result<Opened, QueryError> {
+    let Some(snapshot) = reader.snapshot(&head.snapshot)? else { return Err(QueryError::Gated(Lifecycle::Indexing)) };
+    let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
+        .map_err(crate::index::IndexError::from)?;
+    let overlay = Overlay { codebase, embedder: None, policy: &policy, reader, snapshot, view: Parts::default() };
+    let mut view = overlay.finish(wanted);
+    view.freshness = Freshness::SkippedIndexing;
+    view.coverage = head.progress;
+    view.warnings.push("Results may be incomplete, indexing in progress".to_owned());
+    Ok(Opened::View(Box::new(view)))
+}
+
+/// The complete snapshot with presumably the smallest difference: this worktree's, else any other's.
+fn nearest(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
+    let own = reader.state.heads.get(&codebase.worktree_key);
+    let others = reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
+    for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
+        if let Some(snapshot) = reader.snapshot(&head.snapshot)? {
+            return Ok(Some(snapshot));
+        }
+    }
+    Ok(None)
+}
+
+#[derive(Default)]
+struct Parts {
+    n_dirty: usize,
+    unchecked: usize,
+    overlaid: bool,
+    warnings: Vec<String>,
+    states: FxHashMap<BString, MatchState>,
+    bytes: FxHashMap<Oid, Vec<u8>>,
+}
+
+struct Overlay<'a> {
+    codebase: &'a Codebase,
+    embedder: Option<&'a dyn Embedder>,
+    policy: &'a Policy,
+    reader: StoreReader,
+    snapshot: Snapshot,
+    view: Parts,
+}
+
+impl Overlay<'_> {
+    /// Lays the difference between the snapshot's tree and the wanted one over it; false if that is too much to do here.
+    fn commit(&mut self, wanted: &Wanted) -> Result<bool, QueryError> {
+        let Some(embedder) = self.embedder else { return Ok(false) };
+        if self.snapshot.totals.settings != self.codebase.settings_fingerprint {
+            return Ok(false);
+        }
+        let tree = wanted.target.tree.as_ref();
+        let plan = plan::plan(self.codebase, self.policy, &self.reader, &self.snapshot, tree)?;
+        if plan.jobs.len() > INLINE_BLOBS {
+            return Ok(false);
+        }
+        let (builder, docs) = build::build_in_memory(self.codebase, self.policy, &self.reader, embedder, &plan.jobs)?;
+        self.lay(&plan, builder, &docs)?;
+        self.snapshot.totals.tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
+        self.view.overlaid = true;
+        Ok(true)
+    }
+
+    /// Lays modified, added, deleted and untracked files over it.
+    fn worktree(&mut self, wanted: &Wanted) -> Result<(), QueryError> {
+        let cache = self.codebase.layout.cache().join(format!("stat-{}", self.codebase.worktree_key));
+        let tree = wanted.target.tree.as_ref();
+        let found = git::worktree_changes(&self.codebase.repo, tree, &cache, wanted.budget)?;
+        self.view.unchecked = found.unchecked;
+        self.view.n_dirty = found.changes.len();
+        if !found.filtered.is_empty() {
+            let n = found.filtered.len();
+            self.view.warnings.push(format!("{n} changed files have a filter driver and are shown as committed"));
+        }
+        if found.changes.is_empty() {
+            return Ok(());
+        }
+        let Some(embedder) = self.embedder else {
+            self.view.warnings.push("uncommitted changes are not shown".to_owned());
+            return Ok(());
+        };
+        let mut plan = Plan::default();
+        let mut blobs = Vec::new();
+        let mut left_out = 0;
+        for change in &found.changes {
+            if blobs.len() >= INLINE_BLOBS {
+                left_out += 1;
+                continue;
+            }
+            self.plan_change(change, &mut plan, &mut blobs)?;
+        }
+        if left_out > 0 {
+            self.view.warnings.push(format!("{left_out} more changed files are shown as committed"));
+        }
+        let jobs: Vec<(&plan::Job, &[u8])> = plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
+        let (builder, docs) = build::build_bytes(self.codebase, self.policy, &self.reader, embedder, &jobs)?;
+        self.lay(&plan, builder, &docs)?;
+        self.view.overlaid = true;
+        Ok(())
+    }
+
+    fn plan_change(&mut self, change: &WorktreeChange, plan: &mut Plan, blobs: &mut Vec<Vec<u8>>) -> Result<(), QueryError> {
+        let old = self.reader.find_entry(&self.snapshot.entries, &change.path);
+        plan.removed.extend(old);
+        let Some(blob) = &change.bytes else { return Ok(()) };
+        let bytes = if blob.size <= self.policy.max_blob_bytes() {
+            git::read_worktree_file(&self.codebase.repo, change.path.as_ref())?
+        } else {
+            None
+        };
+        let state = match change.state {
+            FileState::Staged => MatchState::Staged,
+            FileState::Dirty => MatchState::Dirty,
+            FileState::Untracked => MatchState::Untracked,
+        };
+        let bytes = bytes.unwrap_or_default();
+        // The file may have changed since it was compared: what is indexed is what is read now, under its own oid.
+        let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
+        let entry = plan::plan_bytes(self.codebase, self.policy, &self.reader, change.path.as_ref(), blob.mode, oid, &bytes, old, plan);
+        if matches!(entry, PlannedDoc::Job(job) if job == blobs.len()) {
+            blobs.push(bytes.clone());
+        }
+        self.view.states.insert(change.path.clone(), state);
+        self.view.bytes.insert(oid, bytes);
+        Ok(())
+    }
+
+    /// Adds planned entries with the docs that were built for them.
+    fn lay(
+        &mut self,
+        plan: &Plan,
+        builder: crate::store::segment::SegmentBuilder,
+        docs: &[Option<u32>],
+    ) -> Result<(), QueryError> {
+        let doc_base = self.reader.state.next_doc();
+        if builder.n_docs() > 0 {
+            self.reader.push_segment(Segment::in_memory(builder)?);
+        }
+        let added: Vec<NewEntry> = publish::new_entries(&self.reader, &plan.added, &|job| {
+            docs.get(job).map(|doc| doc.map(|ordinal| doc_base + ordinal))
+        });
+        self.snapshot = publish::apply(&mut self.reader, &self.snapshot, &plan.removed, added, &mut |reader, fresh| {
+            Ok(reader.push_entries(Entries::in_memory(fresh).map_err(StoreError::from)?))
+        })?;
+        Ok(())
+    }
+
+    fn finish(self, wanted: &Wanted) -> View {
+        let live = self.reader.live_rows(&self.snapshot.entries);
+        let mut view = View {
+            live,
+            freshness: if self.view.overlaid { Freshness::Overlaid } else { Freshness::Fresh },
+            tree_oid: self.snapshot.totals.tree_oid.clone(),
+            spec: wanted.spec.clone(),
+            commit: wanted.target.commit.map(|oid| oid.to_string()),
+            head_commit: self.codebase.repo.head().ok().and_then(|head| head.commit).map(|oid| oid.to_string()),
+            n_dirty: self.view.n_dirty,
+            unchecked: self.view.unchecked,
+            warnings: self.view.warnings,
+            coverage: None,
+            states: self.view.states,
+            bytes: self.view.bytes,
+            first_entry: Vec::new(),
+            more_entries: FxHashMap::default(),
+            reader: self.reader,
+            snapshot: self.snapshot,
+        };
+        view.index_entries();
+        view
+    }
+}
+
+/// The first twelve characters of an object id.
+pub fn short(oid: &str) -> &str {
+    oid.get(..12).unwrap_or(oid)
+}
