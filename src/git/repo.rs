@@ -311,6 +311,9 @@ fn why_not_open(dir: &Path, error: &dyn std::fmt::Display) -> GitError {
         })
     });
     let Some(git_dir) = found else { return GitError::NotARepository { path: start } };
+    if !git_dir.exists() {
+        return GitError::NotARepository { path: git_dir };
+    }
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let sets = |key: &str, value: &str| {
         config.lines().any(|line| {
