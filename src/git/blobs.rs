@@ -39,7 +39,11 @@ impl BlobReader {
     }
 
     fn unreadable(&self, oid: &Oid, error: &dyn std::fmt::Display) -> GitError {
-        GitError::BadObject { oid: *oid, expected: "blob", reason: format!("{error} (in {})", self.path.display()) }
+        GitError::BadObject {
+            oid: *oid,
+            expected: "blob",
+            reason: format!("{error} (in {})", self.path.display()),
+        }
     }
 }
 
@@ -63,7 +67,10 @@ mod tests {
         for (path, size) in [("a.txt", 6), ("big.txt", 70_000)] {
             let oid = repo.oid(&format!("HEAD:{path}"));
             assert_eq!(blobs.size(&oid).unwrap(), Some(size));
-            assert_eq!(blobs.read(&oid).unwrap().unwrap(), repo.git_bytes(["cat-file", "blob", &oid.to_string()]));
+            assert_eq!(
+                blobs.read(&oid).unwrap().unwrap(),
+                repo.git_bytes(["cat-file", "blob", &oid.to_string()])
+            );
             assert_eq!(hash_blob(&repo.read(path), oid.kind()), oid);
         }
     }

@@ -44,11 +44,19 @@ impl GitError {
     pub fn fix(&self) -> &'static str {
         match self {
             GitError::NotARepository { .. } => "change into a git repository, or run `git init` first",
-            GitError::Unsupported { .. } => "use a clone with SHA-1 objects and ref files (`git clone --ref-format=files`)",
-            GitError::Unreadable { .. } | GitError::BadObject { .. } => "run `git fsck` to see what is damaged",
+            GitError::Unsupported { .. } => {
+                "use a clone with SHA-1 objects and ref files (`git clone --ref-format=files`)"
+            }
+            GitError::Unreadable { .. } | GitError::BadObject { .. } => {
+                "run `git fsck` to see what is damaged"
+            }
             GitError::Io { .. } => "check that the file is readable by this user",
-            GitError::ObjectMissing { .. } => "fetch it with git (`git fetch --unshallow` or `git fetch --refetch`)",
-            GitError::UnknownRevision { .. } => "`git rev-parse --verify REV` shows what git makes of the name",
+            GitError::ObjectMissing { .. } => {
+                "fetch it with git (`git fetch --unshallow` or `git fetch --refetch`)"
+            }
+            GitError::UnknownRevision { .. } => {
+                "`git rev-parse --verify REV` shows what git makes of the name"
+            }
             GitError::TooManyFiles { .. } => "index a subdirectory tree instead, `REV:dir`",
             GitError::Bare { .. } => "name a revision with --rev, or run in a clone that has files",
             GitError::PathEscapes { .. } => "use a path relative to the root of the repository",

@@ -34,9 +34,11 @@ pub fn tracked_codeweaver_dir(repo: &Repo, tree: Option<&Oid>) -> Result<Option<
         return Ok(None);
     }
     let index = local.open_index().map_err(|error| repo.unreadable(&error))?;
-    let tracked = index.entries().iter().map(|entry| entry.path(&index)).find(|path| {
-        path.split(|byte| *byte == b'/').next().is_some_and(is_store)
-    });
+    let tracked = index
+        .entries()
+        .iter()
+        .map(|entry| entry.path(&index))
+        .find(|path| path.split(|byte| *byte == b'/').next().is_some_and(is_store));
     Ok(tracked.map(ToOwned::to_owned))
 }
 
@@ -97,7 +99,8 @@ mod tests {
 
     #[test]
     fn the_rule_is_added_once_and_removed_without_a_trace() {
-        for before in [None, Some(""), Some("# mine\n*.log"), Some("# mine\r\n*.log\r\n"), Some("*.log\n\n")] {
+        for before in [None, Some(""), Some("# mine\n*.log"), Some("# mine\r\n*.log\r\n"), Some("*.log\n\n")]
+        {
             let repo = TestRepo::init();
             let file = repo.root().join(".git/info/exclude");
             match before {

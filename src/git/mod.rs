@@ -29,5 +29,6 @@ pub use exclude::{STORE_DIR, exclude_from_info, remove_exclude, tracked_codeweav
 pub use repo::{Head, Operation, Repo, Revision};
 pub use tree::{Mode, TreeChange, TreeFile, diff_trees, entry_at, walk_tree};
 pub use worktree::{
-    FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, read_worktree_file, worktree_changes,
+    FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader, read_worktree_file,
+    worktree_changes,
 };

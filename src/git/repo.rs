@@ -85,7 +85,8 @@ impl Repo {
             options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
         }
         // As git does: ceiling directories that do not contain `dir` have no effect.
-        let upwards = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+        let upwards =
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
         match gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upwards, trust) {
             Ok(sync) => Self::from_gix(sync),
             Err(error) => Err(why_not_open(dir, &error)),
@@ -95,8 +96,11 @@ impl Repo {
     fn from_gix(sync: gix::ThreadSafeRepository) -> Result<Repo, GitError> {
         let repo = sync.to_thread_local();
         let canonical = |path: &Path| {
-            std::fs::canonicalize(path)
-                .map_err(|source| GitError::Io { action: "resolve", path: path.to_owned(), source })
+            std::fs::canonicalize(path).map_err(|source| GitError::Io {
+                action: "resolve",
+                path: path.to_owned(),
+                source,
+            })
         };
         let git_dir = canonical(repo.git_dir())?;
         // In a linked worktree gix reports `…/worktrees/x/../..`.
@@ -190,14 +194,19 @@ impl Repo {
         };
         match peel(&repo, id) {
             Ok((commit, tree)) => Ok(Revision { spec: rev.to_owned(), commit, tree }),
-            Err(GitError::BadObject { .. }) => Err(unknown(Some("it names a file, not a commit or directory".into()))),
+            Err(GitError::BadObject { .. }) => {
+                Err(unknown(Some("it names a file, not a commit or directory".into())))
+            }
             Err(other) => Err(other),
         }
     }
 
     /// The rebase, merge, bisect… that is under way in this worktree.
     pub fn operation(&self) -> Option<Operation> {
-        OPERATIONS.iter().find(|(mark, _)| self.git_dir().join(mark).exists()).map(|(_, operation)| *operation)
+        OPERATIONS
+            .iter()
+            .find(|(mark, _)| self.git_dir().join(mark).exists())
+            .map(|(_, operation)| *operation)
     }
 
     /// A reader of blobs for the calling thread.
@@ -236,11 +245,13 @@ fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError>
             Kind::Tree => return Ok((commit, id)),
             Kind::Commit => {
                 commit = Some(id);
-                CommitRefIter::from_bytes(object.data, id.kind()).tree_id().map_err(|error| bad(one_line(&error)))?
+                CommitRefIter::from_bytes(object.data, id.kind())
+                    .tree_id()
+                    .map_err(|error| bad(one_line(&error)))?
             }
-            Kind::Tag => {
-                TagRefIter::from_bytes(object.data, id.kind()).target_id().map_err(|error| bad(one_line(&error)))?
-            }
+            Kind::Tag => TagRefIter::from_bytes(object.data, id.kind())
+                .target_id()
+                .map_err(|error| bad(one_line(&error)))?,
             Kind::Blob => return Err(bad("it is a blob".into())),
         };
     }
@@ -258,7 +269,10 @@ fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) ->
         for reference in all.flatten().take(MAX_REFERENCES) {
             let short = reference.name().shorten().to_string();
             let distance = edit_distance(&wanted, &short);
-            if distance > 0 && distance <= 1 + wanted.len() / 4 && best.as_ref().is_none_or(|(d, _)| distance < *d) {
+            if distance > 0
+                && distance <= 1 + wanted.len() / 4
+                && best.as_ref().is_none_or(|(d, _)| distance < *d)
+            {
                 best = Some((distance, short));
             }
         }
@@ -297,6 +311,9 @@ fn why_not_open(dir: &Path, error: &dyn std::fmt::Display) -> GitError {
         })
     });
     let Some(git_dir) = found else { return GitError::NotARepository { path: start } };
+    if !git_dir.exists() {
+        return GitError::NotARepository { path: git_dir };
+    }
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
     let sets = |key: &str, value: &str| {
         config.lines().any(|line| {
@@ -417,7 +434,9 @@ mod tests {
         repo.git(["stash", "-q"]);
         let open = repo.open();
         let short = repo.oid("HEAD").to_string()[..9].to_owned();
-        for rev in ["main", "HEAD~1", "v1", "v2", "stash@{0}", "refs/pull/12/head", short.as_str(), "HEAD^{/one}"] {
+        for rev in
+            ["main", "HEAD~1", "v1", "v2", "stash@{0}", "refs/pull/12/head", short.as_str(), "HEAD^{/one}"]
+        {
             if rev == "HEAD^{/one}" {
                 continue; // searching messages is optional in gix
             }
@@ -483,7 +502,11 @@ mod tests {
         assert!(matches!(sha256.try_open(), Err(GitError::Unsupported { .. })), "{:?}", sha256.try_open());
         let reftable = TestRepo::empty_dir();
         if reftable.git_may_fail(["init", "-q", "--ref-format=reftable"]) {
-            assert!(matches!(reftable.try_open(), Err(GitError::Unsupported { .. })), "{:?}", reftable.try_open());
+            assert!(
+                matches!(reftable.try_open(), Err(GitError::Unsupported { .. })),
+                "{:?}",
+                reftable.try_open()
+            );
         }
     }
 }

@@ -73,6 +73,23 @@ impl TestRepo {
         String::from_utf8(self.git_bytes(args)).unwrap()
     }
 
+    /// Runs three commands on an index of their own; the output of the last.
+    pub fn git_text_with_index(
+        &self,
+        index: &Path,
+        first: &[&str],
+        second: &[&str],
+        third: &[&str],
+    ) -> String {
+        let mut text = String::new();
+        for args in [first, second, third] {
+            let out = self.command(args).env("GIT_INDEX_FILE", index).output().unwrap();
+            assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+            text = String::from_utf8(out.stdout).unwrap();
+        }
+        text
+    }
+
     pub fn oid(&self, rev: &str) -> Oid {
         let text = self.git_text(["rev-parse", "--verify", rev]);
         Oid::from_hex(text.trim().as_bytes()).unwrap()
@@ -127,7 +144,8 @@ impl TestRepo {
 
     fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_"))
+        {
             command.env_remove(name);
         }
         command

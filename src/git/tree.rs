@@ -153,8 +153,7 @@ impl Reader {
         let data: &'a [u8] = if tree.is_empty_tree() {
             &[]
         } else {
-            let object =
-                self.repo.objects.try_find(&tree, buffer).map_err(|error| bad(error.to_string()))?;
+            let object = self.repo.objects.try_find(&tree, buffer).map_err(|error| bad(error.to_string()))?;
             let object = object.ok_or(GitError::ObjectMissing { oid: tree })?;
             if object.kind != Kind::Tree {
                 return Err(bad(format!("it is a {}", object.kind)));
@@ -294,7 +293,8 @@ mod tests {
         changes
             .iter()
             .map(|c| {
-                let side = |s: &Option<(Oid, Mode)>| s.map_or("-".into(), |(o, m)| format!("{}:{o}", octal(m)));
+                let side =
+                    |s: &Option<(Oid, Mode)>| s.map_or("-".into(), |(o, m)| format!("{}:{o}", octal(m)));
                 format!("{} {} {}", side(&c.old), side(&c.new), c.path)
             })
             .collect()
@@ -336,7 +336,12 @@ mod tests {
     #[test]
     fn a_walk_lists_what_git_lists() {
         let repo = mixed();
-        repo.git(["update-index", "--add", "--cacheinfo", "160000,1234567890123456789012345678901234567890,lib/sub"]);
+        repo.git([
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            "160000,1234567890123456789012345678901234567890,lib/sub",
+        ]);
         repo.git(["commit", "-qm", "gitlink"]);
         assert_eq!(walked(&repo, "HEAD"), listed(&repo, "HEAD"));
         assert!(walked(&repo, "HEAD").iter().any(|line| line.starts_with("160000")));
@@ -392,7 +397,7 @@ mod tests {
             for _ in 0..random.usize(1..6) {
                 let path = format!("d{}/e{}/f{}", random.u8(0..3), random.u8(0..3), random.u8(0..5));
                 if random.bool() {
-                    repo.write(&path, &format!("{}\n", random.u8(0..4)));
+                    repo.write(&path, format!("{}\n", random.u8(0..4)));
                 } else {
                     repo.remove(&path);
                 }
@@ -400,7 +405,8 @@ mod tests {
             repo.git(["add", "-A"]);
             repo.git(["commit", "-qm", &step.to_string(), "--allow-empty"]);
         }
-        for (old, new) in [("HEAD~1", "HEAD"), ("HEAD~5", "HEAD"), ("HEAD", "HEAD~11"), ("HEAD~3", "HEAD~7")] {
+        for (old, new) in [("HEAD~1", "HEAD"), ("HEAD~5", "HEAD"), ("HEAD", "HEAD~11"), ("HEAD~3", "HEAD~7")]
+        {
             assert_eq!(diff(&repo, old, new), git_diff(&repo, old, new), "{old} {new}");
             assert_eq!(walked(&repo, new), listed(&repo, new));
         }

@@ -49,11 +49,14 @@ fn is_secret(bytes: &[u8]) -> bool {
 
 const SECRET_BEGINNINGS: &[&[u8]] = &[b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-1", b"$ANSIBLE_VAULT;"];
 /// All of one row in one file.
-const SECRET_FIELDS: &[&[&str]] =
-    &[&["\"type\": \"service_account\"", "\"private_key\": \"-----BEGIN"], &["\"private_key\":\"-----BEGIN", "\"service_account\""]];
+const SECRET_FIELDS: &[&[&str]] = &[
+    &["\"type\": \"service_account\"", "\"private_key\": \"-----BEGIN"],
+    &["\"private_key\":\"-----BEGIN", "\"service_account\""],
+];
 
 /// A line that begins like this and goes on with a literal value.
-const SECRET_LINES: &[&[u8]] = &[b"aws_secret_access_key", b"_authToken", b"//registry.npmjs.org/:_authToken"];
+const SECRET_LINES: &[&[u8]] =
+    &[b"aws_secret_access_key", b"_authToken", b"//registry.npmjs.org/:_authToken"];
 
 fn is_secret_line(line: &[u8]) -> bool {
     let line = line.trim_ascii();
@@ -61,7 +64,9 @@ fn is_secret_line(line: &[u8]) -> bool {
     let (name, value) = (name.trim_ascii(), value.trim_ascii());
     let named = SECRET_LINES.contains(&name) || name.starts_with(b"//") && name.ends_with(b"/:_authToken");
     // `${TOKEN}` and `<your token>` name a value; they are none.
-    named && value.len() >= 16 && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.".contains(byte))
+    named
+        && value.len() >= 16
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.".contains(byte))
 }
 
 /// A private key in PEM armour that begins the file or makes up half of it.
@@ -109,14 +114,34 @@ mod tests {
             ("lfs", lfs.into(), Some(SkipReason::LfsPointer)),
             ("key", key("").into(), Some(SkipReason::Secret)),
             ("rsa key after blank", format!("\n\n{}", key("RSA ")).into(), Some(SkipReason::Secret)),
-            ("certificate then key", format!("some certificate\n{}", key("EC ")).into(), Some(SkipReason::Secret)),
+            (
+                "certificate then key",
+                format!("some certificate\n{}", key("EC ")).into(),
+                Some(SkipReason::Secret),
+            ),
             ("mentions a key", mentions.into(), None),
             ("embeds a key", embeds.into(), None),
-            ("npm token", b"//npm.example.com/:_authToken=npm_0123456789abcdefghij\n".to_vec(), Some(SkipReason::Secret)),
-            ("npm variable", b"//npm.example.com/:_authToken=${NPM_TOKEN}\nregistry=https://x\n".to_vec(), None),
-            ("aws", b"[default]\naws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY\n".to_vec(), Some(SkipReason::Secret)),
+            (
+                "npm token",
+                b"//npm.example.com/:_authToken=npm_0123456789abcdefghij\n".to_vec(),
+                Some(SkipReason::Secret),
+            ),
+            (
+                "npm variable",
+                b"//npm.example.com/:_authToken=${NPM_TOKEN}\nregistry=https://x\n".to_vec(),
+                None,
+            ),
+            (
+                "aws",
+                b"[default]\naws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY\n".to_vec(),
+                Some(SkipReason::Secret),
+            ),
             ("one long line", "a=1;".repeat(4_000).into(), Some(SkipReason::Minified)),
-            ("licence, then one long line", format!("/*\n * x\n */\n{}", "a=1;".repeat(4_000)).into(), Some(SkipReason::Minified)),
+            (
+                "licence, then one long line",
+                format!("/*\n * x\n */\n{}", "a=1;".repeat(4_000)).into(),
+                Some(SkipReason::Minified),
+            ),
             ("short long line", "a=1;".repeat(200).into(), None),
         ];
         for (name, bytes, expected) in cases {

@@ -266,7 +266,8 @@ impl Reader {
             return Ok(listing);
         }
         let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
-        let found = self.repo.objects.try_find(tree, &mut self.buffer).map_err(|error| bad(error.to_string()))?;
+        let found =
+            self.repo.objects.try_find(tree, &mut self.buffer).map_err(|error| bad(error.to_string()))?;
         let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
         if found.kind != Kind::Tree {
             return Err(bad(format!("it is a {}", found.kind)));

@@ -147,7 +147,11 @@ impl PathFlags {
 
     /// Names of the roles in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES.into_iter().enumerate().filter(move |(bit, _)| self.0 & (1 << bit) != 0).map(|(_, name)| name)
+        Self::NAMES
+            .into_iter()
+            .enumerate()
+            .filter(move |(bit, _)| self.0 & (1 << bit) != 0)
+            .map(|(_, name)| name)
     }
 
     fn without(self, other: PathFlags) -> PathFlags {
@@ -172,7 +176,10 @@ impl std::fmt::Debug for PathFlags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathDecision {
     /// Indexed, unless the bytes say otherwise. `language` is `None` if only the first line of the blob can tell.
-    Index { language: Option<LanguageId>, flags: PathFlags },
+    Index {
+        language: Option<LanguageId>,
+        flags: PathFlags,
+    },
     Skip(SkipReason),
 }
 
@@ -201,7 +208,11 @@ pub struct Policy {
 
 impl Policy {
     /// The policy of `tree`; without a tree (nothing is committed yet) of the settings and tables alone.
-    pub fn for_tree(repo: &Repo, tree: Option<&Oid>, settings: &PolicySettings) -> Result<Policy, PolicyError> {
+    pub fn for_tree(
+        repo: &Repo,
+        tree: Option<&Oid>,
+        settings: &PolicySettings,
+    ) -> Result<Policy, PolicyError> {
         let include = Globs::parse("include", &settings.include)?;
         let exclude = Globs::parse("exclude", &settings.exclude)?;
         let extension = |(extension, name): (&String, &String)| {
@@ -212,7 +223,11 @@ impl Policy {
         Ok(Policy {
             directories: Directories::new(repo, tree, include, exclude)?,
             extensions: settings.file_extensions.iter().map(extension).collect::<Result<_, _>>()?,
-            include_secrets: settings.include_secrets.iter().map(|name| BString::from(name.as_str())).collect(),
+            include_secrets: settings
+                .include_secrets
+                .iter()
+                .map(|name| BString::from(name.as_str()))
+                .collect(),
             max_blob_bytes: settings.max_blob_bytes,
         })
     }
@@ -296,11 +311,15 @@ impl Policy {
         let reason = match () {
             () if is_store || in_settings.excluded => Some(SkipReason::Excluded),
             () if !in_settings.included => Some(SkipReason::NotIncluded),
-            () if verdict == Verdict::Ignored || attributes.role == Some(Role::Off) => Some(SkipReason::Ignored),
+            () if verdict == Verdict::Ignored || attributes.role == Some(Role::Off) => {
+                Some(SkipReason::Ignored)
+            }
             () if secret && !self.includes_secret(path) => Some(SkipReason::Secret),
             () if attributes.generated == Some(true) => Some(SkipReason::Generated),
             () if attributes.vendored == Some(true) => Some(SkipReason::Vendored),
-            () if directory.is_vendored() && attributes.vendored.is_none() && !kept => Some(SkipReason::Vendored),
+            () if directory.is_vendored() && attributes.vendored.is_none() && !kept => {
+                Some(SkipReason::Vendored)
+            }
             () => by_table(),
         };
         reason.map_or(Ok((attributes, kinds)), Err)

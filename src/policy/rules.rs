@@ -220,7 +220,13 @@ fn value_of(attribute: Attribute, state: StateRef<'_>) -> Value {
 fn matches(pattern: &Pattern, path: &BStr, is_dir: bool) -> bool {
     let name_at = path.rfind_byte(b'/').map(|slash| slash + 1);
     // Case matters on every machine: the answer must not depend on the file system.
-    pattern.matches_repo_relative_path(path, name_at, Some(is_dir), Case::Sensitive, Mode::NO_MATCH_SLASH_LITERAL)
+    pattern.matches_repo_relative_path(
+        path,
+        name_at,
+        Some(is_dir),
+        Case::Sensitive,
+        Mode::NO_MATCH_SLASH_LITERAL,
+    )
 }
 
 /// Policy files of one directory and where they apply.

@@ -146,7 +146,10 @@ fn attributes_of_all_levels_decide() {
              .env codeweaver\n\
              CHANGES.md -linguist-documentation\n",
         ),
-        ("copied/own/.gitattributes", "*.c -linguist-vendored\n*.h !linguist-vendored\nsub/*.gen linguist-generated=false\n"),
+        (
+            "copied/own/.gitattributes",
+            "*.c -linguist-vendored\n*.h !linguist-vendored\nsub/*.gen linguist-generated=false\n",
+        ),
         ("out/app.js", "x\n"),
     ]);
     let policy = policy(&repo);
@@ -200,7 +203,11 @@ fn globs_of_the_settings_include_and_exclude() {
 
 #[test]
 fn languages_come_from_attributes_settings_path_and_first_line() {
-    let extensions = BTreeMap::from([("inc".into(), "cpp".into()), (".tmpl.x".into(), "go".into()), ("x".into(), "c".into())]);
+    let extensions = BTreeMap::from([
+        ("inc".into(), "cpp".into()),
+        (".tmpl.x".into(), "go".into()),
+        ("x".into(), "c".into()),
+    ]);
     let policy = no_tree(&PolicySettings { file_extensions: extensions, ..Default::default() });
     assert_eq!(language_of(&policy, "a.INC", b""), "cpp");
     assert_eq!(language_of(&policy, "a.tmpl.x", b""), "go");
@@ -218,8 +225,10 @@ fn languages_come_from_attributes_settings_path_and_first_line() {
 
 #[test]
 fn secrets_are_indexed_only_if_named() {
-    let settings =
-        PolicySettings { include_secrets: vec!["tests/data/ca.pem".into(), ".env.ci".into()], ..Default::default() };
+    let settings = PolicySettings {
+        include_secrets: vec!["tests/data/ca.pem".into(), ".env.ci".into()],
+        ..Default::default()
+    };
     let policy = no_tree(&settings);
     assert_eq!(decided(&policy, "tests/data/ca.pem"), "index");
     assert_eq!(decided(&policy, "other/ca.pem"), "secret");
@@ -241,10 +250,43 @@ fn ignore_rules_agree_with_git() {
                 foo/\nspace\\ name\n\\#hash\ntrailing   \n[ab].c\n?.h\n!/sub/\nsub/deep/*\n!sub/deep/kept/\n";
     let sub = "*.rs\n!main.rs\n/only-here\n";
     let names = [
-        "x.log", "important.log", "build", "main.rs", "lib.rs", "keep.txt", "a.txt", "cache", "z.rs", "foo", "space name",
-        "#hash", "trailing", "a.c", "b.c", "c.c", "x.h", "xy.h", "only-here", "kept",
+        "x.log",
+        "important.log",
+        "build",
+        "main.rs",
+        "lib.rs",
+        "keep.txt",
+        "a.txt",
+        "cache",
+        "z.rs",
+        "foo",
+        "space name",
+        "#hash",
+        "trailing",
+        "a.c",
+        "b.c",
+        "c.c",
+        "x.h",
+        "xy.h",
+        "only-here",
+        "kept",
     ];
-    let directories = ["", "build/", "doc/", "doc/x/", "cache/", "x/cache/y/", "a/", "a/b/c/", "foo/", "x/foo/", "sub/", "sub/deep/", "sub/deep/kept/", "sub/deep/other/"];
+    let directories = [
+        "",
+        "build/",
+        "doc/",
+        "doc/x/",
+        "cache/",
+        "x/cache/y/",
+        "a/",
+        "a/b/c/",
+        "foo/",
+        "x/foo/",
+        "sub/",
+        "sub/deep/",
+        "sub/deep/kept/",
+        "sub/deep/other/",
+    ];
     let repo = TestRepo::with_files(&[
         (".codeweaverignore", root),
         (".gitignore", root),
@@ -263,10 +305,7 @@ fn ignore_rules_agree_with_git() {
 
 #[test]
 fn a_literal_exception_keeps_what_a_table_leaves_out() {
-    let repo = TestRepo::with_files(&[(
-        ".codeweaverignore",
-        "!vendor/ours/\n!go.sum\n!*.min.js\n!.env\n",
-    )]);
+    let repo = TestRepo::with_files(&[(".codeweaverignore", "!vendor/ours/\n!go.sum\n!*.min.js\n!.env\n")]);
     let policy = policy(&repo);
     assert_eq!(decided(&policy, "vendor/ours/a.go"), "index");
     assert_eq!(decided(&policy, "vendor/theirs/a.go"), "vendored");

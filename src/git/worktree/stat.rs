@@ -1,0 +1,291 @@
+//! What the file system says about a file without reading it, and the cache that spares reading it again.
+
+use std::fs::Metadata;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustc_hash::FxHashMap;
+
+use super::super::{BStr, BString, Oid};
+
+/// Kinds of things that can lie at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File {
+        executable: bool,
+    },
+    Symlink,
+    Directory,
+    /// Sockets, pipes, devices.
+    Other,
+}
+
+/// Seconds and nanoseconds since 1970; before it, zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Time {
+    pub seconds: u64,
+    pub nanos: u32,
+}
+
+impl Time {
+    pub fn of(time: std::io::Result<SystemTime>) -> Time {
+        let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Time { seconds: since.as_secs(), nanos: since.subsec_nanos() }
+    }
+
+    pub fn now() -> Time {
+        Time::of(Ok(SystemTime::now()))
+    }
+
+    /// Whether a change after the observation at `observed` could leave this as time of last change.
+    ///
+    /// File systems stamp with the time of the last kernel tick, some with whole (even) seconds.
+    pub fn is_racy(self, observed: Time) -> bool {
+        const TICK: Duration = Duration::from_millis(20);
+        const COARSE: Duration = Duration::from_secs(2);
+        let margin = if self.nanos == 0 { COARSE } else { TICK };
+        let at = |time: Time| Duration::new(time.seconds, time.nanos);
+        at(self) + margin >= at(observed)
+    }
+}
+
+/// The part of `lstat` that changes when a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileStat {
+    pub size: u64,
+    pub mtime: Time,
+    pub ctime: Time,
+    pub inode: u64,
+}
+
+impl FileStat {
+    #[cfg(unix)]
+    pub fn of(meta: &Metadata) -> FileStat {
+        use std::os::unix::fs::MetadataExt as _;
+        let time = |seconds: i64, nanos: i64| Time {
+            seconds: u64::try_from(seconds).unwrap_or(0),
+            nanos: u32::try_from(nanos).unwrap_or(0),
+        };
+        FileStat {
+            size: meta.len(),
+            mtime: time(meta.mtime(), meta.mtime_nsec()),
+            ctime: time(meta.ctime(), meta.ctime_nsec()),
+            inode: meta.ino(),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub fn of(meta: &Metadata) -> FileStat {
+        FileStat {
+            size: meta.len(),
+            mtime: Time::of(meta.modified()),
+            ctime: Time::of(meta.created()),
+            inode: 0,
+        }
+    }
+
+    /// Whether git saw this file in this state when it wrote the index entry. Fields that git left out are not compared.
+    pub fn is_as_indexed(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
+        let same = |ours: Time, theirs: gix::index::entry::stat::Time| {
+            ours.seconds as u32 == theirs.secs && (theirs.nsecs == 0 || ours.nanos == theirs.nsecs)
+        };
+        self.size as u32 == indexed.size
+            && same(self.mtime, indexed.mtime)
+            && (!trust_ctime || same(self.ctime, indexed.ctime))
+            && (indexed.ino == 0 || self.inode as u32 == indexed.ino)
+    }
+}
+
+impl Kind {
+    pub fn of(meta: &Metadata) -> Kind {
+        let kind = meta.file_type();
+        if kind.is_symlink() {
+            Kind::Symlink
+        } else if kind.is_dir() {
+            Kind::Directory
+        } else if kind.is_file() {
+            Kind::File { executable: is_executable(meta) }
+        } else {
+            Kind::Other
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(meta: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    meta.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    false
+}
+
+/// What a file with this stat was found to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    pub stat: FileStat,
+    /// Of the cleaned bytes.
+    pub oid: Oid,
+    pub clean_size: u64,
+}
+
+/// Files whose content was hashed because the git index does not vouch for them. One cache file per worktree.
+///
+/// Layout, little endian: magic `CWSTAT02`; bytes per oid u8; entries u32; entries; first 16 bytes of the blake3 of all
+/// before. Entry: path length u16, path, size u64, mtime and ctime each as seconds u64 and nanoseconds u32, inode u64,
+/// clean size u64, oid. A file that is anything else counts as empty; losing it costs time only.
+#[derive(Default)]
+pub(super) struct StatCache {
+    entries: FxHashMap<BString, Known>,
+}
+
+const MAGIC: &[u8; 8] = b"CWSTAT02";
+const CHECKSUM_BYTES: usize = 16;
+
+impl StatCache {
+    /// Entries that a change could hide behind are left out: the time of last change must be older than the cache file,
+    /// by the clock that wrote both.
+    pub fn load(path: &Path) -> StatCache {
+        Self::try_load(path).unwrap_or_default()
+    }
+
+    fn try_load(path: &Path) -> Option<StatCache> {
+        let bytes = std::fs::read(path).ok()?;
+        let written = FileStat::of(&std::fs::symlink_metadata(path).ok()?).mtime;
+        let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
+        if blake3::hash(body).as_bytes()[..CHECKSUM_BYTES] != *checksum {
+            return None;
+        }
+        let mut rest = body.strip_prefix(MAGIC)?;
+        let oid_bytes = usize::from(take::<1>(&mut rest)?[0]);
+        let count = u32::from_le_bytes(take(&mut rest)?);
+        let mut entries = FxHashMap::default();
+        for _ in 0..count {
+            let path_bytes = usize::from(u16::from_le_bytes(take(&mut rest)?));
+            let path: BString = take_slice(&mut rest, path_bytes)?.into();
+            let size = u64::from_le_bytes(take(&mut rest)?);
+            let mut time = || {
+                let seconds = u64::from_le_bytes(take(&mut rest)?);
+                Some(Time { seconds, nanos: u32::from_le_bytes(take(&mut rest)?) })
+            };
+            let (mtime, ctime) = (time()?, time()?);
+            let inode = u64::from_le_bytes(take(&mut rest)?);
+            let clean_size = u64::from_le_bytes(take(&mut rest)?);
+            let oid = Oid::try_from(take_slice(&mut rest, oid_bytes)?).ok()?;
+            let stat = FileStat { size, mtime, ctime, inode };
+            if !mtime.is_racy(written) {
+                entries.insert(path, Known { stat, oid, clean_size });
+            }
+        }
+        Some(StatCache { entries })
+    }
+
+    pub fn get(&self, path: &BStr, stat: &FileStat) -> Option<Known> {
+        self.entries.get(path).filter(|known| known.stat == *stat).copied()
+    }
+
+    pub fn insert(&mut self, path: BString, known: Known) {
+        self.entries.insert(path, known);
+    }
+
+    /// Moves the entries of `other` that this one lacks.
+    pub fn keep_from(&mut self, other: StatCache) {
+        for (path, known) in other.entries {
+            self.entries.entry(path).or_insert(known);
+        }
+    }
+
+    /// Best effort: a cache that cannot be written is only slow.
+    pub fn store(&self, path: &Path) {
+        if let Err(error) = self.try_store(path) {
+            tracing::debug!(path = %path.display(), %error, "the stat cache is not written");
+        }
+    }
+
+    fn try_store(&self, path: &Path) -> std::io::Result<()> {
+        let mut bytes = MAGIC.to_vec();
+        let mut entries: Vec<_> =
+            self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
+        entries.sort_by(|a, b| a.0.cmp(b.0));
+        let oid_bytes = entries.first().map_or(0, |(_, known)| known.oid.as_slice().len());
+        bytes.push(oid_bytes as u8);
+        bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
+        for (path, Known { stat, oid, clean_size }) in entries {
+            bytes.extend_from_slice(&(path.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(path);
+            bytes.extend_from_slice(&stat.size.to_le_bytes());
+            for time in [stat.mtime, stat.ctime] {
+                bytes.extend_from_slice(&time.seconds.to_le_bytes());
+                bytes.extend_from_slice(&time.nanos.to_le_bytes());
+            }
+            bytes.extend_from_slice(&stat.inode.to_le_bytes());
+            bytes.extend_from_slice(&clean_size.to_le_bytes());
+            bytes.extend_from_slice(oid.as_slice());
+        }
+        let checksum = blake3::hash(&bytes);
+        bytes.extend_from_slice(&checksum.as_bytes()[..CHECKSUM_BYTES]);
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(&bytes)?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+fn take_slice<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+    let (head, tail) = rest.split_at_checked(n)?;
+    *rest = tail;
+    Some(head)
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    take_slice(rest, N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::hash_blob;
+    use super::*;
+
+    fn known(mtime: u64) -> Known {
+        let time = Time { seconds: mtime, nanos: 5 };
+        let stat = FileStat { size: 3, mtime: time, ctime: time, inode: 9 };
+        Known { stat, oid: hash_blob(b"abc", gix::hash::Kind::Sha1), clean_size: 3 }
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded_unless_racy() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let mut cache = StatCache::default();
+        cache.insert("a/old".into(), known(1_000));
+        cache.insert("b/new".into(), known(Time::now().seconds + 60));
+        cache.store(&path);
+        let loaded = StatCache::load(&path);
+        assert_eq!(loaded.get("a/old".into(), &known(1_000).stat), Some(known(1_000)));
+        assert_eq!(loaded.get("a/old".into(), &known(1_001).stat), None);
+        assert_eq!(loaded.entries.len(), 1);
+    }
+
+    #[test]
+    fn damage_reads_as_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stat");
+        let mut cache = StatCache::default();
+        cache.insert("a".into(), known(1_000));
+        cache.store(&path);
+        let good = std::fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            std::fs::write(&path, &bad).unwrap();
+            assert!(StatCache::load(&path).entries.is_empty(), "{at}");
+            std::fs::write(&path, &good[..at]).unwrap();
+            assert!(StatCache::load(&path).entries.is_empty(), "{at}");
+        }
+        assert!(StatCache::load(&dir.path().join("none")).entries.is_empty());
+    }
+}
