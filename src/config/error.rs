@@ -21,6 +21,15 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// One line: what does not work. `Display` says why.
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::Read { .. } | Self::TooLarge { .. } => "the settings cannot be read",
+            Self::Invalid(_) => "the settings are not valid",
+            Self::Write { .. } | Self::Symlink { .. } | Self::UserOnly { .. } => "the setting was not changed",
+        }
+    }
+
     /// One line: what to do about it.
     pub fn fix(&self) -> String {
         match self {

@@ -652,7 +652,8 @@ mod tests {
         let broken = problems(b"[search\nlimit = 1");
         assert!(broken[0].starts_with("codeweaver.toml:1: "), "{broken:?}");
         assert_eq!(problems(b"a = 1\nb = 2\n").len(), 2, "all problems are told at once");
-        assert_eq!(problems("a = 1\n".repeat(1).as_bytes()).len(), 1);
+        let many: String = (0..100).map(|n| format!("a{n} = 1\n")).collect();
+        assert_eq!(problems(many.as_bytes()).len(), MAX_PROBLEMS);
     }
 
     #[test]

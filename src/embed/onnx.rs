@@ -275,7 +275,8 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// The settings of the model that `tests/onnx/fetch.sh` builds, or `None` with a message.
+    /// The settings of the model that `tests/onnx/fetch.sh` builds, or `None` with a message. With `auto` for the library
+    /// it is looked for in the usual places.
     fn real_model() -> Option<ModelSettings> {
         let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
         let (Some(library), Some(path)) =
@@ -287,7 +288,8 @@ mod tests {
             return None;
         };
         let name = "all-minilm-l6-v2".to_owned();
-        Some(ModelSettings { name, path: Some(path), ort_library: Some(library), ..ModelSettings::default() })
+        let ort_library = Some(library).filter(|library| library.as_os_str() != "auto");
+        Some(ModelSettings { name, path: Some(path), ort_library, ..ModelSettings::default() })
     }
 
     fn dot(a: &[i8], b: &[i8], scale: f32) -> f32 {

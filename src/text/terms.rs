@@ -337,7 +337,7 @@ fn is_boundary(run: &[u8], start: usize, at: usize) -> bool {
         (LOWER | DIGIT, UPPER) => true,
         // HTTP|Server; but the s of URLs and IDs belongs to the acronym.
         (UPPER, UPPER) => {
-            class(at + 1) == LOWER && !(run[at + 1] == b's' && !matches!(class(at + 2), LOWER | DIGIT))
+            class(at + 1) == LOWER && (run[at + 1] != b's' || matches!(class(at + 2), LOWER | DIGIT))
         }
         // base64|encode, sha256|sum; but i18n, k8s, v2beta1 and 64bit are one word.
         (DIGIT, LOWER) => {
