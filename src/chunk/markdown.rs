@@ -105,6 +105,11 @@ enum Dialect {
     Plain,
 }
 
+/// Whether documents in this language are chunked by their headings.
+pub fn has_headings(language: LanguageId) -> bool {
+    !matches!(dialect(language), Dialect::Plain)
+}
+
 fn dialect(language: LanguageId) -> Dialect {
     match language.family() {
         "markdown_style" => Dialect::Markdown,

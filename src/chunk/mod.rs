@@ -150,7 +150,7 @@ pub struct ChunkedBlob {
 
 pub use classes::SemanticClass;
 pub use language::LanguageId;
-pub use selector::{chunk_blob, fingerprint};
+pub use selector::{chunk_blob, fingerprint, fingerprint_of_all};
 
 pub mod classes;
 pub mod delimiter;

@@ -1,6 +1,7 @@
 //! The one entry: bytes of a blob → its chunks, down the chain as far as needed (C3, C6, C7).
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 use std::ops::Range;
 
 use super::grammar::{self, GRAMMARS};
@@ -35,10 +36,10 @@ pub fn chunk_blob(bytes: &[u8], language: LanguageId, settings: &ChunkerSettings
         blob.degradations
             .push(Degradation { reason: DegradationReason::NotUtf8, byte_range: 0..bytes.len() as u32 });
     }
-    if language.name() == "markdown" {
+    if markdown::has_headings(language) {
         let fenced =
             |code: &str, inner: LanguageId, base: u32| fenced_chunks(code, inner, base, &index, settings);
-        blob.chunks = markdown::chunk_markdown(&text, settings, &fenced);
+        blob.chunks = markdown::chunk_markdown(&text, language, settings, &fenced);
         blob.boundaries = blob.chunks.len().saturating_sub(1) as u32;
         blob.boundaries_on_nodes = blob.boundaries;
         return blob;
@@ -50,16 +51,26 @@ pub fn chunk_blob(bytes: &[u8], language: LanguageId, settings: &ChunkerSettings
 /// Identity of everything that decides the chunks of a language: a blob is chunked again when it changes (C5, E5).
 pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
     let grammar = grammar::index_of(language.name()).map_or("none", |at| GRAMMARS[at].version);
-    let data =
-        blake3::hash(concat!(include_str!("data/symbols.txt"), include_str!("data/classes.txt")).as_bytes());
-    let relevant = format!(
-        "{VERSION}|{}|{grammar}|{}|{}|{settings:?}",
-        tokens::NAME,
-        &data.to_hex()[..16],
-        language.name()
-    );
+    let relevant = format!("{grammar}|{}|{}", language.name(), shared_fingerprint(settings));
     let hash = blake3::hash(relevant.as_bytes());
     format!("{}-{VERSION}-{}", language.name(), &hash.to_hex()[..16])
+}
+
+/// Identity of everything that decides the chunks of any language.
+pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
+    let grammars: Vec<String> = GRAMMARS.iter().map(|grammar| format!("{}={}", grammar.name, grammar.version)).collect();
+    let relevant = format!("{}|{}", grammars.join(" "), shared_fingerprint(settings));
+    blake3::hash(relevant.as_bytes()).to_hex().to_string()
+}
+
+/// The part of the identity that all languages have in common.
+fn shared_fingerprint(settings: &ChunkerSettings) -> String {
+    static DATA: LazyLock<String> = LazyLock::new(|| {
+        let data = concat!(include_str!("data/symbols.txt"), include_str!("data/classes.txt"));
+        blake3::hash(data.as_bytes()).to_hex()[..16].to_owned()
+    });
+    let (languages, families) = (super::language::table_fingerprint(), super::families::table_fingerprint());
+    format!("{VERSION}|{}|{}|{languages}|{families}|{settings:?}", tokens::NAME, *DATA)
 }
 
 /// The bytes as text of the same length: what is not UTF-8, NULs and a byte order mark are replaced byte by byte.
@@ -94,7 +105,7 @@ fn fenced_chunks(
     document: &TextIndex<'_>,
     settings: &ChunkerSettings,
 ) -> Vec<Chunk> {
-    if language.name() == "markdown" {
+    if markdown::has_headings(language) {
         return Vec::new();
     }
     let index = TextIndex::new(code.as_bytes());

@@ -110,8 +110,6 @@ fn settings_fingerprint(settings: &Settings) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(policy::settings_fingerprint(&settings.policy).as_bytes());
     hasher.update(&[u8::from(settings.index.excerpts)]);
-    for language in chunk::language::all() {
-        hasher.update(chunk::fingerprint(language, &settings.chunker).as_bytes());
-    }
+    hasher.update(chunk::fingerprint_of_all(&settings.chunker).as_bytes());
     hasher.finalize().to_hex().to_string()
 }

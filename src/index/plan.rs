@@ -285,8 +285,9 @@ fn doc_variant(codebase: &Codebase, language: LanguageId, includes_secret: bool)
     rows::variant(language.name(), &fingerprint)
 }
 
+/// Prefixes end in a slash; the empty one is all.
 fn is_below(path: &[u8], prefix: &[u8]) -> bool {
-    prefix.is_empty() || path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/"))
+    path.starts_with(prefix)
 }
 
 /// Drops prefixes that lie below another one, and repetitions.

@@ -406,8 +406,8 @@ mod tests {
         (0..40)
             .map(|i| {
                 let density = rng.u32(1..50);
-                let rows = (0..3000).filter(|_| rng.u32(0..50) < density).map(|row| (row, rng.u32(1..300)));
-                (format!("term{i}"), rows.collect())
+                let rows: Vec<u32> = (0..3000).filter(|_| rng.u32(0..50) < density).collect();
+                (format!("term{i}"), rows.into_iter().map(|row| (row, rng.u32(1..300))).collect())
             })
             .collect()
     }
