@@ -33,14 +33,14 @@ const B: f32 = 0.75;
 const FIELD_WEIGHT: [f32; N_FIELDS] = [1.0, 0.9, 0.3, 0.4];
 
 /// A chunk of one segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RowId {
     pub segment: u32,
     pub row: u32,
 }
 
 /// A chunk with its raw evidence.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Candidate {
     pub id: RowId,
     /// Store-wide doc id.
@@ -55,6 +55,7 @@ pub struct Candidate {
 }
 
 /// What retrieval found.
+#[derive(Default)]
 pub struct Candidates {
     pub list: Vec<Candidate>,
     /// Mean cosine over all live rows: what an unrelated chunk scores.
@@ -79,7 +80,7 @@ pub struct Question<'a> {
 
 /// Finds candidates among the rows of `scope`.
 pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidates {
-    let mut found = Candidates { list: Vec::new(), mean_cosine: 0.0, n_scored: 0, strategies: Vec::new(), timed_out: false };
+    let mut found = Candidates::default();
     let lexical = Lexical::score(view, scope, question);
     let mut rows: FxHashMap<RowId, f32> = FxHashMap::default();
     if question.mode != Mode::Semantic && question.mode != Mode::Symbol {

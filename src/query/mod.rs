@@ -6,20 +6,28 @@
 //! * [`rank`]: their order; all weights in one table, no I/O.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence.
+//! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
 
 pub mod candidates;
 pub mod content;
 pub mod error;
 pub mod filter;
 pub mod intent;
+pub mod locate;
+pub mod outline;
 pub mod rank;
+pub mod read;
 pub mod request;
 pub mod response;
 pub mod search;
+pub mod similar;
 pub mod view;
 
 pub use error::QueryError;
 pub use intent::Intent;
 pub use request::{Ann, Filters, Mode, Request};
 pub use response::{Match, Response};
+pub use outline::Outline;
+pub use read::FileText;
 pub use search::Searcher;
+pub use similar::SimilarRequest;

@@ -146,6 +146,22 @@ impl Searcher {
             passes: &passes,
         };
         let files: Vec<RankedFile> = rank::rank(&context, &found);
+        if found.timed_out || Instant::now() > deadline {
+            warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
+        }
+        let found = Found {
+            files,
+            n_candidates: found.list.len(),
+            strategies: found.strategies,
+            warnings,
+            absent_languages: scope.absent_languages,
+            ..Found::new(query_intent)
+        };
+        self.to_answer(request, view, found)
+    }
+
+    /// Fetches the text of what was found, within the budget.
+    pub(super) fn to_answer(&self, request: &Request, view: &View, found: Found) -> Result<Answer, QueryError> {
         let budget = Budget {
             n_matches: request.limit,
             tokens: request.token_limit,
@@ -153,19 +169,8 @@ impl Searcher {
             explain: request.explain,
             without_content: request.without_content,
         };
-        let (matches, token_count) = content::matches(&self.codebase, view, &files, &budget)?;
-        if found.timed_out || Instant::now() > deadline {
-            warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
-        }
-        Ok(Answer {
-            matches,
-            token_count,
-            warnings,
-            intent: query_intent,
-            n_candidates: found.list.len(),
-            strategies: found.strategies,
-            absent_languages: scope.absent_languages,
-        })
+        let (matches, token_count) = content::matches(&self.codebase, view, &found.files, &budget)?;
+        Ok(Answer { matches, token_count, found })
     }
 
     /// Whether a file that was not compared with the disk differs from what is about to be shown.
@@ -180,9 +185,10 @@ impl Searcher {
         Ok(false)
     }
 
-    fn respond(&self, request: &Request, view: &View, answer: Answer, started: Instant) -> Response {
+    pub(super) fn respond(&self, request: &Request, view: &View, answer: Answer, started: Instant) -> Response {
         let mut warnings = view.warnings.clone();
-        warnings.extend(answer.warnings);
+        let found = answer.found;
+        warnings.extend(found.warnings);
         let not_local = skip_count(view, "not_local");
         let incomplete = view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
         let degraded = incomplete || !warnings.is_empty();
@@ -191,13 +197,13 @@ impl Searcher {
         languages.dedup();
         Response {
             status: if degraded { Status::Degraded } else { Status::Ok },
-            summary: summary(request, view, &answer.matches, &answer.absent_languages),
-            query_intent: answer.intent,
-            total_matches: answer.n_candidates,
+            summary: summary(request, view, &answer.matches, &found.absent_languages),
+            query_intent: found.intent,
+            total_matches: found.n_candidates,
             total_results: answer.matches.len(),
             token_count: answer.token_count,
             execution_time_ms: started.elapsed().as_millis() as u64,
-            search_strategy: answer.strategies,
+            search_strategy: found.strategies,
             languages_found: languages,
             warning: (view.freshness == Freshness::SkippedIndexing).then_some("indexing_in_progress"),
             warnings,
@@ -226,14 +232,34 @@ impl Searcher {
     }
 }
 
-struct Answer {
+/// What was found, before any text is fetched.
+pub(super) struct Found {
+    pub files: Vec<RankedFile>,
+    pub intent: intent::QueryIntent,
+    pub n_candidates: usize,
+    pub strategies: Vec<&'static str>,
+    pub warnings: Vec<String>,
+    pub absent_languages: Vec<String>,
+}
+
+impl Found {
+    pub fn new(intent: intent::QueryIntent) -> Found {
+        Found {
+            files: Vec::new(),
+            intent,
+            n_candidates: 0,
+            strategies: Vec::new(),
+            warnings: Vec::new(),
+            absent_languages: Vec::new(),
+        }
+    }
+}
+
+/// What was found, with what is shown of it.
+pub(super) struct Answer {
     matches: Vec<Match>,
     token_count: u32,
-    warnings: Vec<String>,
-    intent: intent::QueryIntent,
-    n_candidates: usize,
-    strategies: Vec<&'static str>,
-    absent_languages: Vec<String>,
+    found: Found,
 }
 
 fn skip_count(view: &View, reason: &str) -> u64 {
