@@ -98,6 +98,13 @@ pub(crate) fn loaded(index: usize) -> &'static Loaded {
     })
 }
 
+/// Every name of the languages that a grammar parses, its own first.
+#[cfg(test)]
+pub(crate) fn names_of(grammar: &str) -> Vec<&'static str> {
+    let found = GRAMMARS.iter().find(|known| known.name == grammar);
+    found.map(|known| [known.name].into_iter().chain(known.aliases.iter().copied()).collect()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

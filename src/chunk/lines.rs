@@ -13,6 +13,8 @@ pub(crate) struct TextIndex<'a> {
     tokens_before: Vec<u32>,
     /// Deepest nesting of `(`, `[` and `{`, strings and comments not excepted.
     pub bracket_depth: u32,
+    /// Most punctuation between two letters or digits, white space not counted.
+    pub punctuation_run: u32,
 }
 
 impl<'a> TextIndex<'a> {
@@ -22,6 +24,7 @@ impl<'a> TextIndex<'a> {
         let mut starts = Vec::with_capacity(lines);
         let mut tokens_before = Vec::with_capacity(lines);
         let (mut at, mut sum, mut depth, mut deepest) = (0, 0u32, 0u32, 0u32);
+        let (mut run, mut longest) = (0u32, 0u32);
         while at < bytes.len() {
             starts.push(at as u32);
             tokens_before.push(sum);
@@ -29,6 +32,12 @@ impl<'a> TextIndex<'a> {
             while end < bytes.len() {
                 let byte = bytes[end];
                 end += 1;
+                if byte.is_ascii_punctuation() {
+                    run += 1;
+                    longest = longest.max(run);
+                } else if byte > b' ' {
+                    run = 0;
+                }
                 match byte {
                     b'\n' => break,
                     b'(' | b'[' | b'{' => {
@@ -47,7 +56,7 @@ impl<'a> TextIndex<'a> {
             tokens_before.push(0);
         }
         tokens_before.push(sum);
-        Self { bytes, starts, tokens_before, bracket_depth: deepest }
+        Self { bytes, starts, tokens_before, bracket_depth: deepest, punctuation_run: longest }
     }
 
     /// The bytes this index was made of.

@@ -169,3 +169,6 @@ mod symbols;
 pub mod text_split;
 mod title;
 pub mod tokens;
+
+#[cfg(test)]
+mod tests;
