@@ -102,7 +102,9 @@ pub(crate) fn loaded(index: usize) -> &'static Loaded {
 #[cfg(test)]
 pub(crate) fn names_of(grammar: &str) -> Vec<&'static str> {
     let found = GRAMMARS.iter().find(|known| known.name == grammar);
-    found.map(|known| [known.name].into_iter().chain(known.aliases.iter().copied()).collect()).unwrap_or_default()
+    found
+        .map(|known| [known.name].into_iter().chain(known.aliases.iter().copied()).collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::grammar::Loaded;
+use super::grammar::{self, Loaded};
 use super::lines::TextIndex;
 use super::pack::{Atom, Bounds};
 use super::rules::KindInfo;
@@ -22,6 +22,11 @@ const MAX_BRACKET_DEPTH: u32 = 1_000;
 /// Longest run of punctuation given to a parser: chains of operators take some grammars quadratic time and more, in
 /// steps that do not report progress.
 const MAX_PUNCTUATION_RUN: u32 = 3_000;
+/// Deepest indentation given to a parser: some scanners keep it in a buffer of fixed size and abort when it is full.
+const MAX_INDENT_DEPTH: u32 = 100;
+/// Longest line given to a parser, but for JSON, which is often one line: some scanners look ahead to the line end at
+/// every token.
+const MAX_LINE_BYTES: u32 = 32 << 10;
 /// A parse may report progress this often, and once more for every so many bytes. Reports come by work done, never by
 /// time, so the bound falls at the same place on every machine (C9). Real files need one for every 130 bytes on average and
 /// for every 34 at most.
@@ -84,7 +89,13 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
     if bytes.len() > MAX_PARSE_BYTES {
         return Err(DegradationReason::ParseBudget);
     }
-    if index.bracket_depth > MAX_BRACKET_DEPTH || index.punctuation_run > MAX_PUNCTUATION_RUN {
+    if index.longest_line > MAX_LINE_BYTES && grammar::GRAMMARS[grammar.index].name != "json" {
+        return Err(DegradationReason::ParseBudget);
+    }
+    if index.bracket_depth > MAX_BRACKET_DEPTH
+        || index.punctuation_run > MAX_PUNCTUATION_RUN
+        || index.indent_depth > MAX_INDENT_DEPTH
+    {
         return Err(DegradationReason::TooDeep);
     }
     let budget = PROGRESS_FLOOR + bytes.len() as u64 / PROGRESS_BYTES;
