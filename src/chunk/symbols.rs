@@ -146,12 +146,10 @@ fn classify(
         }
     }
     let mut class = rule.class.unwrap_or_else(|| kind.class());
-    if kind.is_callable() || kind == SymbolKind::Class {
-        if is_test(name, head_end, node, context) {
-            class = SemanticClass::DefinitionTest;
-            if kind != SymbolKind::Class {
-                kind = SymbolKind::Test;
-            }
+    if (kind.is_callable() || kind == SymbolKind::Class) && is_test(name, head_end, node, context) {
+        class = SemanticClass::DefinitionTest;
+        if kind != SymbolKind::Class {
+            kind = SymbolKind::Test;
         }
     }
     (kind, class)
