@@ -7,6 +7,7 @@
 //! * [`update`]: the three together, with checkpoints.
 //! * [`updater`]: who does it when: lease, wishes, catch-up.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole.
+//! * [`status`]: what there is, for people and servers. Reads only.
 
 pub mod build;
 pub mod codebase;
@@ -17,6 +18,7 @@ pub mod plan;
 pub mod progress;
 pub mod publish;
 pub mod repair;
+pub mod status;
 pub mod update;
 pub mod updater;
 
