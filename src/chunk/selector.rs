@@ -265,7 +265,7 @@ impl Chain<'_> {
                 if n == 0 {
                     out.push(Atom { tokens, ..*atom });
                 } else {
-                    let cut = atom.cut.max(PIECE_CUT).min(PIECE_CUT * 2);
+                    let cut = atom.cut.clamp(PIECE_CUT, PIECE_CUT * 2);
                     out.push(Atom { start, tokens, cut, on_node: false, ..Atom::default() });
                 }
                 origins.push(origin);

@@ -6,14 +6,15 @@
 //! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
 //! * [`update`]: the three together, with checkpoints.
 //! * [`updater`]: who does it when: lease, wishes, catch-up.
-//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole.
 //! * [`status`]: what there is, for people and servers. Reads only.
+//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`graph`]: HNSW for large segments.
 
 pub mod build;
 pub mod codebase;
 pub mod compact;
 pub mod error;
 pub mod gc;
+pub mod graph;
 pub mod plan;
 pub mod progress;
 pub mod publish;

@@ -8,8 +8,9 @@
 //! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
 //! segmented. Everything found is then scored on all evidence.
 
+use super::dense;
 use super::filter::Scope;
-use super::request::Mode;
+use super::request::{Ann, Mode};
 use super::view::View;
 use crate::mem::DotKernel;
 use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
@@ -75,6 +76,7 @@ pub struct Question<'a> {
     pub vector: Option<&'a [i8]>,
     pub scale: f32,
     pub mode: Mode,
+    pub ann: Ann,
     pub deadline: Instant,
 }
 
@@ -93,10 +95,11 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     let unit = 1.0 / (question.scale * question.scale);
     if let (Some(kernel), Mode::Hybrid | Mode::Semantic) = (&kernel, question.mode) {
         if Instant::now() < question.deadline {
-            let best = best_rows(view, scan(view, scope, kernel), KEEP);
+            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP);
+            found.strategies.push(if nearest.used_graph { "dense_hnsw" } else { "dense_exact" });
+            let best = best_rows(view, nearest.rows.into_iter(), KEEP);
             rows.extend(best.into_iter().map(|(_, id)| (id, 0.0)));
             found.n_scored = found.n_scored.max(scope.n_rows);
-            found.strategies.push("dense_exact");
         } else {
             found.timed_out = true;
         }
@@ -139,24 +142,14 @@ pub fn nearest(view: &View, scope: &Scope, vector: &[i8], scale: f32, keep: usiz
         return Vec::new();
     }
     let kernel = DotKernel::new(vector);
-    let mut best = best_rows(view, scan(view, scope, &kernel), keep);
+    let rows = dense::nearest(view, scope, &kernel, Ann::Exact, keep).rows;
+    let mut best = best_rows(view, rows.into_iter(), keep);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best
 }
 
 fn usable(view: &View, vector: &&[i8]) -> bool {
     view.reader.segments.iter().all(|segment| segment.n_rows() == 0 || segment.dim() == vector.len())
-}
-
-/// Dot products of all rows in scope. Integers below 2²⁴ are exact in `f32`.
-fn scan<'a>(view: &'a View, scope: &'a Scope, kernel: &'a DotKernel) -> impl Iterator<Item = (f32, RowId)> + 'a {
-    view.reader.segments.iter().zip(&scope.rows).enumerate().flat_map(move |(s, (segment, rows))| {
-        let (vectors, dim) = (segment.vectors(), segment.dim());
-        rows.runs().flatten().map(move |row| {
-            let vector = &vectors[row as usize * dim..(row as usize + 1) * dim];
-            (kernel.dot(vector) as f32, RowId { segment: s as u32, row })
-        })
-    })
 }
 
 /// `q · Σ vectors / N`, exact and without a scan, from the totals of the snapshot.

@@ -2,7 +2,7 @@
 //!
 //! * [`request`], [`intent`]: what is asked, and to what end.
 //! * [`view`]: which snapshot answers, with the working tree laid over it.
-//! * [`filter`], [`candidates`]: which chunks come into question, by four kinds of evidence.
+//! * [`filter`], [`candidates`], [`dense`]: which chunks come into question, by four kinds of evidence.
 //! * [`rank`]: their order; all weights in one table, no I/O.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence.
@@ -10,6 +10,7 @@
 
 pub mod candidates;
 pub mod content;
+pub mod dense;
 pub mod error;
 pub mod filter;
 pub mod intent;

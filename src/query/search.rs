@@ -131,6 +131,7 @@ impl Searcher {
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
             mode: if vector.is_none() && request.mode == Mode::Semantic { Mode::Keyword } else { request.mode },
+            ann: request.ann,
             deadline,
         };
         let found = candidates::retrieve(view, &scope, &question);
