@@ -7,6 +7,7 @@
 //! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
 //! * [`update`]: the three together, with checkpoints.
 //! * [`updater`]: who does it when: lease, wishes, catch-up.
+//! * [`status`]: what there is, for people and servers. Reads only.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`graph`]: HNSW for large segments.
 
 pub mod build;
@@ -20,6 +21,7 @@ pub mod plan;
 pub mod progress;
 pub mod publish;
 pub mod repair;
+pub mod status;
 pub mod update;
 pub mod updater;
 
