@@ -45,7 +45,11 @@ pub fn update_in_background(codebase: &Codebase) {
 /// Starts this program detached in `codebase`; returns its process id.
 pub fn spawn(codebase: &Codebase, args: &[OsString]) -> Result<u32, CliError> {
     let failed = |e: std::io::Error| {
-        CliError::new("the indexer could not be started", e.to_string(), "check that the program still is where it was")
+        CliError::new(
+            "the indexer could not be started",
+            e.to_string(),
+            "check that the program still is where it was",
+        )
     };
     let program = std::env::current_exe().map_err(failed)?;
     let none: [(&str, &str); 0] = [];
@@ -61,7 +65,12 @@ fn start(codebase: &Codebase, target: &Target) -> std::io::Result<Child> {
     for name in SHORT_LIVED_VARIABLES {
         command.env_remove(name);
     }
-    command.current_dir(codebase.root()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    command
+        .current_dir(codebase.root())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
 }
 
 /// The child's exit code, or `None` when time is up.

@@ -99,7 +99,10 @@ impl Codebase {
         others.find_map(|store| {
             let reader = crate::store::state::State::read(&store.state()).ok()??;
             reader.heads.get(&self.worktree_key)?.marker.as_ref().map(|marker| {
-                format!("the index was built with {}, the settings name {}", marker.fingerprint, self.vector_space)
+                format!(
+                    "the index was built with {}, the settings name {}",
+                    marker.fingerprint, self.vector_space
+                )
             })
         })
     }

@@ -54,7 +54,9 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     let before = state.heads.len();
-    state.heads.retain(|_, head| head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists()));
+    state.heads.retain(|_, head| {
+        head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists())
+    });
     report.heads_dropped = (before - state.heads.len()) as u64;
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
 }
@@ -72,7 +74,9 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     report.rows_before = reader.segments.iter().map(|s| u64::from(s.n_rows())).sum();
     let n_live: u64 = rows.iter().map(|r| u64::from(r.n_live())).sum();
     report.rows_after = report.rows_before;
-    if report.rows_before == 0 || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64 {
+    if report.rows_before == 0
+        || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64
+    {
         return Ok(());
     }
     let (segments, doc_ids) = live_segments(codebase, reader, &live)?;
@@ -105,7 +109,8 @@ fn live_segments(
     reader: &StoreReader,
     live: &RoaringBitmap,
 ) -> Result<(Vec<SegmentRef>, BTreeMap<u32, u32>), IndexError> {
-    let docs: BTreeSet<u32> = reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
+    let docs: BTreeSet<u32> =
+        reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
     let doc_ids: BTreeMap<u32, u32> = docs.iter().enumerate().map(|(new, &old)| (old, new as u32)).collect();
     let mut segments: Vec<SegmentRef> = Vec::new();
     let mut builder = SegmentBuilder::default();
@@ -162,8 +167,13 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
             let name = child.file_name().to_string_lossy().into_owned();
             let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
             let Ok(metadata) = child.metadata() else { continue };
-            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
-            if !stem.is_empty() && !named.contains(stem) && age >= grace && std::fs::remove_file(child.path()).is_ok() {
+            let age =
+                metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            if !stem.is_empty()
+                && !named.contains(stem)
+                && age >= grace
+                && std::fs::remove_file(child.path()).is_ok()
+            {
                 report.files_removed += 1;
                 report.bytes_removed += metadata.len();
             }

@@ -135,7 +135,8 @@ impl Planner<'_> {
     /// Decides only what the tree diff names, and what a changed policy file governs.
     fn from_diff(&mut self, base: &Snapshot, base_tree: &Oid, tree: &Oid) -> Result<(), IndexError> {
         let changes = git::diff_trees(&self.codebase.repo, Some(base_tree), tree)?;
-        let governed = outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
+        let governed =
+            outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
         for change in &changes {
             if governed.iter().any(|prefix| is_below(change.path.as_ref(), prefix)) {
                 continue;
@@ -213,11 +214,17 @@ impl Planner<'_> {
     }
 
     /// The language of a blob; reads its first line where the path does not tell. `None` if the blob is not local.
-    fn language(&mut self, decided: Option<LanguageId>, path: &BString, oid: &Oid) -> Result<Option<LanguageId>, IndexError> {
+    fn language(
+        &mut self,
+        decided: Option<LanguageId>,
+        path: &BString,
+        oid: &Oid,
+    ) -> Result<Option<LanguageId>, IndexError> {
         if let Some(language) = decided {
             return Ok(Some(language));
         }
-        let extension = path.rsplit(|&b| b == b'/').next().and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
+        let extension =
+            path.rsplit(|&b| b == b'/').next().and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
         let extension = extension.map_or("(none)".to_owned(), |e| String::from_utf8_lossy(e).into_owned());
         let Some(size) = self.blobs.size(oid)? else { return Ok(None) };
         if size > self.policy.max_blob_bytes() {
@@ -256,7 +263,9 @@ impl Planner<'_> {
     fn is_same(&self, id: u32, doc: PlannedDoc, skipped: Option<SkipReason>, flags: u16) -> bool {
         let Some((record, _)) = self.reader.entry(id) else { return false };
         let same_doc = match doc {
-            PlannedDoc::None => record.doc == crate::store::entries::NO_DOC && record.skipped == skipped_number(skipped),
+            PlannedDoc::None => {
+                record.doc == crate::store::entries::NO_DOC && record.skipped == skipped_number(skipped)
+            }
             PlannedDoc::Known(known) => record.doc == known,
             PlannedDoc::Job(_) => false,
         };

@@ -22,7 +22,10 @@ pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
 }
 
 /// Serves wishes until there are none. Returns `None` if somebody else holds the lease and will.
-pub fn serve_wishes(codebase: &Codebase, progress: &dyn Progress) -> Result<Option<UpdateReport>, IndexError> {
+pub fn serve_wishes(
+    codebase: &Codebase,
+    progress: &dyn Progress,
+) -> Result<Option<UpdateReport>, IndexError> {
     let mut last = None;
     loop {
         let lease = match lease(codebase) {
@@ -72,7 +75,8 @@ fn run_leased(
 
 /// The work lease of this codebase.
 pub fn lease(codebase: &Codebase) -> Result<Lock, IndexError> {
-    std::fs::create_dir_all(codebase.layout.locks()).map_err(StoreError::io("create", &codebase.layout.locks()))?;
+    std::fs::create_dir_all(codebase.layout.locks())
+        .map_err(StoreError::io("create", &codebase.layout.locks()))?;
     Ok(Lock::try_acquire(&codebase.layout.work_lock(&codebase.worktree_key))?)
 }
 
@@ -93,7 +97,8 @@ pub fn sweep_temporaries(codebase: &Codebase) {
     dirs.push(codebase.layout.root().to_path_buf());
     for child in dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten() {
         let is_temporary = child.file_name().to_string_lossy().starts_with(layout::TEMPORARY_PREFIX);
-        let age = child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
+        let age =
+            child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
         if is_temporary && age.is_some_and(|age| age > day) {
             let _ = std::fs::remove_file(child.path());
         }

@@ -73,8 +73,11 @@ impl Layout {
     /// Stores that exist, of whatever vector space.
     pub fn stores(&self) -> Vec<StoreLayout> {
         let Ok(children) = std::fs::read_dir(self.root.join(FORMAT_DIR)) else { return Vec::new() };
-        let mut stores: Vec<StoreLayout> =
-            children.flatten().map(|child| StoreLayout { root: child.path() }).filter(|s| s.state().is_file()).collect();
+        let mut stores: Vec<StoreLayout> = children
+            .flatten()
+            .map(|child| StoreLayout { root: child.path() })
+            .filter(|s| s.state().is_file())
+            .collect();
         stores.sort_by(|a, b| a.root.cmp(&b.root));
         stores
     }
@@ -117,7 +120,9 @@ impl Layout {
         match (inside, in_git) {
             (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
             (None, _) if is_empty(&self.root) => Ok(Trust::Absent),
-            _ => Err(untrusted("it was not made for this repository (its nonce differs from the one in the git directory)")),
+            _ => Err(untrusted(
+                "it was not made for this repository (its nonce differs from the one in the git directory)",
+            )),
         }
     }
 
@@ -229,7 +234,10 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.len() == bytes.len() as u64 => {
             // Its age decides when garbage collection may take it: it is young again.
-            let now = std::fs::File::options().write(true).open(path).and_then(|f| f.set_modified(std::time::SystemTime::now()));
+            let now = std::fs::File::options()
+                .write(true)
+                .open(path)
+                .and_then(|f| f.set_modified(std::time::SystemTime::now()));
             now.map_err(StoreError::io("touch", path))
         }
         _ => write_atomically(path, bytes),

@@ -22,7 +22,9 @@ const MAX_LOG_BYTES: u64 = 256 << 10;
 /// Waits for nothing and prints nothing; what goes wrong is in .codeweaver/cache/hook.log. `hook sync` looks at HEAD
 /// whatever happened.
 #[derive(Debug, Args)]
-#[command(after_help = "The hooks that `init` installs call it: `git-codeweaver hook post-checkout OLD NEW 1`.")]
+#[command(
+    after_help = "The hooks that `init` installs call it: `git-codeweaver hook post-checkout OLD NEW 1`."
+)]
 pub struct HookArgs {
     /// Name of the hook and what git passes to it, or `sync`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "EVENT [ARGS]")]

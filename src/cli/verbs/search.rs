@@ -142,7 +142,12 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         Ok(response) => response,
         Err(error) => return Err(refuse(error, args.output_format, context)?),
     };
-    let shown = results::Shown { response: &response, root: &searcher.codebase.root(), query: &request.query, paint: context.paint };
+    let shown = results::Shown {
+        response: &response,
+        root: &searcher.codebase.root(),
+        query: &request.query,
+        paint: context.paint,
+    };
     let mut out = context.out();
     match args.output_format {
         Format::Table => results::table(&mut out, &shown)?,
@@ -163,7 +168,8 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.intent = args.intent.as_deref().and_then(Intent::by_name);
     if let Some(name) = args.intent.as_deref().filter(|_| request.intent.is_none()) {
         let known: Vec<&str> = Intent::names().collect();
-        context.warn(&format!("the intent '{name}' is not known and not used; there are {}", known.join(", ")));
+        context
+            .warn(&format!("the intent '{name}' is not known and not used; there are {}", known.join(", ")));
     }
     request.task = args.task.as_deref().map(task).transpose()?;
     request.mode = match args.mode {
@@ -190,9 +196,11 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.rev.clone_from(&args.scope.rev);
     request.committed |= args.scope.committed;
     request.check().map_err(|e| match e {
-        QueryError::Parameter { name: "query", .. } => {
-            CliError::new("there is nothing to search for", "the query is empty", "git codeweaver search \"what you look for\"")
-        }
+        QueryError::Parameter { name: "query", .. } => CliError::new(
+            "there is nothing to search for",
+            "the query is empty",
+            "git codeweaver search \"what you look for\"",
+        ),
         other => other.into(),
     })?;
     Ok(request)
