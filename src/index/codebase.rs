@@ -63,6 +63,11 @@ impl Codebase {
         self.layout.store(&self.vector_space)
     }
 
+    /// What is remembered of files whose stat does not prove that they are unchanged.
+    pub fn stat_cache(&self) -> PathBuf {
+        self.layout.cache().join(format!("stat-{}", self.worktree_key))
+    }
+
     /// The name of the snapshot of `tree` under the present settings.
     pub fn snapshot_key(&self, tree_oid: &str) -> String {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])

@@ -9,10 +9,15 @@ use super::error::IndexError;
 use super::progress::Progress;
 use super::update::{Target, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
+use crate::git;
 use crate::store::lock::Lock;
 use crate::store::{StoreError, layout};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time for comparing the working tree after an update; nobody waits for it but the updater.
+const COMPARE_BUDGET: Duration = Duration::from_secs(5);
 
 /// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
 pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
@@ -66,10 +71,29 @@ fn run_leased(
 ) -> Result<UpdateReport, IndexError> {
     super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
-    match update(codebase, embedder.as_ref(), target, options, progress) {
+    let result = match update(codebase, embedder.as_ref(), target, options, progress) {
         // Collected and renumbered under our feet: what was built is still found by its key.
         Err(IndexError::EpochChanged) => update(codebase, embedder.as_ref(), target, options, progress),
         result => result,
+    };
+    if result.is_ok() && target.is_head {
+        compare_files(codebase, target);
+    }
+    result
+}
+
+/// Compares the working tree now, so that the next query need not hash files that a clone or checkout has just written.
+fn compare_files(codebase: &Codebase, target: &Target) {
+    if codebase.repo.work_dir().is_some() {
+        let compared = git::worktree_changes(
+            &codebase.repo,
+            target.tree.as_ref(),
+            &codebase.stat_cache(),
+            COMPARE_BUDGET,
+        );
+        if let Err(e) = compared {
+            tracing::debug!(component = "index", operation = "compare", error = %e, "the working tree was not compared");
+        }
     }
 }
 

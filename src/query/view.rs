@@ -267,7 +267,7 @@ impl Overlay<'_> {
 
     /// Lays modified, added, deleted and untracked files over it.
     fn worktree(&mut self, wanted: &Wanted) -> Result<(), QueryError> {
-        let cache = self.codebase.layout.cache().join(format!("stat-{}", self.codebase.worktree_key));
+        let cache = self.codebase.stat_cache();
         let tree = wanted.target.tree.as_ref();
         let found = git::worktree_changes(&self.codebase.repo, tree, &cache, wanted.budget)?;
         self.view.unchecked = found.unchecked;
