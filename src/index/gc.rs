@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// Files that no state names are kept this long for readers of older states.
 pub const GRACE: Duration = Duration::from_secs(2 * 3600);
+/// Stores of other vector spaces are kept this long after their last change.
+const OTHER_SPACES: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Renumbering is worth it when more than this share of the rows is dead.
 const DEAD_SHARE: f64 = 0.2;
 
@@ -44,8 +46,22 @@ pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexEr
         rewrite(codebase, &reader, &mut report)?;
     }
     remove_unnamed(codebase, grace, &mut report)?;
+    remove_other_spaces(codebase, &mut report);
     super::updater::sweep_temporaries(codebase);
     Ok(report)
+}
+
+/// Removes stores of other vector spaces that nobody has written to for long. Younger ones stay: two versions of the
+/// program, say on the host and in a container, must not destroy each other's index in turns.
+fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
+    let ours = codebase.store();
+    for store in codebase.layout.stores().into_iter().filter(|store| *store != ours) {
+        let modified = std::fs::metadata(store.state()).and_then(|m| m.modified()).ok();
+        let is_old = modified.and_then(|m| m.elapsed().ok()).is_some_and(|age| age > OTHER_SPACES);
+        if is_old && std::fs::remove_dir_all(store.root()).is_ok() {
+            report.files_removed += 1;
+        }
+    }
 }
 
 /// Forgets heads of linked worktrees that git has pruned.

@@ -114,9 +114,7 @@ impl View {
         if let Some(head) = own.as_ref().filter(|_| lifecycle == Lifecycle::Indexing) {
             return growing(codebase, reader, head, wanted);
         }
-        let answers =
-            lifecycle == Lifecycle::Indexed || wanted.spec != "HEAD" || !reader.state.heads.is_empty();
-        if !answers || matches!(lifecycle, Lifecycle::RequiresReindex { .. }) {
+        if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
         }
         let tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
