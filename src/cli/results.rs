@@ -75,8 +75,8 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
         let spans: Vec<String> = found
             .more_in_file
             .iter()
-            .take(4)
-            .map(|more| format!("{}-{} {}", more.span.0, more.span.1, safe(&more.title)).trim_end().to_owned())
+            .take(3)
+            .map(|more| format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title))).trim_end().to_owned())
             .collect();
         writeln!(out, "   {}", paint.dim(format!("also in this file: {}", spans.join("; "))))?;
     }
@@ -97,6 +97,14 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
     Ok(())
 }
 
+/// At most 36 characters: these are hints, and lines should not wrap.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(36) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
 /// The lines around what was asked for, with their numbers.
 fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> Result<(), CliError> {
     if found.content.elided || found.content.text.is_empty() {
@@ -106,9 +114,11 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     let first = window(&lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
-    let gap = |n: usize| paint.dim(format!("   {:>width$} … {} more", "", render::plural(n as u64, "line")));
+    let gap = |n: usize, where_: &str| {
+        paint.dim(format!("   {:>width$} … {} {where_}", "", render::plural(n as u64, "line")))
+    };
     if first > 0 {
-        writeln!(out, "{}", gap(first))?;
+        writeln!(out, "{}", gap(first, "above"))?;
     }
     for (i, line) in lines[first..end].iter().enumerate() {
         let number = found.span.0 as usize + first + i;
@@ -116,7 +126,7 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
         writeln!(out, "   {} {}", paint.dim(format!("{number:>width$} │")), safe(line.trim_end()))?;
     }
     if end < lines.len() {
-        writeln!(out, "{}", gap(lines.len() - end))?;
+        writeln!(out, "{}", gap(lines.len() - end, "below"))?;
     }
     Ok(())
 }
@@ -139,9 +149,10 @@ fn window(lines: &[&str], words: &[String]) -> usize {
         seen.len()
     };
     let last = lines.len() - BODY_LINES;
-    let best = (0..=last).max_by_key(|&first| (distinct(first), std::cmp::Reverse(first))).unwrap_or(0);
-    // A window is easier to read if it begins where something begins.
-    if best <= 2 { 0 } else { best }
+    // One line of context above the first word; the beginning of the chunk is where something begins.
+    let begins = |first: usize| first == 0 || found.get(first + 1).is_some_and(|here| !here.is_empty());
+    let best = (0..=last).filter(|&first| begins(first)).max_by_key(|&first| (distinct(first), std::cmp::Reverse(first)));
+    best.filter(|&first| first > BODY_LINES / 2 || distinct(first) > distinct(0)).unwrap_or(0)
 }
 
 /// Headings, code fences and a line of facts for each match.
@@ -189,7 +200,7 @@ fn markdown_block(out: &mut impl Write, number: usize, found: &Match) -> Result<
 }
 
 /// A fence longer than any run of backticks in `body`.
-fn fence(body: &str) -> String {
+pub fn fence(body: &str) -> String {
     let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
