@@ -68,8 +68,7 @@ pub fn build(
     if jobs.is_empty() {
         return Ok(built);
     }
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     let unit_len = if embedder.cost() == EmbedCost::Table { UNIT_TABLE } else { UNIT_MODEL };
     let units: Vec<&[Job]> = jobs.chunks(unit_len).collect();
     let vectors = KnownVectors::new(reader, embedder);

@@ -67,7 +67,11 @@ fn merge_segments(
 ) -> Result<(Range<usize>, SegmentRef), IndexError> {
     let mut builder = SegmentBuilder::default();
     for i in range.clone() {
-        let data = shard::read(&reader.layout.shard(&reader.state.segments[i].name))?;
+        let name = &reader.state.segments[i].name;
+        let shard = reader.layout.shard(name);
+        // What is damaged must not be sealed again under a name that proves it whole.
+        reader.segments[i].verify(name, &shard)?;
+        let data = shard::read(&shard)?;
         builder.append_segment(&reader.segments[i], data, |_| true);
     }
     let merged = write_segment(&codebase.store(), builder)?;
@@ -80,8 +84,8 @@ fn merge_entries(
     reader: &StoreReader,
     range: Range<usize>,
 ) -> Result<(Range<usize>, EntriesRef), IndexError> {
-    let all: Vec<entries::NewEntry> =
-        reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
+    reader.entries[range.clone()].iter().try_for_each(|file| file.verify())?;
+    let all: Vec<entries::NewEntry> = reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
     let bytes = entries::encode(&all);
     let name = blake3::hash(&bytes).to_hex().to_string();
     write_content_addressed(&codebase.store().entries(&name), &bytes)?;

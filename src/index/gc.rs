@@ -14,7 +14,7 @@ use crate::store::lock::Lock;
 use crate::store::segment::SegmentBuilder;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::{EntriesRef, SegmentRef, SnapshotRef, State};
-use crate::store::{StoreError, StoreReader, shard};
+use crate::store::{StoreError, StoreReader, fault, shard};
 use roaring::RoaringBitmap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,6 +41,9 @@ pub struct GcReport {
 /// Collects. The caller holds the work lease; `grace` is [`GRACE`] but in tests.
 pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexError> {
     let mut report = GcReport::default();
+    if !codebase.store().root().exists() {
+        return Ok(report);
+    }
     drop_gone_worktrees(codebase, &mut report)?;
     if let Some(reader) = StoreReader::open(&codebase.store())? {
         rewrite(codebase, &reader, &mut report)?;
@@ -66,7 +69,7 @@ fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
 
 /// Forgets heads of linked worktrees that git has pruned.
 fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(), IndexError> {
-    let store = codebase.store();
+    let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     let before = state.heads.len();
@@ -79,6 +82,7 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
 
 /// Rewrites the store without dead docs and entries, if that is worth it; ids change, so the epoch does.
 fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> Result<(), IndexError> {
+    reader.entries.iter().try_for_each(|file| file.verify())?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
     for key in reader.state.snapshots.keys() {
         if let Some(snapshot) = reader.snapshot(key)? {
@@ -142,7 +146,9 @@ fn live_segments(
         if builder.n_rows() + segment.n_rows() as usize > shard::MAX_ROWS {
             flush(&mut builder)?;
         }
-        let data = shard::read(&reader.layout.shard(&reference.name))?;
+        let shard = reader.layout.shard(&reference.name);
+        segment.verify(&reference.name, &shard)?;
+        let data = shard::read(&shard)?;
         builder.append_segment(segment, data, |ordinal| docs.contains(&(reference.doc_base + ordinal)));
     }
     flush(&mut builder)?;
@@ -169,6 +175,10 @@ fn live_entries(
     Ok((vec![EntriesRef { name, entry_base: 0, n_entries, bytes: bytes.len() as u64 }], entry_ids))
 }
 
+fn remove(path: &Path) -> bool {
+    fault::step().and_then(|()| std::fs::remove_file(path)).is_ok()
+}
+
 /// Unlinks files in the content folders that the state does not name and that are old enough.
 fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -> Result<(), IndexError> {
     let store = codebase.store();
@@ -183,13 +193,8 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
             let name = child.file_name().to_string_lossy().into_owned();
             let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
             let Ok(metadata) = child.metadata() else { continue };
-            let age =
-                metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
-            if !stem.is_empty()
-                && !named.contains(stem)
-                && age >= grace
-                && std::fs::remove_file(child.path()).is_ok()
-            {
+            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            if !stem.is_empty() && !named.contains(stem) && age >= grace && remove(&child.path()) {
                 report.files_removed += 1;
                 report.bytes_removed += metadata.len();
             }

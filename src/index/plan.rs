@@ -134,9 +134,11 @@ struct Planner<'a> {
 impl Planner<'_> {
     /// Decides only what the tree diff names, and what a changed policy file governs.
     fn from_diff(&mut self, base: &Snapshot, base_tree: &Oid, tree: &Oid) -> Result<(), IndexError> {
-        let changes = git::diff_trees(&self.codebase.repo, Some(base_tree), tree)?;
-        let governed =
-            outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
+        // After an amend or a rebase, git may have collected the old tree.
+        let Ok(changes) = git::diff_trees(&self.codebase.repo, Some(base_tree), tree) else {
+            return self.from_walk(base, tree, &BString::default());
+        };
+        let governed = outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
         for change in &changes {
             if governed.iter().any(|prefix| is_below(change.path.as_ref(), prefix)) {
                 continue;

@@ -8,6 +8,7 @@ use super::error::IndexError;
 use super::plan::{PlannedDoc, PlannedEntry, skipped_number};
 use crate::policy::SkipReason;
 use crate::store::entries::{self, NO_DOC, NewEntry};
+use crate::store::fault;
 use crate::store::layout::{write_atomically, write_content_addressed};
 use crate::store::lock::Lock;
 use crate::store::postings::N_FIELDS;
@@ -37,6 +38,8 @@ pub struct Publication<'a> {
     pub tree_oid: String,
     /// True if the snapshot answers for the whole tree.
     pub complete: bool,
+    /// True if nothing of the old state is taken over: the last step of a reindex.
+    pub replaces: bool,
 }
 
 /// What [`publish`] made.
@@ -54,12 +57,14 @@ pub fn publish(
     publication: &Publication<'_>,
     set_head: impl FnOnce(&str, &Totals, Option<Head>) -> Option<Head>,
 ) -> Result<Published, IndexError> {
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     if state.epoch != epoch {
         return Err(IndexError::EpochChanged);
+    }
+    if publication.replaces {
+        state = State { generation: state.generation, epoch: state.epoch + 1, ..State::default() };
     }
     let known = state.segments.len();
     append_segments(&mut state, publication.segments);
@@ -99,8 +104,7 @@ pub fn publish(
 
 /// Changes the head of this worktree (or whatever else `change` does) without new content.
 pub fn change_state(codebase: &Codebase, change: impl FnOnce(&mut State)) -> Result<(), IndexError> {
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     change(&mut state);
@@ -117,8 +121,8 @@ pub fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexEr
     state.generation += 1;
     let (current, previous) = (store.state(), store.previous_state());
     // A second name for the old state, for repair by hand; losing it is harmless.
-    let _ = std::fs::remove_file(&previous);
-    let _ = std::fs::hard_link(&current, &previous);
+    let _ = fault::step().and_then(|()| std::fs::remove_file(&previous));
+    let _ = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
     Ok(write_atomically(&current, &state.encode())?)
 }
 
@@ -265,7 +269,7 @@ impl Tally {
     fn new(reader: &StoreReader, base: &Snapshot) -> Tally {
         let mut tally = Tally::default();
         for (_, record, _) in reader.live_entries(&base.entries) {
-            if record.doc != NO_DOC {
+            if record.doc < reader.state.next_doc() {
                 *tally.n_entries_of(record.doc) += 1;
             }
         }
@@ -295,7 +299,8 @@ impl Tally {
             0 => step(&mut totals.n_paths),
             reason => step(totals.skipped.entry(reason).or_default()),
         }
-        if record.doc != NO_DOC {
+        // A number beyond all docs can only come from a damaged file, and would take memory in proportion.
+        if record.doc < reader.state.next_doc() {
             let n = self.n_entries_of(record.doc);
             let before = *n;
             *n = if add { before + 1 } else { before.saturating_sub(1) };

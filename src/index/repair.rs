@@ -9,12 +9,13 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::{read_state, write_state};
 use crate::git::Oid;
+use crate::store::graph::Graph;
 use crate::store::layout::StoreLayout;
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;
 use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::state::{SegmentRef, State};
-use crate::store::{StoreError, StoreReader, shard};
+use crate::store::{StoreError, StoreReader, fault, shard};
 use std::path::PathBuf;
 
 /// Something that is wrong in the store.
@@ -72,14 +73,36 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
         }
     }
     if findings.is_empty() {
-        findings.extend(verify_snapshots(&store, state)?);
+        findings.extend(verify_snapshots(&store, state.clone())?);
     }
+    findings.extend(verify_graphs(&store, &state));
     Ok(findings)
 }
 
-/// Removes what `findings` name and rebuilds.
+/// Removes what `findings` name and rebuilds. The caller holds the work lease and updates afterwards.
 pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexError> {
-    salvage(codebase, findings)
+    let graphs = codebase.store().graph("");
+    let (graphs, others): (Vec<_>, Vec<_>) =
+        findings.iter().cloned().partition(|finding| finding.path.parent() == graphs.parent());
+    for graph in graphs {
+        // Nothing depends on a graph: without it the scan answers.
+        fault::step().and_then(|()| std::fs::remove_file(&graph.path)).map_err(StoreError::io("remove", &graph.path))?;
+    }
+    if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
+}
+
+/// Every graph that lies beside a segment of the state opens and re-hashes; none needs to be there.
+fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for segment in &state.segments {
+        let path = store.graph(&segment.name);
+        if path.exists()
+            && let Err(e) = Graph::open(&path, segment.n_rows).and_then(|graph| graph.verify())
+        {
+            findings.push(Finding { path, what: e.to_string() });
+        }
+    }
+    findings
 }
 
 /// Every snapshot reads, and its totals equal a recount.
@@ -128,10 +151,9 @@ fn is_about(error: &StoreError, path: &std::path::Path) -> bool {
 /// A new state from every shard that is whole. Entries and snapshots are forgotten: the next update decides every path of
 /// its tree again and finds nearly all docs by key.
 fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     for finding in bad {
-        let _ = std::fs::remove_file(&finding.path);
+        let _ = fault::step().and_then(|()| std::fs::remove_file(&finding.path));
     }
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let old = State::read(&store.state()).ok().flatten();
@@ -146,8 +168,8 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
             }
             Err(e) => {
                 tracing::warn!(component = "store", operation = "repair", error = %e, "a shard is given up");
-                let _ = std::fs::remove_file(store.shard(&name));
-                let _ = std::fs::remove_file(store.segment(&name));
+                let _ = fault::step().and_then(|()| std::fs::remove_file(store.shard(&name)));
+                let _ = fault::step().and_then(|()| std::fs::remove_file(store.segment(&name)));
             }
         }
     }

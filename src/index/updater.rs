@@ -11,7 +11,7 @@ use super::update::{Target, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
 use crate::git;
 use crate::store::lock::Lock;
-use crate::store::{StoreError, layout};
+use crate::store::{StoreError, fault, layout};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +21,9 @@ const COMPARE_BUDGET: Duration = Duration::from_secs(5);
 
 /// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
 pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
+    codebase.layout.create()?;
     let path = wish(codebase);
-    std::fs::create_dir_all(codebase.layout.wanted()).map_err(StoreError::io("create", &path))?;
-    Ok(std::fs::write(&path, b"").map_err(StoreError::io("write", &path))?)
+    Ok(fault::step().and_then(|()| std::fs::write(&path, b"")).map_err(StoreError::io("write", &path))?)
 }
 
 /// Serves wishes until there are none. Returns `None` if somebody else holds the lease and will.
@@ -55,7 +55,6 @@ pub fn run(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    codebase.layout.create()?;
     let _lease = lease(codebase)?;
     if target.is_head {
         take_wish(codebase);
@@ -97,10 +96,9 @@ fn compare_files(codebase: &Codebase, target: &Target) {
     }
 }
 
-/// The work lease of this codebase.
+/// The work lease of this codebase. Creates `.codeweaver/` if it is not there, refuses it if it is not ours.
 pub fn lease(codebase: &Codebase) -> Result<Lock, IndexError> {
-    std::fs::create_dir_all(codebase.layout.locks())
-        .map_err(StoreError::io("create", &codebase.layout.locks()))?;
+    codebase.layout.create()?;
     Ok(Lock::try_acquire(&codebase.layout.work_lock(&codebase.worktree_key))?)
 }
 
@@ -110,7 +108,7 @@ fn wish(codebase: &Codebase) -> PathBuf {
 
 fn take_wish(codebase: &Codebase) {
     // A wish that cannot be removed costs one more look at HEAD, nothing else.
-    let _ = std::fs::remove_file(wish(codebase));
+    let _ = fault::step().and_then(|()| std::fs::remove_file(wish(codebase)));
 }
 
 /// Removes temporary files that a killed writer left, once they are older than a day.

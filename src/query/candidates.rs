@@ -184,11 +184,11 @@ fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize)
 
 /// A total order of chunks that does not depend on how the store is segmented.
 pub fn row_order(view: &View, a: RowId, b: RowId) -> Ordering {
-    let key = |id: RowId| -> (DocKey, u32) {
+    let key = |id: RowId| -> (DocKey, u32, u32) {
         let segment = &view.reader.segments[id.segment as usize];
         let row = &segment.rows()[id.row as usize];
         let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
-        (segment.key(&doc), row.start_byte)
+        (segment.key(&doc), row.start_byte, row.end_byte)
     };
     key(a).cmp(&key(b))
 }

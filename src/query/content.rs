@@ -9,6 +9,7 @@ use super::response::{Content, FileInfo, Match, MatchType, Span};
 use super::view::View;
 use crate::chunk::tokens;
 use crate::index::Codebase;
+use crate::store::StoreError;
 use crate::store::segment::{RowRecord, Segment, StringRef, SymbolRecord};
 
 /// Further spans that are named per file.
@@ -55,7 +56,11 @@ pub fn matches(
 /// Lines `span` of the chunk's blob, which must be local.
 pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, QueryError> {
     let (segment, row) = place(view, id);
-    let Some(doc) = segment.docs().get(row.doc as usize) else { return Ok(String::new()) };
+    // A span is applied only to the blob whose rows include this one.
+    let Some((_, doc)) = segment.doc_of(id.row) else {
+        let name = &view.reader.state.segments[id.segment as usize].name;
+        return Err(StoreError::damaged(&view.reader.layout.segment(name), "a chunk names another blob than its own").into());
+    };
     let oid = segment.blob_oid(doc);
     let Some(bytes) = view.blob(codebase, &oid)? else {
         return Ok("(this blob is not in this clone)".to_owned());

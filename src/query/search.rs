@@ -2,7 +2,7 @@
 
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
-use super::error::QueryError;
+use super::error::{QueryError, guarded};
 use super::filter::{Scope, canonical_language, passes_path};
 use super::intent;
 use super::rank::{self, Context, RankedFile, WEIGHTS};
@@ -45,6 +45,10 @@ impl Searcher {
 
     /// Answers `request`.
     pub fn search(&self, request: &Request, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
+        guarded(&self.codebase, || self.search_unguarded(request, updater))
+    }
+
+    fn search_unguarded(&self, request: &Request, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
         request.check()?;
         let started = Instant::now();
         let deadline = started + Duration::from_millis(request.timeout_ms);

@@ -24,6 +24,8 @@ use std::time::Duration;
 
 /// Blobs that are chunked in memory for one question; more are left to the updater.
 const INLINE_BLOBS: usize = 200;
+/// Times the state is read anew when a snapshot it names has been collected meanwhile.
+const RETRIES: usize = 3;
 
 /// How an answer relates to HEAD and the working tree (L7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -106,12 +108,30 @@ impl View {
         files: &OpenFiles,
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
+        let mut attempt = 0;
+        loop {
+            match View::try_open(codebase, embedder, files, wanted) {
+                // Collected between reading the state and reading what it names: the state has moved on.
+                Err(QueryError::Store(e)) if e.is_not_found() && attempt < RETRIES => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+
+    fn try_open(
+        codebase: &Codebase,
+        embedder: Option<&dyn Embedder>,
+        files: &OpenFiles,
+        wanted: &Wanted,
+    ) -> Result<Opened, QueryError> {
         codebase.check_trust()?;
         let reader = StoreReader::open_with(&codebase.store(), files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
         let own = reader.state.heads.get(&codebase.worktree_key).cloned();
-        if let Some(head) = own.as_ref().filter(|_| lifecycle == Lifecycle::Indexing) {
+        // During a reindex, the old complete snapshot answers as ever (L5).
+        let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
+        if let Some(head) = own.as_ref().filter(is_first) {
             return growing(codebase, reader, head, wanted);
         }
         if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {

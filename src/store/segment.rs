@@ -450,11 +450,17 @@ impl Segment {
         let byte = usize::from(key.blob_oid.as_slice()[0]);
         let candidates = sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)?;
         let wanted = (padded(&key.blob_oid), key.variant);
-        let found = candidates.binary_search_by_key(&wanted, |&i| {
-            let doc = &docs[i as usize];
-            (doc.oid, doc.variant)
-        });
+        let key_of = |i: u32| docs.get(i as usize).map(|doc| (doc.oid, doc.variant));
+        let found = candidates.binary_search_by_key(&Some(wanted), |&i| key_of(i));
         found.ok().map(|position| candidates[position])
+    }
+
+    /// The doc of a row, by ordinal. A damaged row that names another doc has none: its span must never be applied to
+    /// another blob's bytes.
+    pub fn doc_of(&self, row: u32) -> Option<(u32, &DocRecord)> {
+        let ordinal = self.rows().get(row as usize)?.doc;
+        let doc = self.docs().get(ordinal as usize)?;
+        (doc.first_row..doc.first_row + doc.n_rows).contains(&row).then_some((ordinal, doc))
     }
 
     pub fn symbols_of(&self, row: &RowRecord) -> &[SymbolRecord] {
@@ -515,7 +521,8 @@ impl Segment {
         if header.vectors_at.checked_add(vectors_len).is_none_or(|end| end > self.shard.len() as u64) {
             return Err(StoreError::damaged(shard, "it is shorter than its segment says"));
         }
-        if !matches!(header.oid_len, 20 | 32) {
+        let is_oid = |bytes: &[u8]| gix::hash::oid::try_from_bytes(bytes).is_ok();
+        if ![0u8; 32].get(..header.oid_len as usize).is_some_and(is_oid) {
             return Err(StoreError::damaged(path, "its object ids have an unknown length"));
         }
         let n_rows = self.file.records::<RowRecord>(ROWS)?.len();
@@ -528,6 +535,7 @@ impl Segment {
             && n_docs == header.n_docs as usize
             && n_sorted == n_docs
             && n_hashes == n_rows
+            && (n_rows == 0 || header.dim > 0)
             && docs_cover_rows(self.docs(), header.n_rows)
             && fanout.len() == 257
             && fanout[256] as usize == n_docs
