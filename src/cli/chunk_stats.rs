@@ -187,7 +187,8 @@ impl LanguageStats {
         if tokens > u64::from(*GOOD_TOKENS.end()) {
             sums.larger += chunked.chunks.len() as u64;
             sums.larger_tokens += tokens;
-            sums.larger_good += chunked.chunks.iter().filter(|chunk| GOOD_TOKENS.contains(&chunk.token_count)).count() as u64;
+            sums.larger_good +=
+                chunked.chunks.iter().filter(|chunk| GOOD_TOKENS.contains(&chunk.token_count)).count() as u64;
         }
         sums.boundaries += u64::from(chunked.boundaries);
         sums.on_nodes += u64::from(chunked.boundaries_on_nodes);
@@ -218,7 +219,8 @@ impl LanguageStats {
 
     fn finish(&mut self) {
         // A share of nothing is a whole: nothing was wrong.
-        let share = |part: u64, all: u64, of_none: f64| if all == 0 { of_none } else { part as f64 / all as f64 };
+        let share =
+            |part: u64, all: u64, of_none: f64| if all == 0 { of_none } else { part as f64 / all as f64 };
         let sums = &self.sums;
         self.mean_tokens = share(self.tokens, self.chunks, 0.0);
         self.share_200_to_800 = share(sums.larger_good, sums.larger, 1.0);

@@ -51,7 +51,13 @@ fn matches(n: usize) -> String {
     if n == 1 { "1 match".to_owned() } else { format!("{} matches", count(n as u64)) }
 }
 
-fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], shown: &Shown<'_>) -> Result<(), CliError> {
+fn block(
+    out: &mut impl Write,
+    number: usize,
+    found: &Match,
+    words: &[String],
+    shown: &Shown<'_>,
+) -> Result<(), CliError> {
     let paint = shown.paint;
     let place = format!("{}:{}-{}", safe(&found.file.path), found.span.0, found.span.1);
     let linked = paint.link(&shown.root.join(&found.file.path), found.span.0, &paint.title(&place));
@@ -63,7 +69,8 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
     };
     let what = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
     writeln!(out, "{number}. {linked} {}", paint.dim(what))?;
-    let title = if found.content.signature.is_empty() { &found.content.title } else { &found.content.signature };
+    let title =
+        if found.content.signature.is_empty() { &found.content.title } else { &found.content.signature };
     if !title.is_empty() {
         writeln!(out, "   {}", paint.bold(safe(title)))?;
     }
@@ -76,7 +83,11 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
             .more_in_file
             .iter()
             .take(3)
-            .map(|more| format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title))).trim_end().to_owned())
+            .map(|more| {
+                format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title)))
+                    .trim_end()
+                    .to_owned()
+            })
             .collect();
         writeln!(out, "   {}", paint.dim(format!("also in this file: {}", spans.join("; "))))?;
     }
@@ -151,7 +162,9 @@ fn window(lines: &[&str], words: &[String]) -> usize {
     let last = lines.len() - BODY_LINES;
     // One line of context above the first word; the beginning of the chunk is where something begins.
     let begins = |first: usize| first == 0 || found.get(first + 1).is_some_and(|here| !here.is_empty());
-    let best = (0..=last).filter(|&first| begins(first)).max_by_key(|&first| (distinct(first), std::cmp::Reverse(first)));
+    let best = (0..=last)
+        .filter(|&first| begins(first))
+        .max_by_key(|&first| (distinct(first), std::cmp::Reverse(first)));
     best.filter(|&first| first > BODY_LINES / 2 || distinct(first) > distinct(0)).unwrap_or(0)
 }
 
@@ -178,7 +191,13 @@ pub fn markdown(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError>
 
 fn markdown_block(out: &mut impl Write, number: usize, found: &Match) -> Result<(), CliError> {
     let state = serde_json::to_value(found.state)?;
-    writeln!(out, "\n## {number}. `{}:{}-{}`\n", safe(&found.file.path).replace('`', "'"), found.span.0, found.span.1)?;
+    writeln!(
+        out,
+        "\n## {number}. `{}:{}-{}`\n",
+        safe(&found.file.path).replace('`', "'"),
+        found.span.0,
+        found.span.1
+    )?;
     writeln!(
         out,
         "relevance {:.2} · {} · {} · {}",
@@ -206,7 +225,12 @@ pub fn fence(body: &str) -> String {
 }
 
 /// What to try when nothing was found (requirement R7).
-pub fn hints(context: &Context, searcher: &Searcher, request: &Request, response: &Response) -> Result<(), CliError> {
+pub fn hints(
+    context: &Context,
+    searcher: &Searcher,
+    request: &Request,
+    response: &Response,
+) -> Result<(), CliError> {
     let languages = status::status(&searcher.codebase, false)?.languages;
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
     let mut out = context.out();
@@ -249,7 +273,8 @@ mod tests {
         let text: Vec<String> = (0..40).map(|i| format!("line {i}")).collect();
         let mut lines: Vec<&str> = text.iter().map(String::as_str).collect();
         lines[30] = "let token = refresh(expired);";
-        let words: Vec<String> = text::query_terms("refresh expired token").into_iter().map(|t| t.term).collect();
+        let words: Vec<String> =
+            text::query_terms("refresh expired token").into_iter().map(|t| t.term).collect();
         let first = window(&lines, &words);
         assert!((23..=30).contains(&first), "{first}");
         assert_eq!(window(&lines, &["nowhere".to_owned()]), 0);

@@ -85,7 +85,8 @@ fn merge_entries(
     range: Range<usize>,
 ) -> Result<(Range<usize>, EntriesRef), IndexError> {
     reader.entries[range.clone()].iter().try_for_each(|file| file.verify())?;
-    let all: Vec<entries::NewEntry> = reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
+    let all: Vec<entries::NewEntry> =
+        reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
     let bytes = entries::encode(&all);
     let name = blake3::hash(&bytes).to_hex().to_string();
     write_content_addressed(&codebase.store().entries(&name), &bytes)?;

@@ -193,7 +193,8 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
             let name = child.file_name().to_string_lossy().into_owned();
             let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
             let Ok(metadata) = child.metadata() else { continue };
-            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            let age =
+                metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
             if !stem.is_empty() && !named.contains(stem) && age >= grace && remove(&child.path()) {
                 report.files_removed += 1;
                 report.bytes_removed += metadata.len();

@@ -138,7 +138,8 @@ impl Planner<'_> {
         let Ok(changes) = git::diff_trees(&self.codebase.repo, Some(base_tree), tree) else {
             return self.from_walk(base, tree, &BString::default());
         };
-        let governed = outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
+        let governed =
+            outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
         for change in &changes {
             if governed.iter().any(|prefix| is_below(change.path.as_ref(), prefix)) {
                 continue;

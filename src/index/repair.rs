@@ -86,7 +86,9 @@ pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexErro
         findings.iter().cloned().partition(|finding| finding.path.parent() == graphs.parent());
     for graph in graphs {
         // Nothing depends on a graph: without it the scan answers.
-        fault::step().and_then(|()| std::fs::remove_file(&graph.path)).map_err(StoreError::io("remove", &graph.path))?;
+        fault::step()
+            .and_then(|()| std::fs::remove_file(&graph.path))
+            .map_err(StoreError::io("remove", &graph.path))?;
     }
     if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
 }

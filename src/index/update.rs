@@ -139,7 +139,9 @@ impl Run<'_> {
             Ok(Some(snapshot)) => return self.known(&reader, &key, &snapshot.totals),
             Ok(None) => {}
             // It is derived: made anew, it replaces the damaged one.
-            Err(e) => tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read"),
+            Err(e) => {
+                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read")
+            }
         }
         let base = self.choose_base(&reader)?;
         let policy =
@@ -238,15 +240,10 @@ impl Run<'_> {
                 })
             })
         };
-        let mut built = build::build(
-            self.codebase,
-            policy,
-            reader,
-            self.embedder,
-            &plan.jobs,
-            progress,
-            |built| if replaces { Ok(()) } else { publish_built(built, false).map(drop) },
-        )?;
+        let mut built =
+            build::build(self.codebase, policy, reader, self.embedder, &plan.jobs, progress, |built| {
+                if replaces { Ok(()) } else { publish_built(built, false).map(drop) }
+            })?;
         if built.docs.len() < plan.jobs.len() {
             // Stopped: what is sealed stays known, so the next run begins there.
             if !replaces {
@@ -306,7 +303,10 @@ impl Run<'_> {
         }
         let message = error.to_string();
         let recorded = publish::change_state(self.codebase, |state| {
-            let head = state.heads.entry(self.codebase.worktree_key.clone()).or_insert_with(|| self.growing_head("", None, (0, 0)));
+            let head = state
+                .heads
+                .entry(self.codebase.worktree_key.clone())
+                .or_insert_with(|| self.growing_head("", None, (0, 0)));
             restore_phase(head);
             head.failure = Some(message);
         });

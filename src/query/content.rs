@@ -59,7 +59,11 @@ pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, Qu
     // A span is applied only to the blob whose rows include this one.
     let Some((_, doc)) = segment.doc_of(id.row) else {
         let name = &view.reader.state.segments[id.segment as usize].name;
-        return Err(StoreError::damaged(&view.reader.layout.segment(name), "a chunk names another blob than its own").into());
+        return Err(StoreError::damaged(
+            &view.reader.layout.segment(name),
+            "a chunk names another blob than its own",
+        )
+        .into());
     };
     let oid = segment.blob_oid(doc);
     let Some(bytes) = view.blob(codebase, &oid)? else {

@@ -262,7 +262,8 @@ fn create_private_dir(dir: &Path) -> Result<(), StoreError> {
 
 /// True if `dir` holds nothing, or only what a writer was stopped at.
 fn is_empty(dir: &Path) -> bool {
-    let is_temporary = |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+    let is_temporary =
+        |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
     std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
 }
 

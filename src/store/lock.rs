@@ -30,7 +30,9 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(BETWEEN_TRIES),
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { holder: read_holder(&mut file) }),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Locked { holder: read_holder(&mut file) });
+                }
                 Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
             }
         }

@@ -42,7 +42,11 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.stats {
         let revision = codebase.repo.resolve(args.what.as_deref().unwrap_or("HEAD"))?;
         let report = chunk_stats::measure(&codebase, &revision.tree, args.sample.unwrap_or(0))?;
-        if args.json { writeln!(out, "{}", render::json(&report, true)?)? } else { write_stats(&mut out, &report, context)? }
+        if args.json {
+            writeln!(out, "{}", render::json(&report, true)?)?
+        } else {
+            write_stats(&mut out, &report, context)?
+        }
     } else {
         let path = context.repository_path(&codebase, args.what.as_deref().unwrap_or_default());
         let (language, chunked) = chunk_file(&codebase, &path)?;
@@ -85,18 +89,40 @@ fn write_chunks(
     for chunk in &chunked.chunks {
         let span = format!("{}-{}", chunk.line_span.start, chunk.line_span.end);
         let source = serde_json::to_value(chunk.source)?;
-        let facts = format!("{} tokens, {}, {}", chunk.token_count, source.as_str().unwrap_or_default(), chunk.class.name());
-        writeln!(out, "{span:>11}  {}  {}", context.paint.bold(safe(&chunk.title)), context.paint.dim(facts))?;
+        let facts = format!(
+            "{} tokens, {}, {}",
+            chunk.token_count,
+            source.as_str().unwrap_or_default(),
+            chunk.class.name()
+        );
+        writeln!(
+            out,
+            "{span:>11}  {}  {}",
+            context.paint.bold(safe(&chunk.title)),
+            context.paint.dim(facts)
+        )?;
         for symbol in &chunk.symbols {
             let kind = serde_json::to_value(symbol.kind)?;
             let name = safe(&symbol.qualified_name);
-            writeln!(out, "{:>11}  {}{} {name}", "", "  ".repeat(symbol.nesting.into()), kind.as_str().unwrap_or_default())?;
+            writeln!(
+                out,
+                "{:>11}  {}{} {name}",
+                "",
+                "  ".repeat(symbol.nesting.into()),
+                kind.as_str().unwrap_or_default()
+            )?;
         }
     }
     for degradation in &chunked.degradations {
         let reason = serde_json::to_value(degradation.reason)?;
         let range = &degradation.byte_range;
-        writeln!(out, "degraded: {} in bytes {}..{}", reason.as_str().unwrap_or_default(), range.start, range.end)?;
+        writeln!(
+            out,
+            "degraded: {} in bytes {}..{}",
+            reason.as_str().unwrap_or_default(),
+            range.start,
+            range.end
+        )?;
     }
     Ok(())
 }
@@ -113,7 +139,10 @@ fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Resu
         writeln!(out, "{}", row(language, stats))?;
     }
     writeln!(out, "{}", context.paint.bold(row("all", &report.total)))?;
-    writeln!(out, "\nmean: tokens a chunk; mean >800 and 200-800: chunks of files with more than 800 tokens")?;
+    writeln!(
+        out,
+        "\nmean: tokens a chunk; mean >800 and 200-800: chunks of files with more than 800 tokens"
+    )?;
     for (language, samples) in &report.samples {
         writeln!(out, "\n{}", context.paint.bold(language))?;
         for sample in samples {
@@ -126,7 +155,8 @@ fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Resu
 
 fn row(language: &str, stats: &LanguageStats) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let degradations: Vec<String> = stats.degradations.iter().map(|(reason, n)| format!("{reason} {}", count(*n))).collect();
+    let degradations: Vec<String> =
+        stats.degradations.iter().map(|(reason, n)| format!("{reason} {}", count(*n))).collect();
     format!(
         "{language:<14} {:>8} {:>9} {:>7.0} {:>9.0} {:>9} {:>8} {:>8}  {}",
         count(stats.files),

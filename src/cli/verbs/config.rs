@@ -97,7 +97,11 @@ fn file(sources: &Sources, user: bool) -> Result<&Path, CliError> {
     let (file, why, fix) = if user {
         (&sources.user_file, "neither XDG_CONFIG_HOME nor HOME is set", "set HOME")
     } else {
-        (&sources.repository_file, "there is no working tree here to keep codeweaver.toml in", "add --user, or use --project PATH")
+        (
+            &sources.repository_file,
+            "there is no working tree here to keep codeweaver.toml in",
+            "add --user, or use --project PATH",
+        )
     };
     file.as_deref().ok_or_else(|| CliError::new("there is no file for this setting", why, fix))
 }
@@ -114,11 +118,20 @@ fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliEr
         writeln!(out, "{}", render::json(&lines, true)?)?;
     } else {
         let lines = loaded.shown();
-        let width = lines.iter().map(|line| line.key.len() + line.value.chars().count() + 3).max().unwrap_or(0).min(70);
+        let width = lines
+            .iter()
+            .map(|line| line.key.len() + line.value.chars().count() + 3)
+            .max()
+            .unwrap_or(0)
+            .min(70);
         for line in &lines {
             let text = format!("{} = {}", safe(&line.key), safe(&line.value));
             let origin = context.paint.dim(format!("# {}", safe(&line.origin.to_string())));
-            let text = if line.origin == Origin::Default { format!("{text:<width$}") } else { context.paint.bold(format!("{text:<width$}")) };
+            let text = if line.origin == Origin::Default {
+                format!("{text:<width$}")
+            } else {
+                context.paint.bold(format!("{text:<width$}"))
+            };
             writeln!(out, "{text}  {origin}")?;
         }
     }
@@ -132,7 +145,11 @@ fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> 
     let Some(value) = config::get(&loaded.settings, key) else {
         // The error that knows the nearest key.
         config::unset(Path::new(""), key)?;
-        return Err(CliError::new(format!("`{key}` is not set"), "its table has no such entry", "git codeweaver config --show"));
+        return Err(CliError::new(
+            format!("`{key}` is not set"),
+            "its table has no such entry",
+            "git codeweaver config --show",
+        ));
     };
     let mut out = context.out();
     writeln!(out, "{}", safe(&value))?;

@@ -65,7 +65,11 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
     let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
     let mut out = context.out();
     if args.json {
-        writeln!(out, "{}", render::json(&serde_json::json!({ "good": !is_broken, "checks": checks }), true)?)?;
+        writeln!(
+            out,
+            "{}",
+            render::json(&serde_json::json!({ "good": !is_broken, "checks": checks }), true)?
+        )?;
     } else {
         for check in &checks {
             let label = match check.verdict {
@@ -85,7 +89,9 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn git() -> Check {
     match GitVersion::detect() {
-        Ok(version) if version.has_configured_hooks() => Check::ok("git", format!("git {version}, hooks by configuration")),
+        Ok(version) if version.has_configured_hooks() => {
+            Check::ok("git", format!("git {version}, hooks by configuration"))
+        }
         Ok(version) => Check::ok("git", format!("git {version}, hooks by files (2.54 and later need none)")),
         Err(e) => Check::warn("git", e.to_string(), e.fix()),
     }
@@ -108,11 +114,14 @@ fn repository(codebase: &Codebase) -> Check {
 
 /// `git codeweaver` needs the program on the path; the hooks know it by its full name as well.
 fn path() -> Check {
-    let found = std::env::var_os("PATH")
-        .and_then(|paths| std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file()));
+    let found = std::env::var_os("PATH").and_then(|paths| {
+        std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file())
+    });
     let this = std::env::current_exe().ok().and_then(|file| file.canonicalize().ok());
     match (found, this) {
-        (Some(found), this) if found.canonicalize().ok() == this => Check::ok("program", found.display().to_string()),
+        (Some(found), this) if found.canonicalize().ok() == this => {
+            Check::ok("program", found.display().to_string())
+        }
         (Some(found), Some(this)) => Check::warn(
             "program",
             format!("`git codeweaver` runs {}, this is {}", found.display(), this.display()),
@@ -121,7 +130,11 @@ fn path() -> Check {
         (Some(found), None) => Check::ok("program", found.display().to_string()),
         (None, this) => {
             let dir = this.and_then(|file| file.parent().map(PathBuf::from)).unwrap_or_default();
-            Check::warn("program", "not on the PATH, so `git codeweaver` is not found", format!("add {} to PATH", dir.display()))
+            Check::warn(
+                "program",
+                "not on the PATH, so `git codeweaver` is not found",
+                format!("add {} to PATH", dir.display()),
+            )
         }
     }
 }
@@ -139,12 +152,17 @@ fn hooks(codebase: &Codebase) -> Check {
         return Check::warn("hooks", "installed by another version", "git codeweaver init");
     }
     if status.is_installed() {
-        return Check::ok("hooks", format!("post-commit, -checkout, -merge, -rewrite ({})", codebase.settings.hooks.mode.name()));
+        return Check::ok(
+            "hooks",
+            format!("post-commit, -checkout, -merge, -rewrite ({})", codebase.settings.hooks.mode.name()),
+        );
     }
     let missing: Vec<&str> = status
         .events
         .iter()
-        .filter(|(_, state)| matches!(state, EventState::Foreign | EventState::Missing | EventState::SwitchedOff))
+        .filter(|(_, state)| {
+            matches!(state, EventState::Foreign | EventState::Missing | EventState::SwitchedOff)
+        })
         .map(|(event, _)| event.name())
         .collect();
     let fix = "git codeweaver init; without hooks the index follows at the next search";
@@ -154,10 +172,15 @@ fn hooks(codebase: &Codebase) -> Check {
 /// Hooks are silent; here is where their errors come to light.
 fn hook_log(codebase: &Codebase) -> Check {
     let path = codebase.layout.cache().join("hook.log");
-    match std::fs::read(&path).ok().and_then(|text| String::from_utf8_lossy(&text).lines().last().map(str::to_owned)) {
-        Some(last) => {
-            Check::warn("hook log", format!("last error: {last}"), format!("remove {} once it is dealt with", shown_path(&path)))
-        }
+    match std::fs::read(&path)
+        .ok()
+        .and_then(|text| String::from_utf8_lossy(&text).lines().last().map(str::to_owned))
+    {
+        Some(last) => Check::warn(
+            "hook log",
+            format!("last error: {last}"),
+            format!("remove {} once it is dealt with", shown_path(&path)),
+        ),
         None => Check::ok("hook log", "no errors"),
     }
 }
@@ -196,9 +219,13 @@ fn index(codebase: &Codebase) -> Check {
     let lifecycle = codebase.lifecycle(reader.as_ref());
     let chunks = reader.as_ref().map_or(0, |r| r.state.segments.iter().map(|s| u64::from(s.n_rows)).sum());
     match lifecycle {
-        Lifecycle::Indexed => {
-            Check::ok("index", format!("{} stored, every file opens; `verify` checks each byte", render::plural(chunks, "chunk")))
-        }
+        Lifecycle::Indexed => Check::ok(
+            "index",
+            format!(
+                "{} stored, every file opens; `verify` checks each byte",
+                render::plural(chunks, "chunk")
+            ),
+        ),
         Lifecycle::Indexing => Check::ok("index", "the first index is being built"),
         other => {
             let error = CliError::from(other);
@@ -219,7 +246,11 @@ fn write_permission(codebase: &Codebase) -> Check {
     let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
     match tempfile::Builder::new().prefix(crate::store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
         Ok(_) => Check::ok("permission", format!("{} is writable", shown_path(dir))),
-        Err(e) => Check::fail("permission", format!("{}: {e}", shown_path(dir)), format!("make {} writable", shown_path(dir))),
+        Err(e) => Check::fail(
+            "permission",
+            format!("{}: {e}", shown_path(dir)),
+            format!("make {} writable", shown_path(dir)),
+        ),
     }
 }
 
@@ -227,9 +258,11 @@ fn disk(codebase: &Codebase) -> Check {
     let root = codebase.layout.root();
     let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
     match free_bytes(dir) {
-        Some(free) if free < LOW_DISK_BYTES => {
-            Check::warn("disk", format!("only {} free", render::bytes(free)), "git codeweaver gc, or free some space")
-        }
+        Some(free) if free < LOW_DISK_BYTES => Check::warn(
+            "disk",
+            format!("only {} free", render::bytes(free)),
+            "git codeweaver gc, or free some space",
+        ),
         Some(free) => Check::ok("disk", format!("{} free", render::bytes(free))),
         None => Check::ok("disk", "free space is not known"),
     }

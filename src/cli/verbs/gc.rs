@@ -11,7 +11,9 @@ use std::process::ExitCode;
 
 /// Drop what no worktree and no recent snapshot uses any more
 #[derive(Debug, Args)]
-#[command(after_help = "What is old is decided by age and use, never by HEAD: going back to an old branch still embeds nothing.")]
+#[command(
+    after_help = "What is old is decided by age and use, never by HEAD: going back to an old branch still embeds nothing."
+)]
 pub struct GcArgs {
     /// One JSON object on stdout
     #[arg(long)]

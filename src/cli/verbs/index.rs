@@ -89,6 +89,9 @@ pub fn index(
     let result = progress::watch(context, codebase, style, |progress| {
         updater::run(codebase, target, options, progress)
     });
+    if result.is_ok() {
+        child::build_graphs(codebase);
+    }
     result.map_err(|error| {
         let error = CliError::from(error);
         if style == Style::Json {

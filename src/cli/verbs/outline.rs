@@ -30,10 +30,11 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let path = context.repository_path(&codebase, &args.file);
     let searcher = Searcher::new(codebase);
-    let outline = match answer(&searcher, context, &|updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
-        Ok(outline) => outline,
-        Err(error) => return Err(refuse(error, args.output_format, context)?),
-    };
+    let outline =
+        match answer(&searcher, context, &|updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
+            Ok(outline) => outline,
+            Err(error) => return Err(refuse(error, args.output_format, context)?),
+        };
     let mut out = context.out();
     match args.output_format {
         Format::Table => table(&mut out, &outline, &searcher, context.paint)?,

@@ -46,7 +46,8 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
         Format::Markdown => {
             let body = render::safe_lines(&text.text);
             let fence = results::fence(&body);
-            let place = format!("{}:{}-{}", render::safe(&text.path), text.span.0, text.span.1).replace('`', "'");
+            let place =
+                format!("{}:{}-{}", render::safe(&text.path), text.span.0, text.span.1).replace('`', "'");
             writeln!(out, "`{place}`\n\n{fence}{}\n{body}\n{fence}", text.language)?;
         }
         Format::Json => writeln!(out, "{}", render::json(&text, true)?)?,

@@ -41,7 +41,9 @@ pub struct SimilarArgs {
 }
 
 pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let Some((file, line)) = args.place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?))) else {
+    let Some((file, line)) =
+        args.place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)))
+    else {
         return Err(CliError::new(
             format!("'{}' names no line", args.place),
             "what is compared with is the code at a line of a file",
@@ -72,7 +74,12 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         Err(error) => return Err(refuse(error, args.output_format, context)?),
     };
     let query = format!("similar to {}:{}", request.path, request.line);
-    let shown = results::Shown { response: &response, root: &searcher.codebase.root(), query: &query, paint: context.paint };
+    let shown = results::Shown {
+        response: &response,
+        root: &searcher.codebase.root(),
+        query: &query,
+        paint: context.paint,
+    };
     let mut out = context.out();
     match args.output_format {
         Format::Table => results::table(&mut out, &shown)?,

@@ -47,8 +47,12 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
             writeln!(out, "{} {path}: {}", context.paint.error("damaged:"), render::safe(&finding.what))?;
         }
         match (findings.is_empty(), repaired) {
-            (true, _) => writeln!(out, "{} every stored file is what its name says", context.paint.good("good:"))?,
-            (_, true) => writeln!(out, "{} what was damaged has been built anew", context.paint.good("repaired:"))?,
+            (true, _) => {
+                writeln!(out, "{} every stored file is what its name says", context.paint.good("good:"))?
+            }
+            (_, true) => {
+                writeln!(out, "{} what was damaged has been built anew", context.paint.good("repaired:"))?
+            }
             (_, false) => writeln!(out, "Repair it with `git codeweaver verify --repair`")?,
         }
     }
