@@ -22,6 +22,8 @@ pub struct Shown<'a> {
     /// Where paths lead from, for links.
     pub root: &'a Path,
     pub query: &'a str,
+    /// The lines of a body that are shown are those with these words.
+    pub words: &'a str,
     pub paint: Paint,
 }
 
@@ -39,7 +41,7 @@ pub fn table(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError> {
         count(response.total_matches as u64),
         response.execution_time_ms
     )?;
-    let words: Vec<String> = text::query_terms(shown.query).into_iter().map(|term| term.term).collect();
+    let words: Vec<String> = text::query_terms(shown.words).into_iter().map(|term| term.term).collect();
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
         block(out, i + 1, found, &words, shown)?;
@@ -260,7 +262,6 @@ pub fn hints(
     writeln!(out, "  git codeweaver status          what is indexed, and what is left out")?;
     writeln!(out, "  git codeweaver config --show   the settings that decide it")?;
     out.flush()?;
-    let _ = response;
     Ok(())
 }
 

@@ -159,7 +159,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     drop(out);
     finish(&searcher.codebase, &response, args.output_format, context);
     if response.matches.is_empty() && args.output_format == Format::Table {
-        results::hints(context, &searcher, &request, &response)?;
+        results::hints(context, &searcher, &request)?;
     }
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
 }
