@@ -192,6 +192,9 @@ fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::segment::
     reader.segments[segment].docs().get(ordinal as usize)
 }
 
+/// Adds entries to the store a reader shows, on disk or in memory; returns the id of the first.
+pub type Append<'a> = &'a mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>;
+
 /// The snapshot that follows from `base` without `removed` and with `added`. Entries that the store does not have yet go
 /// through `append`, which returns the id of the first.
 pub fn apply(
@@ -199,7 +202,7 @@ pub fn apply(
     base: &Snapshot,
     removed: &[u32],
     added: Vec<NewEntry>,
-    append: &mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>,
+    append: Append<'_>,
 ) -> Result<Snapshot, IndexError> {
     let mut snapshot = base.clone();
     let mut tally = Tally::new(reader, &snapshot);

@@ -91,15 +91,13 @@ impl Searcher {
                 // A named revision is worth waiting for; HEAD is answered from what there is when time is up.
                 let patience =
                     if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
-                if updater(&wanted.target, patience) {
-                    if let Opened::View(mut view) = open()? {
-                        view.freshness = if view.freshness == Freshness::Fresh {
-                            Freshness::Synced
-                        } else {
-                            view.freshness
-                        };
-                        return Ok(*view);
+                if updater(&wanted.target, patience)
+                    && let Opened::View(mut view) = open()?
+                {
+                    if view.freshness == Freshness::Fresh {
+                        view.freshness = Freshness::Synced;
                     }
+                    return Ok(*view);
                 }
                 match meanwhile.filter(|_| rev.is_none()) {
                     Some(view) => Ok(*view),

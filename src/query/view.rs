@@ -18,7 +18,7 @@ use crate::store::reader::OpenFiles;
 use crate::store::segment::Segment;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
-use crate::store::{StoreError, StoreReader};
+use crate::store::StoreReader;
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
@@ -381,7 +381,7 @@ impl Overlay<'_> {
         });
         self.snapshot =
             publish::apply(&mut self.reader, &self.snapshot, &plan.removed, added, &mut |reader, fresh| {
-                Ok(reader.push_entries(Entries::in_memory(fresh).map_err(StoreError::from)?))
+                Ok(reader.push_entries(Entries::in_memory(fresh)?))
             })?;
         Ok(())
     }

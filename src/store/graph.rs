@@ -172,8 +172,7 @@ impl Graph {
         let mut level_end = rows.len();
         for &count in counts.iter().rev() {
             let level_start = level_end - count as usize;
-            loop {
-                let Ok(at) = rows[level_start..level_end].binary_search(&best.1) else { break };
+            while let Ok(at) = rows[level_start..level_end].binary_search(&best.1) {
                 let at = level_start + at;
                 let start = if at == 0 { 0 } else { ends[at - 1] as usize };
                 let of_row = neighbours.get(start..ends[at] as usize).unwrap_or(&[]);

@@ -5,12 +5,18 @@
 
 #![cfg(unix)]
 
+mod concurrency;
+mod damage;
 mod errors;
+mod faults;
 mod freshness;
 mod harness;
 mod hooks;
+mod incremental;
 mod index;
 mod init;
+mod lifecycle;
 mod navigation;
+mod sandbox;
 mod search;
 mod terminal;

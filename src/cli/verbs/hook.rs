@@ -79,10 +79,7 @@ fn update(context: &Context) -> Result<(), IndexError> {
 /// Builds vector graphs: a process of its own, because the library that does it prints and may exit.
 fn build_graphs(context: &Context) -> ExitCode {
     let built = Codebase::open(&context.dir, &[]).and_then(|codebase| {
-        graph::build_missing(&codebase).map_err(|error| {
-            log(&codebase.layout, &error);
-            error
-        })
+        graph::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))
     });
     if built.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(exit::ERROR) }
 }

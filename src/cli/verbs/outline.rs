@@ -31,7 +31,7 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let path = context.repository_path(&codebase, &args.file);
     let searcher = Searcher::new(codebase);
     let outline =
-        match answer(&searcher, context, &|updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
+        match answer(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
             Ok(outline) => outline,
             Err(error) => return Err(refuse(error, args.output_format, context)?),
         };

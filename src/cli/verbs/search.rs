@@ -5,6 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{child, exit, render, results};
 use crate::index::{Codebase, Lifecycle, Target};
+use crate::query::search::AskUpdater;
 use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher};
 use crate::store::state::State;
 use clap::{Args, ValueEnum};
@@ -137,7 +138,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let request = request(&args, &codebase, context)?;
     let searcher = Searcher::new(codebase);
-    let result = answer(&searcher, context, &|updater| searcher.search(&request, updater));
+    let result = answer(&searcher, context, |updater| searcher.search(&request, updater));
     let response = match result {
         Ok(response) => response,
         Err(error) => return Err(refuse(error, args.output_format, context)?),
@@ -221,7 +222,7 @@ fn task(name: &str) -> Result<TaskProfile, CliError> {
 pub fn answer<T>(
     searcher: &Searcher,
     context: &Context,
-    ask: &dyn Fn(&dyn Fn(&Target, Duration) -> bool) -> Result<T, QueryError>,
+    ask: impl Fn(AskUpdater<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let codebase = &searcher.codebase;
     let updater = |target: &Target, patience: Duration| child::update(codebase, target, patience);

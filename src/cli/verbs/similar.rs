@@ -69,7 +69,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         without_content: args.locations,
     };
     let searcher = Searcher::new(codebase);
-    let response = match answer(&searcher, context, &|updater| searcher.similar(&request, updater)) {
+    let response = match answer(&searcher, context, |updater| searcher.similar(&request, updater)) {
         Ok(response) => response,
         Err(error) => return Err(refuse(error, args.output_format, context)?),
     };
