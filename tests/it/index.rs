@@ -157,7 +157,7 @@ fn an_interrupted_first_index_is_resumed() {
         repo.write(&format!("src/m{i}.rs"), text);
     }
     repo.commit("many");
-    let mut command = repo.command(crate::harness::PROGRAM);
+    let mut command = repo.command(crate::harness::program());
     let child = command.args(["init", "--no-hooks"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
