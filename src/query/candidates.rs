@@ -184,11 +184,11 @@ fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize)
 
 /// A total order of chunks that does not depend on how the store is segmented.
 pub fn row_order(view: &View, a: RowId, b: RowId) -> Ordering {
-    let key = |id: RowId| -> (DocKey, u32) {
+    let key = |id: RowId| -> (DocKey, u32, u32) {
         let segment = &view.reader.segments[id.segment as usize];
         let row = &segment.rows()[id.row as usize];
         let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
-        (segment.key(&doc), row.start_byte)
+        (segment.key(&doc), row.start_byte, row.end_byte)
     };
     key(a).cmp(&key(b))
 }
@@ -198,6 +198,8 @@ struct Lexical {
     /// Per segment and row.
     scores: Vec<Vec<f32>>,
     coverage: Vec<Vec<f32>>,
+    /// Number (from one) of the last term that counts in `coverage`, per segment and row.
+    covered: Vec<Vec<u16>>,
     n_scored: u64,
 }
 
@@ -210,6 +212,7 @@ impl Lexical {
         let mut lexical = Lexical {
             scores: view.reader.segments.iter().map(|s| vec![0.0; s.n_rows() as usize]).collect(),
             coverage: view.reader.segments.iter().map(|s| vec![0.0; s.n_rows() as usize]).collect(),
+            covered: view.reader.segments.iter().map(|s| vec![0; s.n_rows() as usize]).collect(),
             n_scored: 0,
         };
         let postings: Vec<_> = view.reader.segments.iter().map(|segment| segment.postings()).collect();
@@ -229,13 +232,13 @@ impl Lexical {
             lists.push(of_term);
         }
         let total_weight: f32 = question.terms.iter().zip(&idf).map(|(term, idf)| term.weight * idf.max(missing_idf(n_rows, *idf))).sum();
-        for ((term, of_term), &idf) in question.terms.iter().zip(&lists).zip(&idf) {
+        for (number, ((term, of_term), &idf)) in (1..).zip(question.terms.iter().zip(&lists).zip(&idf)) {
             if Instant::now() > question.deadline {
                 break;
             }
             let share = if total_weight > 0.0 { term.weight * idf / total_weight } else { 0.0 };
             for (s, lists) in of_term.iter().enumerate() {
-                lexical.add_term(view, scope, s, lists, term.weight * idf, share);
+                lexical.add_term(view, scope, s, lists, (number, term.weight * idf, share));
             }
         }
         lexical
@@ -247,12 +250,11 @@ impl Lexical {
         scope: &Scope,
         s: usize,
         lists: &[Option<PostingList<'_>>; N_FIELDS],
-        weight: f32,
-        share: f32,
+        (number, weight, share): (u16, f32, f32),
     ) {
         let totals = &view.snapshot.totals;
         let records = view.reader.segments[s].rows();
-        let (scores, coverage) = (&mut self.scores[s], &mut self.coverage[s]);
+        let (scores, coverage, covered) = (&mut self.scores[s], &mut self.coverage[s], &mut self.covered[s]);
         for field in FIELDS {
             let f = field as usize;
             let Some(list) = &lists[f] else { continue };
@@ -266,8 +268,9 @@ impl Lexical {
                 let (tf, len) = (tf as f32, f32::from(record.field_len[f]));
                 let saturated = tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * len / average));
                 scores[row as usize] += FIELD_WEIGHT[f] * weight * saturated;
-                // Every term counts once, by whichever field has it: the body, or else names around it.
-                if field == Field::Body || !body_has(lists, row, records) {
+                // Every term counts once per row, whichever fields have it.
+                if covered[row as usize] != number {
+                    covered[row as usize] = number;
                     coverage[row as usize] += share;
                 }
                 n_scored += 1;
@@ -295,11 +298,6 @@ impl Lexical {
 /// A word that is nowhere weighs as much as the rarest: a question about something absent is not covered.
 fn missing_idf(n_rows: f32, idf: f32) -> f32 {
     if idf > 0.0 { idf } else { libm::logf(1.0 + n_rows / 0.5) }
-}
-
-/// Terms of names and documentation nearly always stand in the body too; only the enclosing names are outside of it.
-fn body_has(lists: &[Option<PostingList<'_>>; N_FIELDS], _row: u32, _records: &[crate::store::segment::RowRecord]) -> bool {
-    lists[Field::Body as usize].is_some()
 }
 
 /// Rows that define one of `names`, with how well: 1 for the name as written, less for other case or a part of a
