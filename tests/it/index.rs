@@ -162,7 +162,7 @@ fn an_interrupted_first_index_is_resumed() {
     let mut child = child.spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     // Twice: git passes on what the terminal has sent already.
-    let kill = |signal| std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+    let kill = |signal: &str| std::process::Command::new("kill").args([signal, child.id().to_string().as_str()]).status();
     let signalled = (kill("-INT").unwrap(), kill("-INT").unwrap());
     let status = child.wait().unwrap();
     if status.success() {
