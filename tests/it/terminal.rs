@@ -49,3 +49,16 @@ fn colours_and_links_are_ours_alone() {
     let text = repo.codeweaver(["search", "--color", "never", "evil_function"]).success().stdout();
     assert!(!text.contains('\x1b'));
 }
+
+#[test]
+fn logs_are_json_with_the_promised_fields() {
+    let repo = indexed().env("CODEWEAVER_LOG", "info").env("CODEWEAVER_LOG_FORMAT", "json");
+    let run = repo.codeweaver(["search", "--rev", "nonsense", "x"]);
+    let records: Vec<serde_json::Value> = run.stderr().lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let last = records.last().unwrap_or_else(|| panic!("{}", run.explain()));
+    assert_eq!((&last["level"], &last["component"], &last["operation"]), (&"info".into(), &"cli".into(), &"search".into()));
+    assert_eq!(last["codebase_root"], repo.root().to_str().unwrap());
+    assert!(last["duration_ms"].is_u64() && last["error"].as_str().unwrap().contains("nonsense"), "{last}");
+    assert_eq!(last["request_id"].as_str().unwrap().len(), 36);
+    assert!(last["timestamp"].as_str().unwrap().ends_with('Z'));
+}
