@@ -43,7 +43,11 @@ where
     let registry = tracing_subscriber::registry().with(filter);
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
     // A second start finds the first at work, which will do.
-    let _ = if as_json { registry.with(layer.event_format(json)).try_init() } else { registry.with(layer).try_init() };
+    let _ = if as_json {
+        registry.with(layer.event_format(json)).try_init()
+    } else {
+        registry.with(layer).try_init()
+    };
 }
 
 /// One JSON object a line.
