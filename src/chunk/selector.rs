@@ -1,8 +1,8 @@
 //! The one entry: bytes of a blob → its chunks, down the chain as far as needed (C3, C6, C7).
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::grammar::{self, GRAMMARS};
 use super::lines::TextIndex;
@@ -58,7 +58,8 @@ pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
 
 /// Identity of everything that decides the chunks of any language.
 pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
-    let grammars: Vec<String> = GRAMMARS.iter().map(|grammar| format!("{}={}", grammar.name, grammar.version)).collect();
+    let grammars: Vec<String> =
+        GRAMMARS.iter().map(|grammar| format!("{}={}", grammar.name, grammar.version)).collect();
     let relevant = format!("{}|{}", grammars.join(" "), shared_fingerprint(settings));
     blake3::hash(relevant.as_bytes()).to_hex().to_string()
 }

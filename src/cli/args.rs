@@ -69,8 +69,18 @@ pub enum Verb {
     Deinit(verbs::deinit::DeinitArgs),
     Index(verbs::index::IndexArgs),
     Search(verbs::search::SearchArgs),
+    Similar(verbs::similar::SimilarArgs),
+    Outline(verbs::outline::OutlineArgs),
+    Read(verbs::read::ReadArgs),
     Status(verbs::status::StatusArgs),
+    Doctor(verbs::doctor::DoctorArgs),
+    Config(verbs::config::ConfigArgs),
+    Chunks(verbs::chunks::ChunksArgs),
+    Verify(verbs::verify::VerifyArgs),
+    Gc(verbs::gc::GcArgs),
     Hook(verbs::hook::HookArgs),
+    Completions(verbs::completions::CompletionsArgs),
+    Man(verbs::completions::ManArgs),
 }
 
 impl Verb {

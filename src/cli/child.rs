@@ -1,9 +1,10 @@
 //! The updater as a process of its own: readers never write, they ask it (requirement S4).
 
 use super::error::CliError;
+use crate::config::HnswMode;
 use crate::git::detach::{self, SHORT_LIVED_VARIABLES};
-use crate::index::{Codebase, Target};
-use crate::store::lock;
+use crate::index::{Codebase, Target, graph};
+use crate::store::{StoreReader, lock};
 use std::ffi::OsString;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -42,10 +43,35 @@ pub fn update_in_background(codebase: &Codebase) {
     }
 }
 
+/// Has vector graphs built for segments that should have one. With `index.hnsw = "always"` it is waited for: then the next
+/// question finds them.
+pub fn build_graphs(codebase: &Codebase) {
+    let missing = match StoreReader::open(&codebase.store()) {
+        Ok(Some(reader)) => !graph::missing(codebase, &reader).is_empty(),
+        _ => false,
+    };
+    if !missing {
+        return;
+    }
+    let started = if codebase.settings.index.hnsw == HnswMode::Always {
+        // The library that builds graphs prints and may exit, so it never runs in this process.
+        program(codebase, &["hook", "graphs"]).and_then(|mut command| command.status()).map(drop)
+    } else {
+        spawn(codebase, &["hook".into(), "graphs".into()]).map(drop).map_err(|e| std::io::Error::other(e.why))
+    };
+    if let Err(e) = started {
+        tracing::warn!(component = "cli", operation = "build graphs", error = %e, "they could not be built");
+    }
+}
+
 /// Starts this program detached in `codebase`; returns its process id.
 pub fn spawn(codebase: &Codebase, args: &[OsString]) -> Result<u32, CliError> {
     let failed = |e: std::io::Error| {
-        CliError::new("the indexer could not be started", e.to_string(), "check that the program still is where it was")
+        CliError::new(
+            "the indexer could not be started",
+            e.to_string(),
+            "check that the program still is where it was",
+        )
     };
     let program = std::env::current_exe().map_err(failed)?;
     let none: [(&str, &str); 0] = [];
@@ -53,15 +79,22 @@ pub fn spawn(codebase: &Codebase, args: &[OsString]) -> Result<u32, CliError> {
 }
 
 fn start(codebase: &Codebase, target: &Target) -> std::io::Result<Child> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["index", "--quiet", "--detached"]);
+    let mut command = program(codebase, &["index", "--quiet", "--detached"])?;
     if !target.is_head {
         command.arg(target.tree.map(|oid| oid.to_string()).unwrap_or_default());
     }
+    command.spawn()
+}
+
+/// This program in `codebase`, without streams and without what git's hooks leave in the environment.
+fn program(codebase: &Codebase, args: &[&str]) -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(args).current_dir(codebase.root());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for name in SHORT_LIVED_VARIABLES {
         command.env_remove(name);
     }
-    command.current_dir(codebase.root()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    Ok(command)
 }
 
 /// The child's exit code, or `None` when time is up.

@@ -54,6 +54,19 @@ impl Context {
         Ok(codebase)
     }
 
+    /// A path as the user typed it → relative to the root of the repository. What lies below the current directory comes
+    /// first, as everywhere in git; anything else is taken as relative to the root already.
+    pub fn repository_path(&self, codebase: &Codebase, typed: &str) -> String {
+        let root = codebase.root();
+        let here = std::fs::canonicalize(&self.dir).unwrap_or_else(|_| root.clone());
+        let below = |path: PathBuf| Some(path.strip_prefix(&root).ok()?.to_string_lossy().into_owned());
+        let from_here = here.join(typed.trim_start_matches("./"));
+        if from_here.exists() || Path::new(typed).is_absolute() {
+            return below(from_here).unwrap_or_else(|| typed.to_owned());
+        }
+        typed.to_owned()
+    }
+
     pub fn out(&self) -> BufWriter<StdoutLock<'static>> {
         BufWriter::new(std::io::stdout().lock())
     }

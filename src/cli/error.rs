@@ -34,7 +34,13 @@ pub struct CliError {
 
 impl CliError {
     pub fn new(what: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> CliError {
-        CliError { what: what.into(), why: why.into(), fix: fix.into(), code: exit::ERROR, is_broken_pipe: false }
+        CliError {
+            what: what.into(),
+            why: why.into(),
+            fix: fix.into(),
+            code: exit::ERROR,
+            is_broken_pipe: false,
+        }
     }
 
     pub fn with_code(self, code: u8) -> CliError {
@@ -71,7 +77,11 @@ impl CliError {
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
         let is_broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
-        let error = CliError::new("the output cannot be written", error.to_string(), "check the disk and where the output goes");
+        let error = CliError::new(
+            "the output cannot be written",
+            error.to_string(),
+            "check the disk and where the output goes",
+        );
         CliError { is_broken_pipe, ..error }
     }
 }
@@ -96,9 +106,10 @@ impl From<GitError> for CliError {
                     "there is no .git here or in any directory above".to_owned(),
                 )
             }
-            GitError::Unsupported { path, feature } => {
-                (format!("{} cannot be read", path.display()), format!("it uses {feature}, which is not supported"))
-            }
+            GitError::Unsupported { path, feature } => (
+                format!("{} cannot be read", path.display()),
+                format!("it uses {feature}, which is not supported"),
+            ),
             GitError::Unreadable { path, reason } => {
                 (format!("the repository at {} cannot be read", path.display()), reason.clone())
             }
@@ -106,11 +117,16 @@ impl From<GitError> for CliError {
                 format!("'{spec}' does not name a commit or tree here"),
                 hint.clone().unwrap_or_else(|| "git does not know it".to_owned()),
             ),
-            GitError::ObjectMissing { .. } => {
-                (error.to_string(), "the clone is shallow, partial or damaged, and nothing is ever fetched".to_owned())
+            GitError::ObjectMissing { .. } => (
+                error.to_string(),
+                "the clone is shallow, partial or damaged, and nothing is ever fetched".to_owned(),
+            ),
+            GitError::BadObject { oid, reason, .. } => {
+                (format!("object {oid} cannot be read"), reason.clone())
             }
-            GitError::BadObject { oid, reason, .. } => (format!("object {oid} cannot be read"), reason.clone()),
-            GitError::TooManyFiles { .. } => (error.to_string(), "a tree is held in memory as a whole".to_owned()),
+            GitError::TooManyFiles { .. } => {
+                (error.to_string(), "a tree is held in memory as a whole".to_owned())
+            }
             GitError::Bare { .. } => (error.to_string(), "there are no files to look at".to_owned()),
             GitError::PathEscapes { .. } => {
                 (error.to_string(), "only files of the repository are read".to_owned())
@@ -219,16 +235,26 @@ impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
         let (what, why) = match &error {
             ConfigError::Invalid(problems) => {
-                let lines: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.origin, p.message)).collect();
+                let lines: Vec<String> =
+                    problems.iter().map(|p| format!("{}: {}", p.origin, p.message)).collect();
                 ("the settings are not valid".to_owned(), lines.join("\n"))
             }
-            ConfigError::Read { path, source } => (format!("{} cannot be read", path.display()), source.to_string()),
-            ConfigError::Write { path, source } => (format!("{} cannot be written", path.display()), source.to_string()),
-            ConfigError::TooLarge { path, .. } => (format!("{} is too large", path.display()), error.to_string()),
-            ConfigError::Symlink { path } => (format!("{} is not written", path.display()), error.to_string()),
+            ConfigError::Read { path, source } => {
+                (format!("{} cannot be read", path.display()), source.to_string())
+            }
+            ConfigError::Write { path, source } => {
+                (format!("{} cannot be written", path.display()), source.to_string())
+            }
+            ConfigError::TooLarge { path, .. } => {
+                (format!("{} is too large", path.display()), error.to_string())
+            }
+            ConfigError::Symlink { path } => {
+                (format!("{} is not written", path.display()), error.to_string())
+            }
             ConfigError::UserOnly { key } => (
                 format!("`{key}` cannot be set for a repository"),
-                "whoever can push a file to a repository must not decide what runs on your machine".to_owned(),
+                "whoever can push a file to a repository must not decide what runs on your machine"
+                    .to_owned(),
             ),
         };
         CliError::new(what, why, error.fix())
@@ -242,7 +268,8 @@ impl From<HookError> for CliError {
             HookError::GlobalNeedsNewerGit { .. } => "older git has no hooks in its configuration".to_owned(),
             other => cause(other),
         };
-        let why = if why.is_empty() { "git was asked about the hooks of this repository".to_owned() } else { why };
+        let why =
+            if why.is_empty() { "git was asked about the hooks of this repository".to_owned() } else { why };
         CliError::new(error.to_string(), why, error.fix())
     }
 }
@@ -255,12 +282,16 @@ impl From<QueryError> for CliError {
             QueryError::Index(e) => e.into(),
             QueryError::Embed(e) => e.into(),
             QueryError::Gated(lifecycle) => lifecycle.into(),
-            QueryError::Parameter { name, must, found } => {
-                CliError::new(format!("the {name} cannot be used"), format!("it must be {must}, not {found}"), "see `-h`")
-            }
-            QueryError::NotFound { what } => {
-                CliError::new("there is no such place", what, "`git codeweaver status --files` lists what is not indexed, and why")
-            }
+            QueryError::Parameter { name, must, found } => CliError::new(
+                format!("the {name} cannot be used"),
+                format!("it must be {must}, not {found}"),
+                "see `-h`",
+            ),
+            QueryError::NotFound { what } => CliError::new(
+                "there is no such place",
+                what,
+                "`git codeweaver status --files` lists what is not indexed, and why",
+            ),
         }
     }
 }
@@ -269,9 +300,11 @@ impl From<QueryError> for CliError {
 impl From<Lifecycle> for CliError {
     fn from(lifecycle: Lifecycle) -> Self {
         match lifecycle {
-            Lifecycle::NotIndexed => {
-                CliError::new("this repository is not indexed", "no index has been completed here", "git codeweaver init")
-            }
+            Lifecycle::NotIndexed => CliError::new(
+                "this repository is not indexed",
+                "no index has been completed here",
+                "git codeweaver init",
+            ),
             Lifecycle::Indexing => CliError::new(
                 "the first index is being built",
                 "nothing can be answered before its first checkpoint",

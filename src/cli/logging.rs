@@ -25,7 +25,8 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("codeweaver=debug"));
-    let as_json = std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
+    let as_json =
+        std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
     let registry = tracing_subscriber::registry().with(filter);
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
     let started = if as_json {
@@ -35,7 +36,8 @@ where
     };
     if started.is_ok() {
         let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
-        let span = tracing::info_span!("request", request_id = %request_id(), codebase_root = %root.display());
+        let span =
+            tracing::info_span!("request", request_id = %request_id(), codebase_root = %root.display());
         // The whole process is one request: the span ends with it.
         std::mem::forget(span.entered());
     }

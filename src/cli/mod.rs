@@ -5,12 +5,14 @@
 //! * [`render`]: text that is safe to print: colour, links, numbers, escapes.
 //! * [`results`]: how matches look.
 //! * [`progress`], [`checkpoint`]: what an indexing run shows and records while it works.
+//! * [`chunk_stats`]: how well a tree is chunked.
 //! * [`child`]: the updater as a process of its own, which readers ask to write.
 //! * [`error`]: the one place where library errors become three lines and an exit code.
 
 pub mod args;
 pub mod checkpoint;
 pub mod child;
+pub mod chunk_stats;
 pub mod context;
 pub mod error;
 pub mod logging;
@@ -58,6 +60,16 @@ fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
         Verb::Index(args) => verbs::index::run(args, context),
         Verb::Search(args) => verbs::search::run(args, context),
         Verb::Status(args) => verbs::status::run(args, context),
+        Verb::Similar(args) => verbs::similar::run(args, context),
+        Verb::Outline(args) => verbs::outline::run(args, context),
+        Verb::Read(args) => verbs::read::run(args, context),
+        Verb::Doctor(args) => verbs::doctor::run(args, context),
+        Verb::Config(args) => verbs::config::run(args, context),
+        Verb::Chunks(args) => verbs::chunks::run(args, context),
+        Verb::Verify(args) => verbs::verify::run(args, context),
+        Verb::Gc(args) => verbs::gc::run(args, context),
         Verb::Hook(args) => verbs::hook::run(args, context),
+        Verb::Completions(args) => verbs::completions::run(args, context),
+        Verb::Man(args) => verbs::completions::run_man(args, context),
     }
 }

@@ -73,7 +73,11 @@ fn stop_flag() -> Arc<AtomicBool> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // In this order: the second signal finds the flag set. Without them a signal ends the process, which loses
         // the work since the last checkpoint and nothing else.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, super::exit::INTERRUPTED.into(), stop.clone());
+        let _ = signal_hook::flag::register_conditional_shutdown(
+            signal,
+            super::exit::INTERRUPTED.into(),
+            stop.clone(),
+        );
         let _ = signal_hook::flag::register(signal, stop.clone());
     }
     stop
@@ -135,7 +139,8 @@ impl Watched<'_> {
         let elapsed = self.meter.started.get().map_or(0.0, |started| started.elapsed().as_secs_f64());
         let share = if n_files == 0 { 0.0 } else { done.files as f64 / n_files as f64 };
         // Early guesses jump about.
-        let eta = (share > 0.01 && elapsed > 0.5).then(|| Duration::from_secs_f64(elapsed / share * (1.0 - share).max(0.0)));
+        let eta = (share > 0.01 && elapsed > 0.5)
+            .then(|| Duration::from_secs_f64(elapsed / share * (1.0 - share).max(0.0)));
         Look { done, n_files, chunks_per_second: done.chunks as f64 / elapsed.max(0.001), eta }
     }
 
@@ -191,7 +196,8 @@ impl Progress for Watched<'_> {
             Style::Bar => {
                 let style = ProgressStyle::with_template("Indexing [{bar:30}] {pos}/{len} files  {msg}");
                 self.bar.set_length(n_files);
-                self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+                self.bar
+                    .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
             }
             _ => {}
         }

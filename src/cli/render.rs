@@ -198,7 +198,10 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_gets_through() {
         assert_eq!(safe("plain ünïcode 漢字"), "plain ünïcode 漢字");
-        assert_eq!(safe("\x1b]0;owned\x07\t\u{9b}31m\u{202e}x"), "\\u{1b}]0;owned\\u{7}    \\u{9b}31m\\u{202e}x");
+        assert_eq!(
+            safe("\x1b]0;owned\x07\t\u{9b}31m\u{202e}x"),
+            "\\u{1b}]0;owned\\u{7}    \\u{9b}31m\\u{202e}x"
+        );
         assert_eq!(safe_lines("a\r\nb\rc\n"), "a\nb\\rc");
     }
 

@@ -22,6 +22,8 @@ pub struct Shown<'a> {
     /// Where paths lead from, for links.
     pub root: &'a Path,
     pub query: &'a str,
+    /// The lines of a body that are shown are those with these words.
+    pub words: &'a str,
     pub paint: Paint,
 }
 
@@ -39,7 +41,7 @@ pub fn table(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError> {
         count(response.total_matches as u64),
         response.execution_time_ms
     )?;
-    let words: Vec<String> = text::query_terms(shown.query).into_iter().map(|term| term.term).collect();
+    let words: Vec<String> = text::query_terms(shown.words).into_iter().map(|term| term.term).collect();
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
         block(out, i + 1, found, &words, shown)?;
@@ -51,7 +53,13 @@ fn matches(n: usize) -> String {
     if n == 1 { "1 match".to_owned() } else { format!("{} matches", count(n as u64)) }
 }
 
-fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], shown: &Shown<'_>) -> Result<(), CliError> {
+fn block(
+    out: &mut impl Write,
+    number: usize,
+    found: &Match,
+    words: &[String],
+    shown: &Shown<'_>,
+) -> Result<(), CliError> {
     let paint = shown.paint;
     let place = format!("{}:{}-{}", safe(&found.file.path), found.span.0, found.span.1);
     let linked = paint.link(&shown.root.join(&found.file.path), found.span.0, &paint.title(&place));
@@ -63,7 +71,8 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
     };
     let what = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
     writeln!(out, "{number}. {linked} {}", paint.dim(what))?;
-    let title = if found.content.signature.is_empty() { &found.content.title } else { &found.content.signature };
+    let title =
+        if found.content.signature.is_empty() { &found.content.title } else { &found.content.signature };
     if !title.is_empty() {
         writeln!(out, "   {}", paint.bold(safe(title)))?;
     }
@@ -75,8 +84,12 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
         let spans: Vec<String> = found
             .more_in_file
             .iter()
-            .take(4)
-            .map(|more| format!("{}-{} {}", more.span.0, more.span.1, safe(&more.title)).trim_end().to_owned())
+            .take(3)
+            .map(|more| {
+                format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title)))
+                    .trim_end()
+                    .to_owned()
+            })
             .collect();
         writeln!(out, "   {}", paint.dim(format!("also in this file: {}", spans.join("; "))))?;
     }
@@ -97,6 +110,14 @@ fn block(out: &mut impl Write, number: usize, found: &Match, words: &[String], s
     Ok(())
 }
 
+/// At most 36 characters: these are hints, and lines should not wrap.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(36) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
 /// The lines around what was asked for, with their numbers.
 fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> Result<(), CliError> {
     if found.content.elided || found.content.text.is_empty() {
@@ -106,9 +127,11 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     let first = window(&lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
-    let gap = |n: usize| paint.dim(format!("   {:>width$} … {} more", "", render::plural(n as u64, "line")));
+    let gap = |n: usize, where_: &str| {
+        paint.dim(format!("   {:>width$} … {} {where_}", "", render::plural(n as u64, "line")))
+    };
     if first > 0 {
-        writeln!(out, "{}", gap(first))?;
+        writeln!(out, "{}", gap(first, "above"))?;
     }
     for (i, line) in lines[first..end].iter().enumerate() {
         let number = found.span.0 as usize + first + i;
@@ -116,7 +139,7 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
         writeln!(out, "   {} {}", paint.dim(format!("{number:>width$} │")), safe(line.trim_end()))?;
     }
     if end < lines.len() {
-        writeln!(out, "{}", gap(lines.len() - end))?;
+        writeln!(out, "{}", gap(lines.len() - end, "below"))?;
     }
     Ok(())
 }
@@ -139,9 +162,12 @@ fn window(lines: &[&str], words: &[String]) -> usize {
         seen.len()
     };
     let last = lines.len() - BODY_LINES;
-    let best = (0..=last).max_by_key(|&first| (distinct(first), std::cmp::Reverse(first))).unwrap_or(0);
-    // A window is easier to read if it begins where something begins.
-    if best <= 2 { 0 } else { best }
+    // One line of context above the first word; the beginning of the chunk is where something begins.
+    let begins = |first: usize| first == 0 || found.get(first + 1).is_some_and(|here| !here.is_empty());
+    let best = (0..=last)
+        .filter(|&first| begins(first))
+        .max_by_key(|&first| (distinct(first), std::cmp::Reverse(first)));
+    best.filter(|&first| first > BODY_LINES / 2 || distinct(first) > distinct(0)).unwrap_or(0)
 }
 
 /// Headings, code fences and a line of facts for each match.
@@ -167,7 +193,13 @@ pub fn markdown(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError>
 
 fn markdown_block(out: &mut impl Write, number: usize, found: &Match) -> Result<(), CliError> {
     let state = serde_json::to_value(found.state)?;
-    writeln!(out, "\n## {number}. `{}:{}-{}`\n", safe(&found.file.path).replace('`', "'"), found.span.0, found.span.1)?;
+    writeln!(
+        out,
+        "\n## {number}. `{}:{}-{}`\n",
+        safe(&found.file.path).replace('`', "'"),
+        found.span.0,
+        found.span.1
+    )?;
     writeln!(
         out,
         "relevance {:.2} · {} · {} · {}",
@@ -189,13 +221,17 @@ fn markdown_block(out: &mut impl Write, number: usize, found: &Match) -> Result<
 }
 
 /// A fence longer than any run of backticks in `body`.
-fn fence(body: &str) -> String {
+pub fn fence(body: &str) -> String {
     let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
 /// What to try when nothing was found (requirement R7).
-pub fn hints(context: &Context, searcher: &Searcher, request: &Request, response: &Response) -> Result<(), CliError> {
+pub fn hints(
+    context: &Context,
+    searcher: &Searcher,
+    request: &Request,
+) -> Result<(), CliError> {
     let languages = status::status(&searcher.codebase, false)?.languages;
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
     let mut out = context.out();
@@ -225,7 +261,6 @@ pub fn hints(context: &Context, searcher: &Searcher, request: &Request, response
     writeln!(out, "  git codeweaver status          what is indexed, and what is left out")?;
     writeln!(out, "  git codeweaver config --show   the settings that decide it")?;
     out.flush()?;
-    let _ = response;
     Ok(())
 }
 
@@ -238,7 +273,8 @@ mod tests {
         let text: Vec<String> = (0..40).map(|i| format!("line {i}")).collect();
         let mut lines: Vec<&str> = text.iter().map(String::as_str).collect();
         lines[30] = "let token = refresh(expired);";
-        let words: Vec<String> = text::query_terms("refresh expired token").into_iter().map(|t| t.term).collect();
+        let words: Vec<String> =
+            text::query_terms("refresh expired token").into_iter().map(|t| t.term).collect();
         let first = window(&lines, &words);
         assert!((23..=30).contains(&first), "{first}");
         assert_eq!(window(&lines, &["nowhere".to_owned()]), 0);

@@ -96,10 +96,15 @@ pub fn build(
                         }
                     }
                 })
-                .map_err(|source| crate::store::StoreError::Io { action: "start a thread for", path: codebase.root(), source })?;
+                .map_err(|source| crate::store::StoreError::Io {
+                    action: "start a thread for",
+                    path: codebase.root(),
+                    source,
+                })?;
         }
         drop(sender);
-        let mut merger = Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
+        let mut merger =
+            Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
         let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
         let mut wanted = 0;
         let mut last_checkpoint = Instant::now();
@@ -136,7 +141,8 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     fn run(&self, jobs: &[Job], blobs: &mut BlobReader) -> Result<Unit, IndexError> {
-        let mut unit = Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
+        let mut unit =
+            Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
         for job in jobs {
             if self.progress.stopped() {
                 break;
@@ -146,7 +152,12 @@ impl Worker<'_> {
         Ok(unit)
     }
 
-    fn job(&self, job: &Job, blobs: &mut BlobReader, builder: &mut SegmentBuilder) -> Result<Option<u32>, IndexError> {
+    fn job(
+        &self,
+        job: &Job,
+        blobs: &mut BlobReader,
+        builder: &mut SegmentBuilder,
+    ) -> Result<Option<u32>, IndexError> {
         let oid = &job.key.blob_oid;
         let Some(size) = blobs.size(oid)? else { return Ok(None) };
         let bytes = if size > self.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
@@ -154,7 +165,13 @@ impl Worker<'_> {
     }
 
     /// Chunks and embeds `bytes` (empty if `size` is over the limit) and adds them as one doc; returns its ordinal.
-    fn doc(&self, job: &Job, size: u64, bytes: &[u8], builder: &mut SegmentBuilder) -> Result<u32, IndexError> {
+    fn doc(
+        &self,
+        job: &Job,
+        size: u64,
+        bytes: &[u8],
+        builder: &mut SegmentBuilder,
+    ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
         let too_large = size > self.policy.max_blob_bytes();
         let skipped = if too_large { Some(SkipReason::TooLarge) } else { self.policy.decide_blob(bytes) };
@@ -177,7 +194,8 @@ impl Worker<'_> {
         let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
         drop(entered);
         let known = self.vectors.of(job.previous);
-        let embedded = embed_chunks(self.embedder, &job.key, bytes, &chunked.chunks, &known, settings.index.excerpts)?;
+        let embedded =
+            embed_chunks(self.embedder, &job.key, bytes, &chunked.chunks, &known, settings.index.excerpts)?;
         self.progress.add(&Counters {
             files: 1,
             bytes: size,
@@ -215,7 +233,8 @@ pub fn build_bytes(
     let vectors = KnownVectors::new(reader, embedder);
     let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
     let mut builder = SegmentBuilder::new(embedder.dim());
-    let docs = jobs.iter().map(|(job, bytes)| worker.doc(job, bytes.len() as u64, bytes, &mut builder).map(Some));
+    let docs =
+        jobs.iter().map(|(job, bytes)| worker.doc(job, bytes.len() as u64, bytes, &mut builder).map(Some));
     let docs = docs.collect::<Result<_, _>>()?;
     Ok((builder, docs))
 }

@@ -63,6 +63,11 @@ impl Codebase {
         self.layout.store(&self.vector_space)
     }
 
+    /// What is remembered of files whose stat does not prove that they are unchanged.
+    pub fn stat_cache(&self) -> PathBuf {
+        self.layout.cache().join(format!("stat-{}", self.worktree_key))
+    }
+
     /// Creates the folders of the store where they are missing. Somebody may have removed them while we worked
     /// (`git clean -fdx`); without its nonce the new `.codeweaver/` would count as foreign.
     pub fn create_store(&self) -> Result<StoreLayout, IndexError> {
@@ -119,7 +124,10 @@ impl Codebase {
         others.find_map(|store| {
             let reader = crate::store::state::State::read(&store.state()).ok()??;
             reader.heads.get(&self.worktree_key)?.marker.as_ref().map(|marker| {
-                format!("the index was built with {}, the settings name {}", marker.fingerprint, self.vector_space)
+                format!(
+                    "the index was built with {}, the settings name {}",
+                    marker.fingerprint, self.vector_space
+                )
             })
         })
     }

@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// Files that no state names are kept this long for readers of older states.
 pub const GRACE: Duration = Duration::from_secs(2 * 3600);
+/// Stores of other vector spaces are kept this long after their last change.
+const OTHER_SPACES: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Renumbering is worth it when more than this share of the rows is dead.
 const DEAD_SHARE: f64 = 0.2;
 
@@ -47,8 +49,22 @@ pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexEr
         rewrite(codebase, &reader, &mut report)?;
     }
     remove_unnamed(codebase, grace, &mut report)?;
+    remove_other_spaces(codebase, &mut report);
     super::updater::sweep_temporaries(codebase);
     Ok(report)
+}
+
+/// Removes stores of other vector spaces that nobody has written to for long. Younger ones stay: two versions of the
+/// program, say on the host and in a container, must not destroy each other's index in turns.
+fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
+    let ours = codebase.store();
+    for store in codebase.layout.stores().into_iter().filter(|store| *store != ours) {
+        let modified = std::fs::metadata(store.state()).and_then(|m| m.modified()).ok();
+        let is_old = modified.and_then(|m| m.elapsed().ok()).is_some_and(|age| age > OTHER_SPACES);
+        if is_old && std::fs::remove_dir_all(store.root()).is_ok() {
+            report.files_removed += 1;
+        }
+    }
 }
 
 /// Forgets heads of linked worktrees that git has pruned.
@@ -57,7 +73,9 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     let before = state.heads.len();
-    state.heads.retain(|_, head| head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists()));
+    state.heads.retain(|_, head| {
+        head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists())
+    });
     report.heads_dropped = (before - state.heads.len()) as u64;
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
 }
@@ -76,7 +94,9 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     report.rows_before = reader.segments.iter().map(|s| u64::from(s.n_rows())).sum();
     let n_live: u64 = rows.iter().map(|r| u64::from(r.n_live())).sum();
     report.rows_after = report.rows_before;
-    if report.rows_before == 0 || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64 {
+    if report.rows_before == 0
+        || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64
+    {
         return Ok(());
     }
     let (segments, doc_ids) = live_segments(codebase, reader, &live)?;
@@ -109,7 +129,8 @@ fn live_segments(
     reader: &StoreReader,
     live: &RoaringBitmap,
 ) -> Result<(Vec<SegmentRef>, BTreeMap<u32, u32>), IndexError> {
-    let docs: BTreeSet<u32> = reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
+    let docs: BTreeSet<u32> =
+        reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
     let doc_ids: BTreeMap<u32, u32> = docs.iter().enumerate().map(|(new, &old)| (old, new as u32)).collect();
     let mut segments: Vec<SegmentRef> = Vec::new();
     let mut builder = SegmentBuilder::default();
@@ -172,7 +193,8 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
             let name = child.file_name().to_string_lossy().into_owned();
             let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
             let Ok(metadata) = child.metadata() else { continue };
-            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            let age =
+                metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
             if !stem.is_empty() && !named.contains(stem) && age >= grace && remove(&child.path()) {
                 report.files_removed += 1;
                 report.bytes_removed += metadata.len();

@@ -74,7 +74,13 @@ fn build(segment: &Segment) -> Result<GraphData, IndexError> {
     let (n_rows, dim) = (segment.n_rows(), segment.dim());
     debug_assert!(n_rows as usize <= shard::MAX_ROWS);
     let longest = (0..n_rows).map(|row| norm(segment.vector(row))).max().unwrap_or(1).max(1);
-    let hnsw = Hnsw::<i8, Angular>::new(M, n_rows as usize, 16, EF_CONSTRUCTION, Angular { unit: 1.0 / longest as f32 });
+    let hnsw = Hnsw::<i8, Angular>::new(
+        M,
+        n_rows as usize,
+        16,
+        EF_CONSTRUCTION,
+        Angular { unit: 1.0 / longest as f32 },
+    );
     for row in 0..n_rows {
         hnsw.insert_slice((segment.vector(row), row as usize));
     }
@@ -98,7 +104,9 @@ fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> GraphData {
             entry = (top, row);
         }
         let neighbours = point.get_neighborhood_id();
-        let ids = |level: usize| -> Vec<u32> { neighbours[level].iter().map(|n| n.get_origin_id() as u32).collect() };
+        let ids = |level: usize| -> Vec<u32> {
+            neighbours[level].iter().map(|n| n.get_origin_id() as u32).collect()
+        };
         level0[row as usize] = ids(0);
         for level in 1..=usize::from(top) {
             if upper.len() < level {
@@ -121,7 +129,9 @@ fn measure(data: &mut GraphData, segment: &Segment, dim: usize) -> Result<(), In
     all.insert(0, n_rows);
     all.seal();
     let vectors = segment.vectors();
-    let samples: Vec<u32> = (0..SAMPLE.min(n_rows)).map(|i| (u64::from(i) * u64::from(n_rows) / u64::from(SAMPLE.min(n_rows))) as u32).collect();
+    let samples: Vec<u32> = (0..SAMPLE.min(n_rows))
+        .map(|i| (u64::from(i) * u64::from(n_rows) / u64::from(SAMPLE.min(n_rows))) as u32)
+        .collect();
     for ef in EFS {
         let (mut hits, mut wanted) = (0usize, 0usize);
         for &row in &samples {

@@ -119,7 +119,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn only_faults_count_as_crashes() {
-        let run = |script: &str| Command::new("sh").args(["-c", script]).stderr(Stdio::null()).status().unwrap();
+        let run =
+            |script: &str| Command::new("sh").args(["-c", script]).stderr(Stdio::null()).status().unwrap();
         assert!(died_of_itself(&run("kill -ABRT $$")));
         assert!(died_of_itself(&run("kill -SEGV $$")));
         assert!(!died_of_itself(&run("kill -KILL $$")));

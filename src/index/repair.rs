@@ -54,8 +54,13 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
         let (path, shard) = (store.segment(&segment.name), store.shard(&segment.name));
         let result = Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard));
         let counted = result.and_then(|()| shard::read(&shard)).and_then(|data| {
-            let fits = data.docs.len() == segment.n_docs as usize && data.rows.len() == segment.n_rows as usize;
-            if fits { Ok(()) } else { Err(StoreError::damaged(&shard, "it does not have the rows that the state says")) }
+            let fits =
+                data.docs.len() == segment.n_docs as usize && data.rows.len() == segment.n_rows as usize;
+            if fits {
+                Ok(())
+            } else {
+                Err(StoreError::damaged(&shard, "it does not have the rows that the state says"))
+            }
         });
         if let Err(e) = counted {
             findings.push(finding(if is_about(&e, &shard) { shard } else { path }, e.to_string()));
@@ -81,7 +86,9 @@ pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexErro
         findings.iter().cloned().partition(|finding| finding.path.parent() == graphs.parent());
     for graph in graphs {
         // Nothing depends on a graph: without it the scan answers.
-        fault::step().and_then(|()| std::fs::remove_file(&graph.path)).map_err(StoreError::io("remove", &graph.path))?;
+        fault::step()
+            .and_then(|()| std::fs::remove_file(&graph.path))
+            .map_err(StoreError::io("remove", &graph.path))?;
     }
     if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
 }
@@ -110,7 +117,10 @@ fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, I
             Ok(Some(snapshot)) => {
                 let recounted = super::publish::recount(&reader, &snapshot);
                 if !is_same_count(&recounted, &snapshot.totals) {
-                    findings.push(Finding { path, what: "its totals differ from a recount of its entries".to_owned() });
+                    findings.push(Finding {
+                        path,
+                        what: "its totals differ from a recount of its entries".to_owned(),
+                    });
                 }
             }
             Ok(None) => {}
@@ -122,7 +132,8 @@ fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, I
 
 fn is_same_count(a: &crate::store::snapshot::Totals, b: &crate::store::snapshot::Totals) -> bool {
     let padded = |v: &[i64]| v.iter().copied().filter(|&x| x != 0).count();
-    (a.n_docs, a.n_rows, a.field_len, a.n_paths, &a.skipped) == (b.n_docs, b.n_rows, b.field_len, b.n_paths, &b.skipped)
+    (a.n_docs, a.n_rows, a.field_len, a.n_paths, &a.skipped)
+        == (b.n_docs, b.n_rows, b.field_len, b.n_paths, &b.skipped)
         && (a.vector_sum == b.vector_sum || (padded(&a.vector_sum) == 0 && padded(&b.vector_sum) == 0))
 }
 
@@ -132,7 +143,9 @@ fn snapshots_open(reader: &StoreReader) -> bool {
 
 fn is_about(error: &StoreError, path: &std::path::Path) -> bool {
     match error {
-        StoreError::Io { path: p, .. } | StoreError::Damaged { path: p, .. } | StoreError::Parquet { path: p, .. } => p == path,
+        StoreError::Io { path: p, .. }
+        | StoreError::Damaged { path: p, .. }
+        | StoreError::Parquet { path: p, .. } => p == path,
         _ => false,
     }
 }
@@ -146,7 +159,8 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
     }
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let old = State::read(&store.state()).ok().flatten();
-    let (generation, epoch) = old.as_ref().map_or((1 << 32, 1 << 32), |state| (state.generation, state.epoch));
+    let (generation, epoch) =
+        old.as_ref().map_or((1 << 32, 1 << 32), |state| (state.generation, state.epoch));
     let mut state = State { generation, epoch: epoch + 1, ..State::default() };
     for name in shard_names(&store, old.as_ref()) {
         match usable_segment(codebase, &store, &name) {
@@ -184,7 +198,8 @@ fn shard_names(store: &StoreLayout, old: Option<&State>) -> Vec<String> {
 /// The segment of a shard that hashes to its name; rebuilt if it does not open.
 fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Result<SegmentRef, IndexError> {
     let (path, shard) = (store.segment(name), store.shard(name));
-    let opened = Segment::open(&path, &shard).and_then(|segment| segment.verify(name, &shard).map(|()| segment));
+    let opened =
+        Segment::open(&path, &shard).and_then(|segment| segment.verify(name, &shard).map(|()| segment));
     if let Ok(segment) = opened {
         let len = |path: &std::path::Path| std::fs::metadata(path).map(|m| m.len()).unwrap_or(0);
         return Ok(SegmentRef {

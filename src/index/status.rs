@@ -240,7 +240,11 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         files: totals.n_paths,
         chunks: totals.n_rows,
         languages: reader.as_ref().zip(snapshot.as_ref()).map(|(r, s)| languages(r, s)).unwrap_or_default(),
-        skipped: totals.skipped.iter().filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count))).collect(),
+        skipped: totals
+            .skipped
+            .iter()
+            .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
+            .collect(),
         skipped_files: match (with_files, &reader, &snapshot) {
             (true, Some(reader), Some(snapshot)) => Some(skipped_files(reader, snapshot)),
             (true, ..) => Some(Vec::new()),
@@ -248,7 +252,9 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         },
         size_bytes: sizes(codebase),
         progress: progress(codebase, lock_holder.is_some()),
-        last_run: own.and_then(|own| own.last_run.clone()).map(|record| LastRun { finished_at: time::rfc3339(record.finished_at), record }),
+        last_run: own
+            .and_then(|own| own.last_run.clone())
+            .map(|record| LastRun { finished_at: time::rfc3339(record.finished_at), record }),
         last_failure: own.and_then(|own| own.failure.clone()),
         hooks: hooks_info(codebase),
         model: ModelInfo { name: model_name(codebase), vector_space: codebase.vector_space.clone() },
@@ -268,7 +274,8 @@ fn lag(codebase: &Codebase, head: &Head, indexed: Option<&Place>, current: bool)
         return Lag { behind: false, commits: Some(0) };
     }
     let indexed = indexed.and_then(|place| Oid::from_hex(place.commit.as_deref()?.as_bytes()).ok());
-    let commits = head.commit.zip(indexed).and_then(|(head, indexed)| commits_between(codebase, indexed, head));
+    let commits =
+        head.commit.zip(indexed).and_then(|(head, indexed)| commits_between(codebase, indexed, head));
     Lag { behind: true, commits }
 }
 
@@ -291,7 +298,11 @@ fn languages(reader: &StoreReader, snapshot: &Snapshot) -> Vec<LanguageCount> {
         count.0 += 1;
         count.1 += u64::from(doc.n_rows);
     }
-    let row = |(language, (files, chunks)): (&str, (u64, u64))| LanguageCount { language: language.to_owned(), files, chunks };
+    let row = |(language, (files, chunks)): (&str, (u64, u64))| LanguageCount {
+        language: language.to_owned(),
+        files,
+        chunks,
+    };
     let mut rows: Vec<LanguageCount> = counts.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.language.cmp(&b.language)));
     rows
@@ -403,7 +414,8 @@ fn state_name(state: EventState) -> String {
 /// The name that answers give to the model; the name in the settings if it does not open.
 fn model_name(codebase: &Codebase) -> String {
     if codebase.settings.model.is_builtin() {
-        return embed::open(&codebase.settings.model).map_or("builtin".to_owned(), |model| model.name().to_owned());
+        return embed::open(&codebase.settings.model)
+            .map_or("builtin".to_owned(), |model| model.name().to_owned());
     }
     codebase.settings.model.name.clone()
 }

@@ -139,10 +139,13 @@ impl Run<'_> {
             Ok(Some(snapshot)) => return self.known(&reader, &key, &snapshot.totals),
             Ok(None) => {}
             // It is derived: made anew, it replaces the damaged one.
-            Err(e) => tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read"),
+            Err(e) => {
+                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read")
+            }
         }
         let base = self.choose_base(&reader)?;
-        let policy = Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
+        let policy =
+            Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
         let plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
         self.check_size(&plan)?;
         self.progress.begin(plan.jobs.len() as u64);
@@ -237,15 +240,10 @@ impl Run<'_> {
                 })
             })
         };
-        let mut built = build::build(
-            self.codebase,
-            policy,
-            reader,
-            self.embedder,
-            &plan.jobs,
-            progress,
-            |built| if replaces { Ok(()) } else { publish_built(built, false).map(drop) },
-        )?;
+        let mut built =
+            build::build(self.codebase, policy, reader, self.embedder, &plan.jobs, progress, |built| {
+                if replaces { Ok(()) } else { publish_built(built, false).map(drop) }
+            })?;
         if built.docs.len() < plan.jobs.len() {
             // Stopped: what is sealed stays known, so the next run begins there.
             if !replaces {
@@ -258,7 +256,8 @@ impl Run<'_> {
 
     /// The head after a run that completed: marker and pointer are written in one go (L2).
     fn head(&self, key: &str, totals: &Totals, previous: Option<Head>, last_run: RunRecord) -> Head {
-        let last_run = if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
+        let last_run =
+            if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
         Head {
             phase: Phase::Indexed,
             snapshot: key.to_owned(),
@@ -298,12 +297,16 @@ impl Run<'_> {
 
     /// A first index that failed says so; a failed increment leaves the state as it was.
     fn record_failure(&self, error: &IndexError) {
-        if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head {
+        if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head
+        {
             return;
         }
         let message = error.to_string();
         let recorded = publish::change_state(self.codebase, |state| {
-            let head = state.heads.entry(self.codebase.worktree_key.clone()).or_insert_with(|| self.growing_head("", None, (0, 0)));
+            let head = state
+                .heads
+                .entry(self.codebase.worktree_key.clone())
+                .or_insert_with(|| self.growing_head("", None, (0, 0)));
             restore_phase(head);
             head.failure = Some(message);
         });

@@ -26,7 +26,14 @@ pub fn nearest(view: &View, scope: &Scope, kernel: &DotKernel, ann: Ann, keep: u
         match plan(view, scope, s, ann) {
             Some(graph) => {
                 let ef = graph.header().ef as usize;
-                let walked = graph.search(segment.vectors(), segment.dim(), kernel, &scope.rows[s], keep, ef.max(keep * 2));
+                let walked = graph.search(
+                    segment.vectors(),
+                    segment.dim(),
+                    kernel,
+                    &scope.rows[s],
+                    keep,
+                    ef.max(keep * 2),
+                );
                 found.rows.extend(walked.into_iter().map(|(dot, row)| (dot as f32, row_id(row))));
                 found.used_graph = true;
             }
@@ -73,7 +80,8 @@ fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize, o
                 let tail = &mut out[first..];
                 tail.select_nth_unstable_by(keep - 1, |a, b| b.0.total_cmp(&a.0));
                 threshold = tail[keep - 1].0;
-                let kept: Vec<(f32, RowId)> = tail.iter().copied().filter(|(dot, _)| *dot >= threshold).collect();
+                let kept: Vec<(f32, RowId)> =
+                    tail.iter().copied().filter(|(dot, _)| *dot >= threshold).collect();
                 out.truncate(first);
                 out.extend(kept);
             }

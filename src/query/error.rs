@@ -28,7 +28,10 @@ pub enum QueryError {
 ///
 /// Files are searched where they lie and are not hashed first, so a damaged one can break an assumption of the code that
 /// walks it, third-party code included. The question fails then, not the server; `verify` names the file.
-pub fn guarded<T>(codebase: &Codebase, answer: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
+pub fn guarded<T>(
+    codebase: &Codebase,
+    answer: impl FnOnce() -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or_else(|_| {
         let what = "a file in it broke off the search; `git codeweaver verify` finds it";
         Err(StoreError::damaged(codebase.store().root(), what).into())

@@ -34,7 +34,8 @@ pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
             Ok(Located { path: path.to_owned(), doc: record.doc, blob_oid, language, state })
         }
         None => {
-            let reason = crate::index::plan::skip_reason(record.skipped).map_or("unknown", |reason| reason.name());
+            let reason =
+                crate::index::plan::skip_reason(record.skipped).map_or("unknown", |reason| reason.name());
             Err(not_found(&format!("is not indexed ({reason})")))
         }
     }
@@ -42,17 +43,23 @@ pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
 
 /// All chunks of a file, in order.
 pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
-    let range = view.reader.locate_doc(doc).map(|(s, ordinal)| (s as u32, view.reader.segments[s].doc_rows(ordinal)));
+    let range =
+        view.reader.locate_doc(doc).map(|(s, ordinal)| (s as u32, view.reader.segments[s].doc_rows(ordinal)));
     range.into_iter().flat_map(|(segment, rows)| rows.map(move |row| RowId { segment, row }))
 }
 
 /// A repository-relative path without `.` at its head; absolute paths, `..` and NUL are refused.
 pub fn clean(path: &str) -> Result<&str, QueryError> {
     let path = path.trim_start_matches("./");
-    let escapes = path.starts_with('/') || path.contains('\0') || path.split(['/', '\\']).any(|part| part == "..");
+    let escapes =
+        path.starts_with('/') || path.contains('\0') || path.split(['/', '\\']).any(|part| part == "..");
     if path.is_empty() || escapes {
         let found = format!("{path:?}");
-        return Err(QueryError::Parameter { name: "path", must: "relative to the root of the repository, inside it", found });
+        return Err(QueryError::Parameter {
+            name: "path",
+            must: "relative to the root of the repository, inside it",
+            found,
+        });
     }
     Ok(path)
 }

@@ -26,9 +26,9 @@ pub mod view;
 
 pub use error::QueryError;
 pub use intent::Intent;
-pub use request::{Ann, Filters, Mode, Request};
-pub use response::{Match, Response};
 pub use outline::Outline;
 pub use read::FileText;
+pub use request::{Ann, Filters, Mode, Request};
+pub use response::{Match, Response};
 pub use search::Searcher;
 pub use similar::SimilarRequest;

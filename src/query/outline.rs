@@ -33,9 +33,20 @@ pub struct OutlineSymbol {
 
 impl Searcher {
     /// The outline of `path` in `rev`, or in the working tree.
-    pub fn outline(&self, path: &str, rev: Option<&str>, updater: AskUpdater<'_>) -> Result<Outline, QueryError> {
+    pub fn outline(
+        &self,
+        path: &str,
+        rev: Option<&str>,
+        updater: AskUpdater<'_>,
+    ) -> Result<Outline, QueryError> {
         let settings = &self.codebase.settings;
-        let view = self.view(rev, !settings.overlay.enabled, u64::from(u32::MAX), settings.search.timeout_ms, updater)?;
+        let view = self.view(
+            rev,
+            !settings.overlay.enabled,
+            u64::from(u32::MAX),
+            settings.search.timeout_ms,
+            updater,
+        )?;
         let file = locate::file(&view, path)?;
         let mut symbols = Vec::new();
         for id in locate::rows(&view, file.doc) {

@@ -27,10 +27,19 @@ pub struct FileText {
 
 impl Searcher {
     /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`, or of the working tree (of HEAD in a bare repository).
-    pub fn read(&self, path: &str, lines: Option<(u32, u32)>, rev: Option<&str>) -> Result<FileText, QueryError> {
+    pub fn read(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
         let path = locate::clean(path)?;
         if let Some((first, last)) = lines.filter(|(first, last)| *first == 0 || first > last) {
-            return Err(QueryError::Parameter { name: "lines", must: "FIRST-LAST, counted from 1", found: format!("{first}-{last}") });
+            return Err(QueryError::Parameter {
+                name: "lines",
+                must: "FIRST-LAST, counted from 1",
+                found: format!("{first}-{last}"),
+            });
         }
         let repo = &self.codebase.repo;
         let rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
@@ -43,7 +52,9 @@ impl Searcher {
 
     fn read_worktree(&self, path: &str) -> Result<(Vec<u8>, Oid), QueryError> {
         let bytes = git::read_worktree_file(&self.codebase.repo, path.as_bytes().as_bstr())?;
-        let bytes = bytes.ok_or_else(|| QueryError::NotFound { what: format!("{path} is not a file of the working tree") })?;
+        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
+            what: format!("{path} is not a file of the working tree"),
+        })?;
         let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
         Ok((bytes, oid))
     }
@@ -53,7 +64,9 @@ impl Searcher {
         let file = git::entry_at(&self.codebase.repo, &revision.tree, path.as_bytes().as_bstr())?;
         let file = file.ok_or_else(|| QueryError::NotFound { what: format!("{path} is not in {rev}") })?;
         let bytes = self.codebase.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec);
-        let bytes = bytes.ok_or_else(|| QueryError::NotFound { what: format!("the blob of {path} is not in this clone") })?;
+        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
+            what: format!("the blob of {path} is not in this clone"),
+        })?;
         Ok((bytes, file.oid))
     }
 }
@@ -94,7 +107,10 @@ mod tests {
         let oid = Oid::null(gix::hash::Kind::Sha1);
         let read = |bytes: &[u8], lines| cut("a.rs", "HEAD", bytes, oid, lines);
         let all = read(b"one\ntwo\nthree", None);
-        assert_eq!((all.text.as_str(), all.span, all.total_lines, all.truncated), ("one\ntwo\nthree", (1, 3), 3, false));
+        assert_eq!(
+            (all.text.as_str(), all.span, all.total_lines, all.truncated),
+            ("one\ntwo\nthree", (1, 3), 3, false)
+        );
         assert_eq!(read(b"one\ntwo\nthree", Some((2, 2))).text, "two\n");
         assert_eq!(read(b"one\ntwo\n", Some((2, 9))).span, (2, 2));
         assert_eq!(read(b"one\n", Some((5, 9))).span, (0, 0));

@@ -52,11 +52,23 @@ impl Searcher {
         request.check()?;
         let started = Instant::now();
         let deadline = started + Duration::from_millis(request.timeout_ms);
-        let mut view = self.view(request.rev.as_deref(), request.committed, request.overlay_budget_ms, request.timeout_ms, updater)?;
+        let mut view = self.view(
+            request.rev.as_deref(),
+            request.committed,
+            request.overlay_budget_ms,
+            request.timeout_ms,
+            updater,
+        )?;
         let mut answer = self.answer(request, &view, deadline)?;
         if view.unchecked > 0 && self.shown_files_changed(&answer.matches)? {
             // Files that are about to be shown are always verified (G8): look again, without a budget.
-            view = self.view(request.rev.as_deref(), request.committed, u64::from(u32::MAX), request.timeout_ms, updater)?;
+            view = self.view(
+                request.rev.as_deref(),
+                request.committed,
+                u64::from(u32::MAX),
+                request.timeout_ms,
+                updater,
+            )?;
             answer = self.answer(request, &view, deadline)?;
         }
         Ok(self.respond(request, &view, answer, started))
@@ -77,16 +89,21 @@ impl Searcher {
             Opened::View(view) => Ok(*view),
             Opened::Behind(meanwhile) => {
                 // A named revision is worth waiting for; HEAD is answered from what there is when time is up.
-                let patience = if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
-                if updater(&wanted.target, patience) {
-                    if let Opened::View(mut view) = open()? {
-                        view.freshness = if view.freshness == Freshness::Fresh { Freshness::Synced } else { view.freshness };
-                        return Ok(*view);
+                let patience =
+                    if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
+                if updater(&wanted.target, patience)
+                    && let Opened::View(mut view) = open()?
+                {
+                    if view.freshness == Freshness::Fresh {
+                        view.freshness = Freshness::Synced;
                     }
+                    return Ok(*view);
                 }
                 match meanwhile.filter(|_| rev.is_none()) {
                     Some(view) => Ok(*view),
-                    None => Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) }),
+                    None => {
+                        Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) })
+                    }
                 }
             }
         }
@@ -101,7 +118,12 @@ impl Searcher {
             }
             Some(spec) => {
                 let revision = self.codebase.repo.resolve(spec)?;
-                let target = Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false };
+                let target = Target {
+                    tree: Some(revision.tree),
+                    commit: revision.commit,
+                    reference: None,
+                    is_head: false,
+                };
                 Ok(Wanted { spec: spec.to_owned(), target, worktree: false, budget })
             }
         }
@@ -134,7 +156,11 @@ impl Searcher {
             identifiers: &identifiers,
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
-            mode: if vector.is_none() && request.mode == Mode::Semantic { Mode::Keyword } else { request.mode },
+            mode: if vector.is_none() && request.mode == Mode::Semantic {
+                Mode::Keyword
+            } else {
+                request.mode
+            },
             ann: request.ann,
             deadline,
         };
@@ -152,7 +178,10 @@ impl Searcher {
         };
         let files: Vec<RankedFile> = rank::rank(&context, &found);
         if found.timed_out || Instant::now() > deadline {
-            warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
+            warnings.push(format!(
+                "the time budget of {} ms was used up, results may be incomplete",
+                request.timeout_ms
+            ));
         }
         let found = Found {
             files,
@@ -166,7 +195,12 @@ impl Searcher {
     }
 
     /// Fetches the text of what was found, within the budget.
-    pub(super) fn to_answer(&self, request: &Request, view: &View, found: Found) -> Result<Answer, QueryError> {
+    pub(super) fn to_answer(
+        &self,
+        request: &Request,
+        view: &View,
+        found: Found,
+    ) -> Result<Answer, QueryError> {
         let budget = Budget {
             n_matches: request.limit,
             tokens: request.token_limit,
@@ -190,14 +224,22 @@ impl Searcher {
         Ok(false)
     }
 
-    pub(super) fn respond(&self, request: &Request, view: &View, answer: Answer, started: Instant) -> Response {
+    pub(super) fn respond(
+        &self,
+        request: &Request,
+        view: &View,
+        answer: Answer,
+        started: Instant,
+    ) -> Response {
         let mut warnings = view.warnings.clone();
         let found = answer.found;
         warnings.extend(found.warnings);
         let not_local = skip_count(view, "not_local");
-        let incomplete = view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
+        let incomplete =
+            view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
         let degraded = incomplete || !warnings.is_empty();
-        let mut languages: Vec<String> = answer.matches.iter().map(|found| found.file.language.clone()).collect();
+        let mut languages: Vec<String> =
+            answer.matches.iter().map(|found| found.file.language.clone()).collect();
         languages.sort();
         languages.dedup();
         Response {
@@ -230,7 +272,11 @@ impl Searcher {
             unchecked_files: view.unchecked,
             files: totals.n_paths,
             chunks: totals.n_rows,
-            skipped: totals.skipped.iter().filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count))).collect(),
+            skipped: totals
+                .skipped
+                .iter()
+                .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
+                .collect(),
             coverage: view.coverage,
             model: self.embedder().map_or("none", Embedder::name).to_owned(),
         }
@@ -269,14 +315,19 @@ pub(super) struct Answer {
 
 fn skip_count(view: &View, reason: &str) -> u64 {
     let skipped = &view.snapshot.totals.skipped;
-    skipped.iter().filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason)).map(|(_, count)| *count).sum()
+    skipped
+        .iter()
+        .filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason))
+        .map(|(_, count)| *count)
+        .sum()
 }
 
 /// At most 1,000 characters for a reader in a hurry, or what to do if nothing was found (R7).
 fn summary(request: &Request, view: &View, matches: &[Match], absent: &[String]) -> String {
     let totals = &view.snapshot.totals;
     let mut text = if matches.is_empty() {
-        let mut text = format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
+        let mut text =
+            format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
         for name in absent {
             text.push_str(&format!("; there is no {} here", canonical_language(name)));
         }
@@ -285,7 +336,9 @@ fn summary(request: &Request, view: &View, matches: &[Match], absent: &[String])
         let best: Vec<String> = matches
             .iter()
             .take(3)
-            .map(|found| format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title))
+            .map(|found| {
+                format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title)
+            })
             .collect();
         format!("{} matches for \"{}\"; best: {}", matches.len(), request.query, best.join(", "))
     };

@@ -46,7 +46,13 @@ impl Searcher {
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), settings)
         };
         as_search.check()?;
-        let view = self.view(request.rev.as_deref(), as_search.committed, as_search.overlay_budget_ms, as_search.timeout_ms, updater)?;
+        let view = self.view(
+            request.rev.as_deref(),
+            as_search.committed,
+            as_search.overlay_budget_ms,
+            as_search.timeout_ms,
+            updater,
+        )?;
         let file = locate::file(&view, &request.path)?;
         let origin = chunk_at(&view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
             what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
@@ -71,8 +77,11 @@ impl Searcher {
             file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
             file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
         }
-        files.sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0)));
-        let found = Found { files, n_candidates, strategies: vec!["dense_exact"], ..Found::new(query_intent) };
+        files.sort_by(|a, b| {
+            b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
+        });
+        let found =
+            Found { files, n_candidates, strategies: vec!["dense_exact"], ..Found::new(query_intent) };
         let answer = self.to_answer(&as_search, &view, found)?;
         Ok(self.respond(&as_search, &view, answer, started))
     }
@@ -96,5 +105,7 @@ impl Searcher {
 fn chunk_at(view: &View, doc: u32, line: u32) -> Option<RowId> {
     let row = |id: RowId| &view.reader.segments[id.segment as usize].rows()[id.row as usize];
     let holds = |id: &RowId| (row(*id).start_line..=row(*id).end_line).contains(&line);
-    locate::rows(view, doc).filter(holds).min_by_key(|id| (row(*id).end_byte - row(*id).start_byte, row(*id).start_byte))
+    locate::rows(view, doc)
+        .filter(holds)
+        .min_by_key(|id| (row(*id).end_byte - row(*id).start_byte, row(*id).start_byte))
 }

@@ -90,7 +90,8 @@ impl Graph {
 
     fn of(file: Container, n_rows: u32) -> Result<Graph, StoreError> {
         let damaged = |what: &str| StoreError::damaged(file.path(), what);
-        let header = *file.records::<GraphHeader>(1)?.first().ok_or_else(|| damaged("its header is empty"))?;
+        let header =
+            *file.records::<GraphHeader>(1)?.first().ok_or_else(|| damaged("its header is empty"))?;
         let n = |id| file.records::<u32>(id).map(<[u32]>::len);
         let fits = header.n_rows == n_rows
             && header.entry < n_rows.max(1)
@@ -109,7 +110,15 @@ impl Graph {
 
     /// The `keep` live rows with the largest dot products that a search with `ef` candidates finds, best first, as
     /// (dot product, row).
-    pub fn search(&self, vectors: &[i8], dim: usize, kernel: &DotKernel, live: &LiveRows, keep: usize, ef: usize) -> Vec<(i32, u32)> {
+    pub fn search(
+        &self,
+        vectors: &[i8],
+        dim: usize,
+        kernel: &DotKernel,
+        live: &LiveRows,
+        keep: usize,
+        ef: usize,
+    ) -> Vec<(i32, u32)> {
         if self.header.n_rows == 0 {
             return Vec::new();
         }
@@ -148,7 +157,8 @@ impl Graph {
                 }
             }
         }
-        let mut found: Vec<(i32, u32)> = best.into_iter().map(|r| r.0).filter(|(_, row)| live.contains(*row)).collect();
+        let mut found: Vec<(i32, u32)> =
+            best.into_iter().map(|r| r.0).filter(|(_, row)| live.contains(*row)).collect();
         found.sort_unstable_by_key(|&(score, row)| (std::cmp::Reverse(score), row));
         found.truncate(keep);
         found
@@ -162,8 +172,7 @@ impl Graph {
         let mut level_end = rows.len();
         for &count in counts.iter().rev() {
             let level_start = level_end - count as usize;
-            loop {
-                let Ok(at) = rows[level_start..level_end].binary_search(&best.1) else { break };
+            while let Ok(at) = rows[level_start..level_end].binary_search(&best.1) {
                 let at = level_start + at;
                 let start = if at == 0 { 0 } else { ends[at - 1] as usize };
                 let of_row = neighbours.get(start..ends[at] as usize).unwrap_or(&[]);

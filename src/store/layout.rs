@@ -74,8 +74,11 @@ impl Layout {
     /// Stores that exist, of whatever vector space.
     pub fn stores(&self) -> Vec<StoreLayout> {
         let Ok(children) = std::fs::read_dir(self.root.join(FORMAT_DIR)) else { return Vec::new() };
-        let mut stores: Vec<StoreLayout> =
-            children.flatten().map(|child| StoreLayout { root: child.path() }).filter(|s| s.state().is_file()).collect();
+        let mut stores: Vec<StoreLayout> = children
+            .flatten()
+            .map(|child| StoreLayout { root: child.path() })
+            .filter(|s| s.state().is_file())
+            .collect();
         stores.sort_by(|a, b| a.root.cmp(&b.root));
         stores
     }
@@ -118,7 +121,9 @@ impl Layout {
         match (inside, in_git) {
             (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
             (None, _) if is_empty(&self.root) => Ok(Trust::Absent),
-            _ => Err(untrusted("it was not made for this repository (its nonce differs from the one in the git directory)")),
+            _ => Err(untrusted(
+                "it was not made for this repository (its nonce differs from the one in the git directory)",
+            )),
         }
     }
 
@@ -236,7 +241,10 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
         Ok(there) if there == bytes => {
             fault::step().map_err(StoreError::io("touch", path))?;
             // Its age decides when garbage collection may take it: it is young again.
-            let now = std::fs::File::options().write(true).open(path).and_then(|f| f.set_modified(std::time::SystemTime::now()));
+            let now = std::fs::File::options()
+                .write(true)
+                .open(path)
+                .and_then(|f| f.set_modified(std::time::SystemTime::now()));
             now.map_err(StoreError::io("touch", path))
         }
         _ => write_atomically(path, bytes),
@@ -254,7 +262,8 @@ fn create_private_dir(dir: &Path) -> Result<(), StoreError> {
 
 /// True if `dir` holds nothing, or only what a writer was stopped at.
 fn is_empty(dir: &Path) -> bool {
-    let is_temporary = |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+    let is_temporary =
+        |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
     std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
 }
 

@@ -30,7 +30,9 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(BETWEEN_TRIES),
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { holder: read_holder(&mut file) }),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Locked { holder: read_holder(&mut file) });
+                }
                 Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
             }
         }
@@ -96,7 +98,9 @@ mod tests {
         let path = dir.path().join("work.lock");
         assert_eq!(holder(&path), None);
         let lock = Lock::try_acquire(&path).unwrap();
-        let Err(StoreError::Locked { holder: text }) = Lock::try_acquire(&path) else { panic!("taken twice") };
+        let Err(StoreError::Locked { holder: text }) = Lock::try_acquire(&path) else {
+            panic!("taken twice")
+        };
         assert!(text.starts_with(&format!("PID {}, started 20", std::process::id())), "{text}");
         assert_eq!(holder(&path), Some(text));
         drop(lock);

@@ -109,7 +109,9 @@ impl PostingsBuilder {
             let id = self.id_of_key(&key);
             let ours = &mut self.lists[id as usize];
             let mut at = 0;
-            let (Some(first), Some(tf)) = (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at)) else {
+            let (Some(first), Some(tf)) =
+                (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at))
+            else {
                 continue;
             };
             ours.push(row_base + first, tf);
@@ -130,7 +132,9 @@ impl PostingsBuilder {
             rows.clear();
             tfs.clear();
             let (mut at, mut row) = (0, 0);
-            while let (Some(gap), Some(tf)) = (get_varint(&list.bytes, &mut at), get_varint(&list.bytes, &mut at)) {
+            while let (Some(gap), Some(tf)) =
+                (get_varint(&list.bytes, &mut at), get_varint(&list.bytes, &mut at))
+            {
                 row += gap;
                 rows.push(row);
                 tfs.push(tf);
@@ -159,7 +163,9 @@ impl PostingsWriter {
         if rows.is_empty() {
             return;
         }
-        self.fst.insert(key, self.lists.len() as u64).expect("keys come in ascending order, by the contract of `add`");
+        self.fst
+            .insert(key, self.lists.len() as u64)
+            .expect("keys come in ascending order, by the contract of `add`");
         put_varint(&mut self.lists, rows.len() as u32);
         let packer = BitPacker4x::new();
         let n_blocks = rows.len() / BLOCK;
@@ -371,7 +377,10 @@ impl PostingList<'_> {
 
     fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
         for _ in 0..self.df as usize % BLOCK {
-            let (Some(gap), Some(tf)) = (get_varint(self.bytes, &mut at), get_varint(self.bytes, &mut at)) else { return };
+            let (Some(gap), Some(tf)) = (get_varint(self.bytes, &mut at), get_varint(self.bytes, &mut at))
+            else {
+                return;
+            };
             previous = previous.wrapping_add(gap);
             visit(previous, tf);
         }

@@ -212,7 +212,8 @@ impl SegmentBuilder {
         };
         writer.section(HEADER, bytemuck::bytes_of(&header).to_vec());
         let (docs, row_docs) = doc_records(&self.data, &mut languages);
-        let (rows, symbols) = row_records(&self.data, &self.field_len, &row_docs, &mut strings, &mut languages);
+        let (rows, symbols) =
+            row_records(&self.data, &self.field_len, &row_docs, &mut strings, &mut languages);
         let (sorted, fanout) = sort_docs(&self.data.docs);
         writer.section(ROWS, bytemuck::cast_slice(&rows).to_vec());
         writer.section(DOCS, bytemuck::cast_slice(&docs).to_vec());
@@ -238,9 +239,15 @@ impl SegmentBuilder {
             let mut visit = |term: &str| scratch.push(postings.id(field, term));
             match field {
                 Field::Body => text::for_each_term(text, &mut visit),
-                Field::Symbol => row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.name, &mut visit)),
-                Field::Doc => row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.doc, &mut visit)),
-                Field::Enclosing => row.enclosing.iter().for_each(|name| text::for_each_term(name, &mut visit)),
+                Field::Symbol => {
+                    row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.name, &mut visit))
+                }
+                Field::Doc => {
+                    row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.doc, &mut visit))
+                }
+                Field::Enclosing => {
+                    row.enclosing.iter().for_each(|name| text::for_each_term(name, &mut visit))
+                }
                 Field::Path => {}
             }
             field_len[field as usize] = u16::try_from(self.scratch.len()).unwrap_or(u16::MAX);
@@ -308,7 +315,8 @@ fn row_records(
         for symbol in row.symbols.iter().take(usize::from(u16::MAX)) {
             let name = put(&symbol.name);
             // Most names are not qualified: one string serves both.
-            let qualified_name = if symbol.qualified_name == symbol.name { name } else { put(&symbol.qualified_name) };
+            let qualified_name =
+                if symbol.qualified_name == symbol.name { name } else { put(&symbol.qualified_name) };
             symbols.push(SymbolRecord {
                 name,
                 qualified_name,
@@ -541,7 +549,9 @@ impl Segment {
 
 /// Docs follow each other without gaps, so no stored number can lead outside the rows.
 fn docs_cover_rows(docs: &[DocRecord], n_rows: u32) -> bool {
-    let end = docs.iter().try_fold(0u32, |next, doc| if doc.first_row == next { next.checked_add(doc.n_rows) } else { None });
+    let end = docs
+        .iter()
+        .try_fold(0u32, |next, doc| if doc.first_row == next { next.checked_add(doc.n_rows) } else { None });
     end == Some(n_rows)
 }
 

@@ -13,7 +13,9 @@ use std::process::ExitCode;
 
 /// Undo `init`: remove the hooks and the index
 #[derive(Debug, Args)]
-#[command(after_help = "With --keep-index only the hooks go; the index can still be searched, and `init` picks it up again.")]
+#[command(
+    after_help = "With --keep-index only the hooks go; the index can still be searched, and `init` picks it up again."
+)]
 pub struct DeinitArgs {
     /// Keep .codeweaver/ and what is stored in it
     #[arg(long)]
@@ -39,7 +41,10 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
         writeln!(out, "{label} the hooks in git's configuration")?;
     }
     for path in &report.damaged {
-        context.warn(&format!("the codeweaver block in {} has been edited; take it out by hand", path.display()));
+        context.warn(&format!(
+            "the codeweaver block in {} has been edited; take it out by hand",
+            path.display()
+        ));
     }
     if args.keep_index {
         writeln!(out, "Kept:    {}/", shown_path(codebase.layout.root()))?;

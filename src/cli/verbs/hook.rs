@@ -2,11 +2,12 @@
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::{child, exit};
 use crate::config::HooksMode;
 use crate::git::Repo;
 use crate::git::hooks::HookCall;
 use crate::index::progress::Silent;
-use crate::index::{Codebase, IndexError, updater};
+use crate::index::{Codebase, IndexError, graph, journal, updater};
 use crate::store::{Layout, time};
 use clap::Args;
 use std::ffi::OsString;
@@ -22,7 +23,9 @@ const MAX_LOG_BYTES: u64 = 256 << 10;
 /// Waits for nothing and prints nothing; what goes wrong is in .codeweaver/cache/hook.log. `hook sync` looks at HEAD
 /// whatever happened.
 #[derive(Debug, Args)]
-#[command(after_help = "The hooks that `init` installs call it: `git-codeweaver hook post-checkout OLD NEW 1`.")]
+#[command(
+    after_help = "The hooks that `init` installs call it: `git-codeweaver hook post-checkout OLD NEW 1`."
+)]
 pub struct HookArgs {
     /// Name of the hook and what git passes to it, or `sync`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "EVENT [ARGS]")]
@@ -36,7 +39,12 @@ pub fn is_detached() -> bool {
 }
 
 pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let is_sync = args.args.first().is_some_and(|arg| arg == "sync");
+    let is_sync = match args.args.first().and_then(|arg| arg.to_str()) {
+        Some("sync") => true,
+        Some("graphs") => return Ok(build_graphs(context)),
+        Some("probe") => return Ok(probe(&args.args, context)),
+        _ => false,
+    };
     let call = HookCall::parse(&args.args);
     if call.is_none() && !is_sync {
         return Ok(ExitCode::SUCCESS);
@@ -61,10 +69,30 @@ fn update(context: &Context) -> Result<(), IndexError> {
     codebase.layout.create()?;
     updater::note_wish(&codebase)?;
     updater::serve_wishes(&codebase, &Silent)?;
+    child::build_graphs(&codebase);
     if codebase.settings.hooks.mode == HooksMode::Foreground {
         wait_for_other(&codebase);
     }
     Ok(())
+}
+
+/// Builds vector graphs: a process of its own, because the library that does it prints and may exit.
+fn build_graphs(context: &Context) -> ExitCode {
+    let built = Codebase::open(&context.dir, &[]).and_then(|codebase| {
+        graph::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))
+    });
+    if built.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(exit::ERROR) }
+}
+
+/// Parses one blob to see whether that ends the process: `hook probe OID LANGUAGE`.
+fn probe(args: &[OsString], context: &Context) -> ExitCode {
+    if let [_, oid, language] = args
+        && let Ok(codebase) = Codebase::open(&context.dir, &[])
+    {
+        // Whether it can be read does not matter here, only that this process outlives the attempt.
+        let _ = journal::probe(&codebase, &oid.to_string_lossy(), &language.to_string_lossy());
+    }
+    ExitCode::SUCCESS
 }
 
 /// In foreground mode git goes on with a current index, also if somebody else is making it.

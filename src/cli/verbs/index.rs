@@ -86,7 +86,12 @@ pub fn index(
     options: UpdateOptions,
     style: Style,
 ) -> Result<UpdateReport, CliError> {
-    let result = progress::watch(context, codebase, style, |progress| updater::run(codebase, target, options, progress));
+    let result = progress::watch(context, codebase, style, |progress| {
+        updater::run(codebase, target, options, progress)
+    });
+    if result.is_ok() {
+        child::build_graphs(codebase);
+    }
     result.map_err(|error| {
         let error = CliError::from(error);
         if style == Style::Json {
@@ -101,14 +106,23 @@ pub fn index(
 /// What came of it, for a person.
 pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> Result<(), CliError> {
     let mut out = context.out();
-    let totals = format!("{}, {}", render::plural(report.files, "file"), render::plural(report.chunks, "chunk"));
+    let totals =
+        format!("{}, {}", render::plural(report.files, "file"), render::plural(report.chunks, "chunk"));
     if report.files == 0 {
-        writeln!(out, "No files discovered in {}: {totals}", render::safe(&codebase.root().to_string_lossy()))?;
+        writeln!(
+            out,
+            "No files discovered in {}: {totals}",
+            render::safe(&codebase.root().to_string_lossy())
+        )?;
     } else if report.known {
         writeln!(out, "{} {totals}", context.paint.good("Up to date:"))?;
     } else {
         let time = render::duration(Duration::from_millis(report.duration_ms));
-        let new = format!("{} read, {} embedded", render::plural(report.blobs_indexed, "new blob"), render::plural(report.embedded_chunks, "chunk"));
+        let new = format!(
+            "{} read, {} embedded",
+            render::plural(report.blobs_indexed, "new blob"),
+            render::plural(report.embedded_chunks, "chunk")
+        );
         writeln!(out, "{} {totals} in {time} ({new})", context.paint.good("Indexed:"))?;
     }
     out.flush()?;
@@ -134,7 +148,9 @@ fn warn_about_extensions(context: &Context, report: &UpdateReport) {
 
 fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
     let mut event = serde_json::json!({ "event": "done" });
-    if let (Some(event), serde_json::Value::Object(fields)) = (event.as_object_mut(), serde_json::to_value(report)?) {
+    if let (Some(event), serde_json::Value::Object(fields)) =
+        (event.as_object_mut(), serde_json::to_value(report)?)
+    {
         event.extend(fields);
     }
     Ok(event)
@@ -200,8 +216,9 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
     if args.json {
         progress::event(&serde_json::json!({ "event": "background", "pid": id }));
     } else if !args.quiet {
-        context.note(&format!("Indexing in the background (PID {id}); `git codeweaver status` shows how far it is"));
+        context.note(&format!(
+            "Indexing in the background (PID {id}); `git codeweaver status` shows how far it is"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
-

@@ -63,7 +63,8 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     drop(out);
     if !args.no_index {
         let style = Style::choose(context, false, false);
-        let report = index::index(context, &codebase, &Target::head(&codebase)?, UpdateOptions::default(), style)?;
+        let report =
+            index::index(context, &codebase, &Target::head(&codebase)?, UpdateOptions::default(), style)?;
         index::print(context, &codebase, &report)?;
     }
     write_next(&args, context)?;
@@ -73,7 +74,11 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
 /// Installs the hooks as the settings want them; also after a change of `hooks.mode`, which is written into them.
 pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport, CliError> {
     let binary = std::env::current_exe().map_err(|e| {
-        CliError::new("the path of this program cannot be found out", e.to_string(), "git codeweaver init --no-hooks")
+        CliError::new(
+            "the path of this program cannot be found out",
+            e.to_string(),
+            "git codeweaver init --no-hooks",
+        )
     })?;
     let mode = match codebase.settings.hooks.mode {
         HooksMode::Background => HookMode::Background,
@@ -82,8 +87,13 @@ pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport,
     Ok(hooks::install(&hook_site(codebase), &InstallOptions { global, mode, ..InstallOptions::new(binary) })?)
 }
 
-fn write_hooks(out: &mut impl std::io::Write, context: &Context, report: &InstallReport) -> Result<(), CliError> {
-    let ours: Vec<&(Event, Outcome)> = report.events.iter().filter(|(_, o)| !matches!(o, Outcome::Advised(_))).collect();
+fn write_hooks(
+    out: &mut impl std::io::Write,
+    context: &Context,
+    report: &InstallReport,
+) -> Result<(), CliError> {
+    let ours: Vec<&(Event, Outcome)> =
+        report.events.iter().filter(|(_, o)| !matches!(o, Outcome::Advised(_))).collect();
     let place = match &report.method {
         Method::Configuration(Scope::Local) => "in the configuration of this repository".to_owned(),
         Method::Configuration(Scope::Global) => "in your git configuration, for every repository".to_owned(),
@@ -95,7 +105,8 @@ fn write_hooks(out: &mut impl std::io::Write, context: &Context, report: &Instal
         let state = if is_same { ", unchanged" } else { "" };
         writeln!(out, "{} {} ({place}{state})", context.paint.good("Hooks:  "), names.join(", "))?;
     }
-    let chained: Vec<&str> = ours.iter().filter(|(_, o)| *o == Outcome::Chained).map(|(e, _)| e.name()).collect();
+    let chained: Vec<&str> =
+        ours.iter().filter(|(_, o)| *o == Outcome::Chained).map(|(e, _)| e.name()).collect();
     if !chained.is_empty() {
         writeln!(out, "         your own {} kept, with a marked block at the end", chained.join(", "))?;
     }
@@ -104,7 +115,12 @@ fn write_hooks(out: &mut impl std::io::Write, context: &Context, report: &Instal
     }
     for (event, outcome) in &report.events {
         if let Outcome::Advised(reason) = outcome {
-            writeln!(out, "{} {} was not installed: {reason}", context.paint.warning("Hooks:  "), event.name())?;
+            writeln!(
+                out,
+                "{} {} was not installed: {reason}",
+                context.paint.warning("Hooks:  "),
+                event.name()
+            )?;
         }
     }
     for advice in &report.advice {

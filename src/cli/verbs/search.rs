@@ -5,6 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{child, exit, render, results};
 use crate::index::{Codebase, Lifecycle, Target};
+use crate::query::search::AskUpdater;
 use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher};
 use crate::store::state::State;
 use clap::{Args, ValueEnum};
@@ -137,12 +138,18 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let request = request(&args, &codebase, context)?;
     let searcher = Searcher::new(codebase);
-    let result = answer(&searcher, context, &|updater| searcher.search(&request, updater));
+    let result = answer(&searcher, context, |updater| searcher.search(&request, updater));
     let response = match result {
         Ok(response) => response,
         Err(error) => return Err(refuse(error, args.output_format, context)?),
     };
-    let shown = results::Shown { response: &response, root: &searcher.codebase.root(), query: &request.query, paint: context.paint };
+    let shown = results::Shown {
+        response: &response,
+        root: &searcher.codebase.root(),
+        query: &request.query,
+        words: &request.query,
+        paint: context.paint,
+    };
     let mut out = context.out();
     match args.output_format {
         Format::Table => results::table(&mut out, &shown)?,
@@ -153,7 +160,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     drop(out);
     finish(&searcher.codebase, &response, args.output_format, context);
     if response.matches.is_empty() && args.output_format == Format::Table {
-        results::hints(context, &searcher, &request, &response)?;
+        results::hints(context, &searcher, &request)?;
     }
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
 }
@@ -163,7 +170,8 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.intent = args.intent.as_deref().and_then(Intent::by_name);
     if let Some(name) = args.intent.as_deref().filter(|_| request.intent.is_none()) {
         let known: Vec<&str> = Intent::names().collect();
-        context.warn(&format!("the intent '{name}' is not known and not used; there are {}", known.join(", ")));
+        context
+            .warn(&format!("the intent '{name}' is not known and not used; there are {}", known.join(", ")));
     }
     request.task = args.task.as_deref().map(task).transpose()?;
     request.mode = match args.mode {
@@ -190,9 +198,11 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.rev.clone_from(&args.scope.rev);
     request.committed |= args.scope.committed;
     request.check().map_err(|e| match e {
-        QueryError::Parameter { name: "query", .. } => {
-            CliError::new("there is nothing to search for", "the query is empty", "git codeweaver search \"what you look for\"")
-        }
+        QueryError::Parameter { name: "query", .. } => CliError::new(
+            "there is nothing to search for",
+            "the query is empty",
+            "git codeweaver search \"what you look for\"",
+        ),
         other => other.into(),
     })?;
     Ok(request)
@@ -212,7 +222,7 @@ fn task(name: &str) -> Result<TaskProfile, CliError> {
 pub fn answer<T>(
     searcher: &Searcher,
     context: &Context,
-    ask: &dyn Fn(&dyn Fn(&Target, Duration) -> bool) -> Result<T, QueryError>,
+    ask: impl Fn(AskUpdater<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let codebase = &searcher.codebase;
     let updater = |target: &Target, patience: Duration| child::update(codebase, target, patience);

@@ -43,7 +43,8 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
 }
 
 fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Result<(), CliError> {
-    let mut row = |name: &str, text: String| writeln!(out, "{} {text}", context.paint.bold(format!("{name:<9}")));
+    let mut row =
+        |name: &str, text: String| writeln!(out, "{} {text}", context.paint.bold(format!("{name:<9}")));
     row("State", state(report, context))?;
     row("Codebase", shown_root(report))?;
     row("HEAD", place(&report.head))?;
@@ -66,7 +67,11 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
     if let Some(run) = &report.last_run {
         let record = &run.record;
         let took = render::duration(Duration::from_millis(record.duration_ms));
-        let did = format!("{} changed, {} embedded", plural(record.files_changed, "file"), plural(record.embedded_chunks, "chunk"));
+        let did = format!(
+            "{} changed, {} embedded",
+            plural(record.files_changed, "file"),
+            plural(record.embedded_chunks, "chunk")
+        );
         row("Last run", format!("{}, took {took}: {did}", render::ago(record.finished_at, time::now())))?;
     }
     if let Some(failure) = &report.last_failure {
@@ -103,7 +108,9 @@ fn state(report: &StatusReport, context: &Context) -> String {
         ("not_indexed", _) if report.progress.is_some() => {
             paint.warning("not indexed: interrupted; `git codeweaver index` continues")
         }
-        ("not_indexed", _) if report.initialised => paint.warning("not indexed; `git codeweaver index` does it"),
+        ("not_indexed", _) if report.initialised => {
+            paint.warning("not indexed; `git codeweaver index` does it")
+        }
         ("not_indexed", _) => paint.warning("not indexed; begin with `git codeweaver init`"),
         ("requires_reindex", _) => paint.error("requires reindex: `git codeweaver index --reindex`"),
         ("index_failed", _) => paint.error("the last run failed; `git codeweaver index` tries again"),
@@ -117,7 +124,11 @@ fn state(report: &StatusReport, context: &Context) -> String {
 
 fn shown_root(report: &StatusReport) -> String {
     let root = render::safe(&report.codebase.to_string_lossy()).into_owned();
-    if report.worktree == "main" { root } else { format!("{root} (worktree {})", render::safe(&report.worktree)) }
+    if report.worktree == "main" {
+        root
+    } else {
+        format!("{root} (worktree {})", render::safe(&report.worktree))
+    }
 }
 
 fn place(place: &Place) -> String {
@@ -140,8 +151,12 @@ fn lag(report: &StatusReport, context: &Context) -> String {
 }
 
 fn languages(report: &StatusReport) -> String {
-    let mut parts: Vec<String> =
-        report.languages.iter().take(MAX_LANGUAGES).map(|l| format!("{} {}", l.language, count(l.files))).collect();
+    let mut parts: Vec<String> = report
+        .languages
+        .iter()
+        .take(MAX_LANGUAGES)
+        .map(|l| format!("{} {}", l.language, count(l.files)))
+        .collect();
     let rest: u64 = report.languages.iter().skip(MAX_LANGUAGES).map(|l| l.files).sum();
     if rest > 0 {
         parts.push(format!("others {}", count(rest)));
@@ -151,8 +166,11 @@ fn languages(report: &StatusReport) -> String {
 
 fn skipped(report: &StatusReport) -> String {
     let n: u64 = report.skipped.values().sum();
-    let parts: Vec<String> =
-        report.skipped.iter().map(|(reason, n)| format!("{} {}", reason.replace('_', " "), count(*n))).collect();
+    let parts: Vec<String> = report
+        .skipped
+        .iter()
+        .map(|(reason, n)| format!("{} {}", reason.replace('_', " "), count(*n)))
+        .collect();
     let hint = if report.skipped_files.is_none() { "; --files lists them" } else { "" };
     format!("{}: {}{hint}", plural(n, "file"), parts.join(", "))
 }
@@ -173,7 +191,11 @@ fn sizes(report: &StatusReport) -> String {
 fn progress(report: &StatusReport) -> Option<String> {
     let progress = report.progress.as_ref()?;
     let share = progress.files_processed * 100 / progress.files_total.max(1);
-    let of = format!("{share} % ({} of {})", count(progress.files_processed), plural(progress.files_total, "file"));
+    let of = format!(
+        "{share} % ({} of {})",
+        count(progress.files_processed),
+        plural(progress.files_total, "file")
+    );
     Some(match progress.eta_seconds {
         Some(eta) => format!("{of}, {} left", render::duration(Duration::from_secs(eta))),
         None if progress.is_running => of,
@@ -193,7 +215,9 @@ fn hooks(report: &StatusReport, context: &Context) -> String {
         None => String::new(),
     };
     if hooks.installed && !hooks.binary_found {
-        return context.paint.warning("installed, but the program they call is gone; run `git codeweaver init`");
+        return context
+            .paint
+            .warning("installed, but the program they call is gone; run `git codeweaver init`");
     }
     if hooks.installed {
         return format!("installed in {place}, {}", hooks.mode);
