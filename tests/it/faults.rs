@@ -8,14 +8,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_git-codeweaver");
 const FAULT: &str = "CODEWEAVER_FAULT";
 /// A writer with more steps than this would make the tests too slow to be run.
 const MOST_STEPS: u32 = 400;
 
 /// Runs the program on `root`, armed with a fault.
 fn program(root: &Path, words: &[&str], fault: &str) -> Output {
-    Command::new(PROGRAM)
+    Command::new(crate::harness::program())
         .args(words)
         .current_dir(root)
         .env(FAULT, fault)
@@ -221,7 +220,7 @@ fn a_killed_writer_loses_nothing() {
         if round % 5 == 4 {
             words.push("--reindex");
         }
-        let mut child = Command::new(PROGRAM)
+        let mut child = Command::new(crate::harness::program())
             .args(&words)
             .current_dir(sandbox.root())
             .env("HOME", sandbox.root().parent().unwrap())
