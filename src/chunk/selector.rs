@@ -465,13 +465,26 @@ fn force_definitions(atoms: &mut [Atom], symbols: &[Symbol]) {
     }
 }
 
-/// The most important class of a chunk; tests win if they are most of its callables.
+/// What a chunk is for: tests if they are most of its callables, else the outermost definition that takes most of it, else
+/// the most important of its nodes.
 fn class_of(walked: &Walked, range: Range<u32>, symbols: Range<usize>) -> SemanticClass {
     let symbols = &walked.symbols[symbols];
     let tests = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionTest).count();
     let callables = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionCallable).count();
     if tests > callables {
         return SemanticClass::DefinitionTest;
+    }
+    let definitions = || symbols.iter().filter(|symbol| symbol.class.is_definition());
+    let outermost = definitions().map(|symbol| symbol.nesting).min();
+    let n_bytes =
+        |symbol: &Symbol| symbol.byte_range.end.min(range.end).saturating_sub(symbol.byte_range.start);
+    // Of several of one length, the first.
+    let largest = definitions()
+        .rev()
+        .filter(|symbol| Some(symbol.nesting) == outermost)
+        .max_by_key(|symbol| n_bytes(symbol));
+    if let Some(symbol) = largest {
+        return symbol.class;
     }
     let from = walked.atoms.partition_point(|atom| atom.start < range.start);
     let to = walked.atoms.partition_point(|atom| atom.start < range.end);

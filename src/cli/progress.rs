@@ -6,7 +6,7 @@ use super::render;
 use crate::index::{Codebase, Counters, IndexError, Meter, Progress, UpdateReport};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -35,7 +35,8 @@ impl Style {
     }
 }
 
-/// Runs `work`, showing and recording its progress. SIGINT and SIGTERM end it at the next file; a second one at once.
+/// Runs `work`, showing and recording its progress. SIGINT and SIGTERM end it at the next file; one more,
+/// a second later, at once.
 pub fn watch(
     context: &Context,
     codebase: &Codebase,
@@ -44,7 +45,7 @@ pub fn watch(
 ) -> Result<UpdateReport, IndexError> {
     let watched = Watched {
         meter: Meter::default(),
-        stop: stop_flag(),
+        signals: Signals::listen(),
         n_warnings: AtomicU64::new(0),
         style,
         context,
@@ -67,20 +68,39 @@ pub fn watch(
     result
 }
 
-/// A flag that SIGINT and SIGTERM set.
-fn stop_flag() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // In this order: the second signal finds the flag set. Without them a signal ends the process, which loses
-        // the work since the last checkpoint and nothing else.
-        let _ = signal_hook::flag::register_conditional_shutdown(
-            signal,
-            super::exit::INTERRUPTED.into(),
-            stop.clone(),
-        );
-        let _ = signal_hook::flag::register(signal, stop.clone());
+/// What SIGINT and SIGTERM do: the first asks the run to stop, one that comes later ends it.
+///
+/// Git passes the signals it gets on to the program it started, so one Ctrl-C in a terminal arrives twice.
+#[derive(Default)]
+struct Signals {
+    stop: Arc<AtomicBool>,
+    /// From now on a signal ends the process.
+    armed: Arc<AtomicBool>,
+    stopped_at: OnceLock<Instant>,
+}
+
+impl Signals {
+    fn listen() -> Signals {
+        let signals = Signals::default();
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            // Without them a signal ends the process, which loses the work since the last checkpoint and nothing else.
+            let code = super::exit::INTERRUPTED.into();
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, code, signals.armed.clone());
+            let _ = signal_hook::flag::register(signal, signals.stop.clone());
+        }
+        signals
     }
-    stop
+
+    fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Called now and then.
+    fn tick(&self) {
+        if self.is_stopping() && self.stopped_at.get_or_init(Instant::now).elapsed() >= SECOND {
+            self.armed.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 fn bar(style: Style) -> ProgressBar {
@@ -95,7 +115,7 @@ fn bar(style: Style) -> ProgressBar {
 
 struct Watched<'a> {
     meter: Meter,
-    stop: Arc<AtomicBool>,
+    signals: Signals,
     n_warnings: AtomicU64,
     style: Style,
     context: &'a Context,
@@ -116,6 +136,7 @@ impl Watched<'_> {
     fn follow(&self, recorder: &mut Recorder, is_done: &mpsc::Receiver<()>) {
         let mut said = Instant::now();
         while is_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            self.signals.tick();
             let look = self.look();
             self.draw(&look);
             if said.elapsed() >= SECOND {
@@ -148,7 +169,7 @@ impl Watched<'_> {
         if self.style != Style::Bar {
             return;
         }
-        if self.stop.load(Ordering::Relaxed) {
+        if self.signals.is_stopping() {
             self.bar.set_message("Stopping; once more Ctrl-C drops what is not stored yet");
         } else if look.n_files > 0 && look.done.files >= look.n_files {
             self.bar.set_message("Writing the index");
@@ -208,7 +229,7 @@ impl Progress for Watched<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.signals.is_stopping()
     }
 
     fn warn(&self, message: &str) {

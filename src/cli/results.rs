@@ -231,7 +231,6 @@ pub fn hints(
     context: &Context,
     searcher: &Searcher,
     request: &Request,
-    response: &Response,
 ) -> Result<(), CliError> {
     let languages = status::status(&searcher.codebase, false)?.languages;
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();

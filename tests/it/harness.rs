@@ -6,10 +6,23 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The program under test.
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_git-codeweaver");
+/// The program under test: a second name of the built binary, since a build of another checkout that shares the target
+/// directory may replace the first while tests run.
+pub fn program() -> &'static Path {
+    static LINK: OnceLock<PathBuf> = OnceLock::new();
+    LINK.get_or_init(|| {
+        let built = Path::new(env!("CARGO_BIN_EXE_git-codeweaver"));
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program");
+        let link = dir.join("git-codeweaver");
+        let _ = std::fs::remove_file(&link);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::hard_link(built, &link).or_else(|_| std::fs::copy(built, &link).map(drop)).unwrap();
+        link
+    })
+}
 
 pub struct TestRepo {
     temp: std::sync::Arc<tempfile::TempDir>,
@@ -104,11 +117,11 @@ impl TestRepo {
 
     /// Runs `git-codeweaver ARGS`.
     pub fn codeweaver<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
-        self.run(Command::new(PROGRAM), args)
+        self.run(Command::new(program()), args)
     }
 
     /// A prepared command, for whoever wants to start it differently.
-    pub fn command(&self, program: &str) -> Command {
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         self.prepare(&mut command);
         command
@@ -128,7 +141,7 @@ impl TestRepo {
         for (name, _) in std::env::vars_os().filter(|(name, _)| foreign(name)) {
             command.env_remove(name);
         }
-        let dirs = [Path::new(PROGRAM).parent().unwrap().to_path_buf()];
+        let dirs = [program().parent().unwrap().to_path_buf()];
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(dirs.into_iter().chain(std::env::split_paths(&path))).unwrap();
         command

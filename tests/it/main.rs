@@ -15,6 +15,7 @@ mod hooks;
 mod incremental;
 mod index;
 mod init;
+mod interchange;
 mod lifecycle;
 mod navigation;
 mod sandbox;

@@ -170,8 +170,8 @@ fn without_an_index_the_gate_names_the_fix() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let repo = indexed();
-    let script = format!("{} completions bash | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}", crate::harness::PROGRAM);
-    let output = repo.command("bash").args(["-c", &script]).output().unwrap();
+    let script = "git-codeweaver completions bash | head -1 >/dev/null; echo ${PIPESTATUS[0]}";
+    let output = repo.command("bash").args(["-c", script]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }

@@ -147,6 +147,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         response: &response,
         root: &searcher.codebase.root(),
         query: &request.query,
+        words: &request.query,
         paint: context.paint,
     };
     let mut out = context.out();

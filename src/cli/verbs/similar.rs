@@ -78,6 +78,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         response: &response,
         root: &searcher.codebase.root(),
         query: &query,
+        words: "",
         paint: context.paint,
     };
     let mut out = context.out();

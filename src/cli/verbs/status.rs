@@ -185,7 +185,8 @@ fn sizes(report: &StatusReport) -> String {
     ];
     let parts: Vec<String> =
         kinds.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {}", bytes(*n))).collect();
-    format!("{} in {} ({})", bytes(sizes.total), shown_path(&report.store), parts.join(", "))
+    let place = format!("{} in {}", bytes(sizes.total), shown_path(&report.store));
+    if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
 }
 
 fn progress(report: &StatusReport) -> Option<String> {
