@@ -34,7 +34,11 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let rate = |n: u64| format!("{n} ({:.0} a second)", n as f64 / seconds);
     row(name, "files", rate(number("files")));
     row(name, "chunks", rate(number("chunks")));
-    row(name, "bytes of source", format!("{} ({:.1} MB/s)", mib(number("bytes_read")), number("bytes_read") as f64 / 1e6 / seconds));
+    row(
+        name,
+        "bytes of source",
+        format!("{} ({:.1} MB/s)", mib(number("bytes_read")), number("bytes_read") as f64 / 1e6 / seconds),
+    );
     row(name, "first index, wall", format!("{} ms", ms(cost.wall)));
     row(name, "first index, CPU", format!("{} ms", ms(cost.cpu)));
     row(name, "peak memory", mib(cost.peak_rss));

@@ -235,24 +235,38 @@ pub fn build_bytes(
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
     let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
-    worker.small(jobs, &|worker, (job, bytes), _, builder| worker.doc(job, bytes.len() as u64, bytes, builder).map(Some))
+    worker.small(jobs, &|worker, (job, bytes), _, builder| {
+        worker.doc(job, bytes.len() as u64, bytes, builder).map(Some)
+    })
 }
 
 /// Runs one job of [`Worker::small`]; returns the ordinal of its doc.
-type RunSmall<'r, J> =
-    &'r (dyn Fn(&Worker<'_>, &J, &mut BlobReader, &mut SegmentBuilder) -> Result<Option<u32>, IndexError> + Sync);
+type RunSmall<'r, J> = &'r (
+        dyn Fn(&Worker<'_>, &J, &mut BlobReader, &mut SegmentBuilder) -> Result<Option<u32>, IndexError>
+            + Sync
+    );
 
 impl Worker<'_> {
     /// Runs `jobs` on all cores without a merging thread: the result of each core's share is put together in job order.
-    fn small<J: Sync>(&self, jobs: &[J], run: RunSmall<'_, J>) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
+    fn small<J: Sync>(
+        &self,
+        jobs: &[J],
+        run: RunSmall<'_, J>,
+    ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
         let threads = self.codebase.settings.index.threads.unwrap_or_else(available_threads);
-        let n_units = if jobs.len() < SMALL_UNIT * 2 || threads < 2 { 1 } else { jobs.len().div_ceil(SMALL_UNIT) };
+        let n_units =
+            if jobs.len() < SMALL_UNIT * 2 || threads < 2 { 1 } else { jobs.len().div_ceil(SMALL_UNIT) };
         let units: Vec<&[J]> = jobs.chunks(jobs.len().div_ceil(n_units).max(1)).collect();
         let next = AtomicUsize::new(0);
         let take = || -> Result<Vec<(usize, Unit)>, IndexError> {
             let (mut blobs, mut done) = (self.codebase.repo.blobs(), Vec::new());
-            while let Some((number, jobs)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, units.get(n)?))) {
-                let mut unit = Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
+            while let Some((number, jobs)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, units.get(n)?)))
+            {
+                let mut unit = Unit {
+                    builder: SegmentBuilder::new(self.embedder.dim()),
+                    docs: Vec::with_capacity(jobs.len()),
+                };
                 for job in *jobs {
                     unit.docs.push(run(self, job, &mut blobs, &mut unit.builder)?);
                 }
@@ -261,7 +275,8 @@ impl Worker<'_> {
             Ok(done)
         };
         let mut done = std::thread::scope(|scope| {
-            let spawn = |_| std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, take).ok();
+            let spawn =
+                |_| std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, take).ok();
             let helpers: Vec<_> = (1..threads.min(units.len())).filter_map(spawn).collect();
             let mut done = take()?;
             for helper in helpers {
@@ -270,7 +285,8 @@ impl Worker<'_> {
             Ok::<_, IndexError>(done)
         })?;
         done.sort_unstable_by_key(|(number, _)| *number);
-        let (mut builder, mut docs) = (SegmentBuilder::new(self.embedder.dim()), Vec::with_capacity(jobs.len()));
+        let (mut builder, mut docs) =
+            (SegmentBuilder::new(self.embedder.dim()), Vec::with_capacity(jobs.len()));
         for (_, unit) in done {
             let base = builder.n_docs() as u32;
             docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| base + ordinal)));
