@@ -585,3 +585,20 @@ fn many_files_with_the_same_functions_answer_alike_on_every_path_there() {
         }
     }
 }
+
+/// The same bytes on disk are other bytes to git once the attributes change.
+#[test]
+fn changed_attributes_are_not_answered_from_what_was_cleaned_under_the_old() {
+    let sandbox = Sandbox::with(&[("notes.txt", "alpha notes\nsecond line\n")]);
+    sandbox.index();
+    sandbox.write(".gitattributes", "*.txt text eol=crlf\n");
+    // Read with care for racy times: the file is older than whatever remembers it.
+    sandbox.write("notes.txt", "alpha notes\r\nsecond line\r\n");
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    for _ in 0..2 {
+        assert_eq!(sandbox.ask(&hybrid("alpha notes"))["matches"][0]["state"], "committed");
+        std::thread::sleep(std::time::Duration::from_millis(60));
+    }
+    std::fs::remove_file(sandbox.root().join(".gitattributes")).unwrap();
+    assert_eq!(sandbox.ask(&hybrid("alpha notes"))["matches"][0]["state"], "dirty");
+}
