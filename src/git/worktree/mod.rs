@@ -130,7 +130,8 @@ pub fn read_worktree_file(repo: &Repo, path: &BStr) -> Result<Option<Vec<u8>>, G
 /// since git leaves the line ends of a file alone that was committed with carriage returns.
 fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, untracked: &[BString]) -> [u8; 16] {
     const NAME: &[u8] = b".gitattributes";
-    let is_attributes = |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
+    let is_attributes =
+        |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
     let mut hasher = blake3::Hasher::new();
     let mut apply = false;
     let local = repo.local();
