@@ -1,12 +1,23 @@
 //! Logs for whoever asks for them: `--debug`, or `CODEWEAVER_LOG` (requirement U8).
 //!
 //! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) chooses what, `CODEWEAVER_LOG_FORMAT=json` how. Nothing is
-//! logged otherwise. Every record carries the request id of this invocation and the root of the codebase.
+//! logged otherwise. A JSON record has `timestamp`, `level`, `component`, `operation`, `duration_ms`, `request_id`,
+//! `codebase_root`, `error`, `message`, and everything else in `context`; absent values are left out.
 
 use super::context::Context;
+use crate::store::time;
+use serde_json::{Map, Value};
+use std::fmt::{Debug, Result as FmtResult};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::prelude::*;
+use tracing_subscriber::registry::LookupSpan;
+
+/// Fields of a record that stand beside each other; others go into `context`.
+const FIELDS: [&str; 5] = ["component", "operation", "duration_ms", "error", "message"];
 
 /// Starts logging to stderr if it is wanted.
 pub fn start(context: &Context) {
@@ -27,19 +38,83 @@ where
     let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("codeweaver=debug"));
     let as_json =
         std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
+    let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
+    let json = Json { request_id: request_id(), codebase_root: root.to_string_lossy().into_owned() };
     let registry = tracing_subscriber::registry().with(filter);
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
-    let started = if as_json {
-        registry.with(layer.json().flatten_event(true).with_span_list(false)).try_init()
+    // A second start finds the first at work, which will do.
+    let _ = if as_json {
+        registry.with(layer.event_format(json)).try_init()
     } else {
         registry.with(layer).try_init()
     };
-    if started.is_ok() {
-        let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
-        let span =
-            tracing::info_span!("request", request_id = %request_id(), codebase_root = %root.display());
-        // The whole process is one request: the span ends with it.
-        std::mem::forget(span.entered());
+}
+
+/// One JSON object a line.
+struct Json {
+    request_id: String,
+    codebase_root: String,
+}
+
+impl<S, N> FormatEvent<S, N> for Json
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> FmtResult {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let mut record = Map::new();
+        record.insert("timestamp".to_owned(), time::rfc3339(time::now()).into());
+        record.insert("level".to_owned(), event.metadata().level().as_str().to_ascii_lowercase().into());
+        record.insert("component".to_owned(), event.metadata().target().into());
+        record.insert("request_id".to_owned(), self.request_id.as_str().into());
+        record.insert("codebase_root".to_owned(), self.codebase_root.as_str().into());
+        record.extend(fields.known);
+        if !fields.context.is_empty() {
+            record.insert("context".to_owned(), fields.context.into());
+        }
+        writeln!(writer, "{}", Value::Object(record))
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    known: Map<String, Value>,
+    context: Map<String, Value>,
+}
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: Value) {
+        let is_known = FIELDS.contains(&field.name());
+        let map = if is_known { &mut self.known } else { &mut self.context };
+        map.insert(field.name().to_owned(), value);
+    }
+}
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.put(field, format!("{value:?}").into());
     }
 }
 

@@ -22,7 +22,7 @@ pub mod results;
 pub mod verbs;
 
 use args::{Cli, Verb};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use context::Context;
 use error::CliError;
 use std::process::ExitCode;
@@ -39,14 +39,20 @@ pub mod exit {
 
 /// Parses the command line, runs the verb and reports its error.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let operation = matches.subcommand_name().unwrap_or_default();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     // Before anything starts a thread or opens a file.
     if cli.verb.is_detached() {
         crate::git::detach::become_session_leader();
     }
     let context = Context::new(&cli.global);
     logging::start(&context);
+    let started = std::time::Instant::now();
     let result = run(cli.verb, &context);
+    let duration_ms = started.elapsed().as_millis() as u64;
+    let error = result.as_ref().err().map(|e| format!("{}: {}", e.what, e.why));
+    tracing::info!(component = "cli", operation, duration_ms, error, "done");
     match result {
         Ok(code) => code,
         Err(error) => error.report(&context),

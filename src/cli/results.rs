@@ -227,11 +227,7 @@ pub fn fence(body: &str) -> String {
 }
 
 /// What to try when nothing was found (requirement R7).
-pub fn hints(
-    context: &Context,
-    searcher: &Searcher,
-    request: &Request,
-) -> Result<(), CliError> {
+pub fn hints(context: &Context, searcher: &Searcher, request: &Request) -> Result<(), CliError> {
     let languages = status::status(&searcher.codebase, false)?.languages;
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
     let mut out = context.out();

@@ -55,11 +55,26 @@ pub fn run(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    let _lease = lease(codebase)?;
+    let lease = lease(codebase)?;
     if target.is_head {
         take_wish(codebase);
     }
-    run_leased(codebase, target, options, progress)
+    let report = run_leased(codebase, target, options, progress)?;
+    drop(lease);
+    if target.is_head {
+        catch_up(codebase, target, progress);
+    }
+    Ok(report)
+}
+
+/// Serves who wished for something newer than `target` while it was worked on and went away because the lease was held.
+fn catch_up(codebase: &Codebase, target: &Target, progress: &dyn Progress) {
+    let has_moved = || Target::head(codebase).is_ok_and(|head| head.tree != target.tree);
+    if (wish(codebase).exists() || has_moved())
+        && let Err(e) = serve_wishes(codebase, progress)
+    {
+        tracing::warn!(component = "index", operation = "catch up", error = %e, "a later commit is not indexed yet");
+    }
 }
 
 fn run_leased(

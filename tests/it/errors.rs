@@ -6,9 +6,13 @@ use crate::harness::{FILES, TestRepo};
 fn not_a_repository() {
     let dir = TestRepo::empty_dir();
     for args in [&["init"][..], &["index"], &["search", "x"], &["status"], &["doctor"]] {
-        dir.codeweaver(args).fails(2).is_an_error("is not in a git repository", "git init, or name a repository with --project");
+        dir.codeweaver(args)
+            .fails(2)
+            .is_an_error("is not in a git repository", "git init, or name a repository with --project");
     }
-    dir.codeweaver(["-p", "/nonexistent", "status"]).fails(2).is_an_error("is not a directory", "check the path");
+    dir.codeweaver(["-p", "/nonexistent", "status"])
+        .fails(2)
+        .is_an_error("is not a directory", "check the path");
     dir.codeweaver(["config", "--show"]).success().says(&["search.limit"]);
 }
 
@@ -18,7 +22,12 @@ fn another_project_can_be_named_on_every_verb() {
     repo.codeweaver(["init", "--no-hooks"]).success();
     let dir = TestRepo::empty_dir();
     let root = repo.root().to_str().unwrap();
-    for args in [&["status", "-p", root][..], &["-p", root, "status"], &["search", "parse", "--project", root], &["verify", "-p", root]] {
+    for args in [
+        &["status", "-p", root][..],
+        &["-p", root, "status"],
+        &["search", "parse", "--project", root],
+        &["verify", "-p", root],
+    ] {
         dir.codeweaver(args).success();
     }
 }
@@ -30,7 +39,11 @@ fn unborn_branch_and_detached_head_are_states_not_errors() {
     repo.git(["checkout", "-q", "--orphan", "empty"]).git(["rm", "-rqf", "."]);
     repo.codeweaver(["index"]).success().says(&["No files discovered in"]);
     let status = repo.status();
-    assert_eq!((&status["head"]["commit"], &status["current"]), (&serde_json::Value::Null, &true.into()), "{status:#}");
+    assert_eq!(
+        (&status["head"]["commit"], &status["current"]),
+        (&serde_json::Value::Null, &true.into()),
+        "{status:#}"
+    );
     repo.codeweaver(["search", "parse_header"]).fails(1);
     repo.git(["checkout", "-q", "--detach", "main"]);
     repo.codeweaver(["index"]).success();
@@ -43,7 +56,9 @@ fn unborn_branch_and_detached_head_are_states_not_errors() {
 fn unknown_revisions_name_a_near_one() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
-    for args in [&["search", "--rev", "mian", "x"][..], &["index", "mian"], &["read", "--rev", "mian", "README.md"]] {
+    for args in
+        [&["search", "--rev", "mian", "x"][..], &["index", "mian"], &["read", "--rev", "mian", "README.md"]]
+    {
         let run = repo.codeweaver(args);
         run.fails(2).is_an_error("'mian' does not name a commit or tree", "git rev-parse");
         assert!(run.stderr().contains("main"), "{}", run.explain());
@@ -53,9 +68,13 @@ fn unknown_revisions_name_a_near_one() {
 #[test]
 fn settings_are_checked_with_line_and_suggestion() {
     let repo = TestRepo::with_files(FILES);
-    repo.codeweaver(["config", "get", "serch.limit"]).fails(2).is_an_error("settings are not valid", "search.limit");
+    repo.codeweaver(["config", "get", "serch.limit"])
+        .fails(2)
+        .is_an_error("settings are not valid", "search.limit");
     repo.codeweaver(["config", "set", "search.limit", "0"]).fails(2);
-    repo.codeweaver(["config", "set", "model.path", "/x"]).fails(2).is_an_error("cannot be set for a repository", "--user");
+    repo.codeweaver(["config", "set", "model.path", "/x"])
+        .fails(2)
+        .is_an_error("cannot be set for a repository", "--user");
     assert!(!repo.path("codeweaver.toml").exists());
     repo.codeweaver(["config", "set", "search.limit", "3"]).success();
     assert_eq!(repo.codeweaver(["config", "get", "search.limit"]).success().stdout(), "3\n");
@@ -109,7 +128,8 @@ fn changed_settings_are_taken_up() {
     repo.codeweaver(["index"]).success();
     let status = repo.codeweaver(["status", "--files", "--json"]).success().json();
     assert_eq!(status["skipped"]["excluded"], 2, "{status:#}");
-    let paths: Vec<_> = status["skipped_files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    let paths: Vec<_> =
+        status["skipped_files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
     assert_eq!(paths, ["src/parse.rs", "src/retry.py"]);
     assert!(!repo.found(&["parse_header"]).contains(&"src/parse.rs".to_owned()));
 }

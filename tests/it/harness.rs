@@ -177,7 +177,11 @@ impl TestRepo {
             if status["current"] == true && status["update_wanted"] == false {
                 return status;
             }
-            assert!(started.elapsed() < Duration::from_secs(60), "not current: {status:#}\n{}", listing(&self.root));
+            assert!(
+                started.elapsed() < Duration::from_secs(60),
+                "not current: {status:#}\n{}",
+                listing(&self.root)
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -238,9 +242,15 @@ impl Run {
     #[track_caller]
     pub fn is_an_error(&self, what: &str, fix: &str) -> &Run {
         let text = self.stderr();
-        let part = |label: &str| text.lines().find_map(|line| line.strip_prefix(label)).unwrap_or("(missing)").to_owned();
+        let part = |label: &str| {
+            text.lines().find_map(|line| line.strip_prefix(label)).unwrap_or("(missing)").to_owned()
+        };
         assert!(part("error: ").contains(what), "what: {}", self.explain());
-        assert!(part("  why: ").trim().len() > 3 && part("  why: ") != "(missing)", "why: {}", self.explain());
+        assert!(
+            part("  why: ").trim().len() > 3 && part("  why: ") != "(missing)",
+            "why: {}",
+            self.explain()
+        );
         assert!(part("  fix: ").contains(fix), "fix: {}", self.explain());
         assert!(!text.contains("panicked"), "{}", self.explain());
         self

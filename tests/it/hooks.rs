@@ -40,8 +40,13 @@ fn in_the_foreground_git_waits() {
 #[test]
 fn the_mode_is_a_setting_that_reaches_the_scripts() {
     let repo = with_hooks();
-    assert!(repo.read(".git/hooks/post-commit").contains("mode=background") || repo.status()["hooks"]["method"] == "configuration");
-    repo.codeweaver(["config", "set", "--user", "hooks.mode", "foreground"]).success().says(&["hooks of this repository were updated"]);
+    assert!(
+        repo.read(".git/hooks/post-commit").contains("mode=background")
+            || repo.status()["hooks"]["method"] == "configuration"
+    );
+    repo.codeweaver(["config", "set", "--user", "hooks.mode", "foreground"])
+        .success()
+        .says(&["hooks of this repository were updated"]);
     assert_eq!(repo.status()["hooks"]["mode"], "foreground");
     repo.write("src/f.rs", "pub fn foreground() {}\n").commit("next");
     assert_eq!(repo.status()["current"], true);

@@ -94,22 +94,44 @@ const STEPS_TABLE: &[Step] = &[
 
 /// Parts of files; few, so that many files share them and scores tie.
 const PIECES: &[(&str, &str)] = &[
-    ("py", "def parse_config(path):\n    \"\"\"Parse the configuration file.\"\"\"\n    with open(path) as handle:\n        return dict(line.split('=', 1) for line in handle)\n\n"),
-    ("py", "class TokenStore:\n    def refresh_token(self, token):\n        \"\"\"Exchange an expired token.\"\"\"\n        return self.client.post('/refresh', token)\n\n    def revoke(self, token):\n        self.tokens.discard(token)\n\n"),
+    (
+        "py",
+        "def parse_config(path):\n    \"\"\"Parse the configuration file.\"\"\"\n    with open(path) as handle:\n        return dict(line.split('=', 1) for line in handle)\n\n",
+    ),
+    (
+        "py",
+        "class TokenStore:\n    def refresh_token(self, token):\n        \"\"\"Exchange an expired token.\"\"\"\n        return self.client.post('/refresh', token)\n\n    def revoke(self, token):\n        self.tokens.discard(token)\n\n",
+    ),
     ("py", "def read_lines(handle):\n    for line in handle:\n        yield line.rstrip('\\n')\n\n"),
     ("py", "def test_retry_request():\n    assert retry_request(lambda: 1) == 1\n\n"),
-    ("rs", "/// Retries a request with exponential backoff.\npub fn retry_request(mut attempts: u32) -> Result<(), Error> {\n    while attempts > 0 {\n        attempts -= 1;\n    }\n    Err(Error::Exhausted)\n}\n\n"),
-    ("rs", "pub struct Parser<'a> {\n    input: &'a str,\n}\n\nimpl<'a> Parser<'a> {\n    pub fn next(&mut self) -> Option<char> {\n        self.input.chars().next()\n    }\n}\n\n"),
-    ("rs", "fn open_database(url: &str) -> Connection {\n    Connection::open(url).expect(\"the database opens\")\n}\n\n"),
-    ("js", "export function validateInput(user) {\n  if (!user.name) {\n    throw new Error('name is missing');\n  }\n  return true;\n}\n\n"),
+    (
+        "rs",
+        "/// Retries a request with exponential backoff.\npub fn retry_request(mut attempts: u32) -> Result<(), Error> {\n    while attempts > 0 {\n        attempts -= 1;\n    }\n    Err(Error::Exhausted)\n}\n\n",
+    ),
+    (
+        "rs",
+        "pub struct Parser<'a> {\n    input: &'a str,\n}\n\nimpl<'a> Parser<'a> {\n    pub fn next(&mut self) -> Option<char> {\n        self.input.chars().next()\n    }\n}\n\n",
+    ),
+    (
+        "rs",
+        "fn open_database(url: &str) -> Connection {\n    Connection::open(url).expect(\"the database opens\")\n}\n\n",
+    ),
+    (
+        "js",
+        "export function validateInput(user) {\n  if (!user.name) {\n    throw new Error('name is missing');\n  }\n  return true;\n}\n\n",
+    ),
     ("js", "class Socket {\n  close() {\n    this.handle.end();\n  }\n}\n\n"),
-    ("md", "# Configuration\n\nThe configuration file is parsed once at the start.\n\n## Tokens\n\nTokens are refreshed when they expire.\n\n"),
+    (
+        "md",
+        "# Configuration\n\nThe configuration file is parsed once at the start.\n\n## Tokens\n\nTokens are refreshed when they expire.\n\n",
+    ),
     ("toml", "[database]\nurl = \"postgres://localhost\"\nretries = 3\n\n"),
     ("txt", "notes about closing the socket and reading lines\n\n"),
     ("unknown", "retry the request until the socket closes\n\n"),
 ];
 
-const FOLDERS: &[&str] = &["", "src/", "src/net/", "tests/", "docs/", ".hidden/", "vendor/lib/", "lib with space/", "é/"];
+const FOLDERS: &[&str] =
+    &["", "src/", "src/net/", "tests/", "docs/", ".hidden/", "vendor/lib/", "lib with space/", "é/"];
 
 impl History {
     fn new(seed: u64) -> History {
@@ -171,7 +193,11 @@ impl History {
                     .map(|(a, b)| format!("  ours {a}\n fresh {b}"))
                     .collect();
                 let fresh = fresh.keep();
-                self.fail(&format!("{question:?} differs from {}:\n{}", fresh.display(), difference.join("\n")));
+                self.fail(&format!(
+                    "{question:?} differs from {}:\n{}",
+                    fresh.display(),
+                    difference.join("\n")
+                ));
             }
         }
     }
@@ -186,13 +212,17 @@ impl History {
     }
 
     fn fail(&mut self, what: &str) -> ! {
-        let status = String::from_utf8_lossy(&crate::sandbox::git_output(self.sandbox.root(), &["status", "--short", "--branch"]).stdout).into_owned();
+        let status = String::from_utf8_lossy(
+            &crate::sandbox::git_output(self.sandbox.root(), &["status", "--short", "--branch"]).stdout,
+        )
+        .into_owned();
         let root: PathBuf = std::mem::replace(&mut self.sandbox, Sandbox::new()).keep();
         panic!("seed {}: {what}\n{}\nin {}\n{status}", self.seed, self.log.join("\n"), root.display());
     }
 
     fn piece(&mut self, extension: &str) -> &'static str {
-        let fitting: Vec<&str> = PIECES.iter().filter(|(of, _)| *of == extension).map(|(_, text)| *text).collect();
+        let fitting: Vec<&str> =
+            PIECES.iter().filter(|(of, _)| *of == extension).map(|(_, text)| *text).collect();
         fitting[self.rng.usize(..fitting.len())]
     }
 
@@ -217,7 +247,14 @@ impl History {
         let extension = PIECES[self.rng.usize(..PIECES.len())].0;
         self.n_files += 1;
         let folder = FOLDERS[self.rng.usize(..FOLDERS.len())];
-        (format!("{folder}{}{}.{extension}", ["config", "token", "net", "parser"][self.rng.usize(..4)], self.n_files), extension)
+        (
+            format!(
+                "{folder}{}{}.{extension}",
+                ["config", "token", "net", "parser"][self.rng.usize(..4)],
+                self.n_files
+            ),
+            extension,
+        )
     }
 
     /// A file of the working tree that git tracks.
@@ -249,7 +286,11 @@ impl History {
         let known = PIECES.iter().any(|(of, _)| *of == extension);
         let extra = self.content(if known { &extension } else { "txt" });
         let old = std::fs::read(self.sandbox.root().join(&path)).unwrap();
-        let cut = if self.rng.bool() { old.len() } else { old.iter().position(|&b| b == b'\n').map_or(0, |i| i + 1) };
+        let cut = if self.rng.bool() {
+            old.len()
+        } else {
+            old.iter().position(|&b| b == b'\n').map_or(0, |i| i + 1)
+        };
         self.sandbox.write(&path, [&old[..cut], extra.as_bytes()].concat());
         format!("edit {path}")
     }
@@ -297,7 +338,8 @@ impl History {
         use std::os::unix::fs::PermissionsExt;
         let Some(path) = self.some_file() else { return "no mode to change".to_owned() };
         let mode = if self.rng.bool() { 0o755 } else { 0o644 };
-        std::fs::set_permissions(self.sandbox.root().join(&path), std::fs::Permissions::from_mode(mode)).unwrap();
+        std::fs::set_permissions(self.sandbox.root().join(&path), std::fs::Permissions::from_mode(mode))
+            .unwrap();
         format!("mode {mode:o} of {path}")
     }
 
@@ -441,12 +483,19 @@ impl History {
 
     fn collect_garbage(&mut self) -> String {
         let report = collect(self.sandbox.root());
-        format!("collect: {} files removed, rows {} to {}", report.files_removed, report.rows_before, report.rows_after)
+        format!(
+            "collect: {} files removed, rows {} to {}",
+            report.files_removed, report.rows_before, report.rows_after
+        )
     }
 
     fn finish_operation(&mut self) -> String {
         let git_dir = self.sandbox.root().join(".git");
-        let operation = ["merge", "rebase", "cherry-pick"].into_iter().zip(["MERGE_HEAD", "rebase-merge", "CHERRY_PICK_HEAD"]);
+        let operation = ["merge", "rebase", "cherry-pick"].into_iter().zip([
+            "MERGE_HEAD",
+            "rebase-merge",
+            "CHERRY_PICK_HEAD",
+        ]);
         for (name, file) in operation {
             if git_dir.join(file).exists() {
                 let done = self.sandbox.try_git(&[name, "--abort"]);
@@ -457,7 +506,8 @@ impl History {
     }
 }
 
-const THREE_FUNCTIONS: &str = "def alpha():\n    return 1\n\n\ndef beta():\n    return 2\n\n\ndef gamma():\n    return 3\n";
+const THREE_FUNCTIONS: &str =
+    "def alpha():\n    return 1\n\n\ndef beta():\n    return 2\n\n\ndef gamma():\n    return 3\n";
 
 /// A file large enough that its functions are chunks of their own.
 fn large_file(changed: usize) -> String {
@@ -552,7 +602,11 @@ fn a_new_worktree_embeds_nothing_and_copies_no_vector() {
 
 #[test]
 fn only_the_subtree_that_a_policy_file_governs_is_decided_anew() {
-    let sandbox = Sandbox::with(&[("a.py", THREE_FUNCTIONS), ("src/b.py", "def b():\n    return 1\n"), ("src/c.js", "let c = 1;\n")]);
+    let sandbox = Sandbox::with(&[
+        ("a.py", THREE_FUNCTIONS),
+        ("src/b.py", "def b():\n    return 1\n"),
+        ("src/c.js", "let c = 1;\n"),
+    ]);
     updated(&sandbox);
     sandbox.write(".gitattributes", "* linguist-generated\n");
     sandbox.commit("all generated");

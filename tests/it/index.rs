@@ -42,7 +42,8 @@ fn renaming_a_file_embeds_nothing() {
 #[test]
 fn a_mode_change_embeds_nothing() {
     let repo = indexed();
-    std::fs::set_permissions(repo.path("src/retry.py"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(repo.path("src/retry.py"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     repo.commit("executable");
     assert_eq!(index(&repo, &[])["embedded_chunks"], 0);
 }
@@ -116,14 +117,20 @@ fn an_empty_repository_is_a_valid_empty_index() {
     repo.codeweaver(["init"]).success().says(&["No files discovered in", "0 chunks"]);
     let run = repo.codeweaver(["index"]);
     run.success().says(&["No files discovered in", "0 chunks"]);
-    repo.codeweaver(["search", "anything"]).fails(1).says(&["No results found (searched 0 chunks across 0 files)"]);
+    repo.codeweaver(["search", "anything"])
+        .fails(1)
+        .says(&["No results found (searched 0 chunks across 0 files)"]);
     repo.git(["commit", "-q", "--allow-empty", "-m", "nothing"]);
     repo.codeweaver(["index"]).success().says(&["No files discovered in"]);
 }
 
 #[test]
 fn unknown_extensions_are_text_and_said() {
-    let repo = TestRepo::with_files(&[("a.qqx", "first words\n"), ("b.qqx", "second words\n"), ("c.zzy", "third\n")]);
+    let repo = TestRepo::with_files(&[
+        ("a.qqx", "first words\n"),
+        ("b.qqx", "second words\n"),
+        ("c.zzy", "third\n"),
+    ]);
     let run = repo.codeweaver(["init", "--no-hooks"]);
     run.success().says(&["no file has a known extension", ".qqx", "policy.file_extensions"]);
     assert_eq!(repo.status()["languages"][0]["language"], "text");
@@ -158,11 +165,16 @@ fn an_interrupted_first_index_is_resumed() {
     }
     repo.commit("many");
     let mut command = repo.command(crate::harness::program());
-    let child = command.args(["init", "--no-hooks"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    let child = command
+        .args(["init", "--no-hooks"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     // Twice: git passes on what the terminal has sent already.
-    let kill = |signal| std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+    let kill = |signal: &str| {
+        std::process::Command::new("kill").args([signal, child.id().to_string().as_str()]).status()
+    };
     let signalled = (kill("-INT").unwrap(), kill("-INT").unwrap());
     let status = child.wait().unwrap();
     if status.success() {
@@ -187,7 +199,8 @@ fn quiet_is_quiet_and_json_is_json() {
     assert_eq!(run.success().stdout() + &run.stderr(), "");
     repo.write("new.rs", "fn f() {}\n").commit("new");
     let text = repo.codeweaver(["index", "--json"]).success().stdout();
-    let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events[0]["event"], "begin");
     assert_eq!(events.last().unwrap()["event"], "done");
 }

@@ -6,7 +6,12 @@ use crate::harness::{FILES, TestRepo, listing};
 fn init_sets_up_everything_and_says_what_is_next() {
     let repo = TestRepo::with_files(FILES);
     let run = repo.codeweaver(["init"]);
-    run.success().says(&["Created:", "post-commit, post-checkout, post-merge, post-rewrite", "Next:", "git codeweaver search"]);
+    run.success().says(&[
+        "Created:",
+        "post-commit, post-checkout, post-merge, post-rewrite",
+        "Next:",
+        "git codeweaver search",
+    ]);
     assert_eq!(repo.git_text(["status", "--porcelain"]), "");
     assert!(repo.read(".git/info/exclude").contains("/.codeweaver/"));
     assert!(!repo.path(".gitignore").exists());
@@ -32,7 +37,11 @@ fn init_again_changes_nothing() {
 fn deinit_leaves_the_repository_as_it_was() {
     let repo = TestRepo::with_files(FILES);
     repo.write(".git/hooks/post-merge", "#!/bin/sh\necho mine\n");
-    std::fs::set_permissions(repo.path(".git/hooks/post-merge"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        repo.path(".git/hooks/post-merge"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     let before = (listing(repo.root()), repo.read(".git/config"), repo.read(".git/hooks/post-merge"));
     repo.codeweaver(["init"]).success();
     assert!(repo.read(".git/hooks/post-merge").contains("codeweaver"));

@@ -26,17 +26,21 @@ fn duckdb_and_polars_read_the_shards() {
     };
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
-    let output = Command::new(python).args(["-c", READ_SHARDS]).arg(repo.path(".codeweaver")).output().unwrap();
+    let output =
+        Command::new(python).args(["-c", READ_SHARDS]).arg(repo.path(".codeweaver")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let read: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let chunks = repo.status()["chunks"].as_u64().unwrap();
     assert_eq!(read["polars_rows"], chunks, "{read}");
     assert_eq!(read["bytes"], chunks * 256, "{read}");
-    let by_language: u64 = read["duckdb"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).sum();
+    let by_language: u64 =
+        read["duckdb"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).sum();
     assert_eq!(by_language, chunks, "{read}");
-    let names: Vec<&str> = read["names"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    let names: Vec<&str> =
+        read["names"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
     assert!(names.contains(&"parse_header"), "{names:?}");
-    let columns: Vec<&str> = read["columns"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    let columns: Vec<&str> =
+        read["columns"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
     let documented = include_str!("../../docs/storage.md");
     for column in columns {
         assert!(documented.contains(&format!("`{column}`")), "column {column} is not in docs/storage.md");
@@ -45,7 +49,9 @@ fn duckdb_and_polars_read_the_shards() {
 
 /// A repository as it is, and with the settings for a transformer from a local folder; `None` with a message without one.
 fn with_transformer() -> Option<(TestRepo, TestRepo)> {
-    let (Some(ort), Some(model)) = (std::env::var_os("CODEWEAVER_TEST_ORT"), std::env::var_os("CODEWEAVER_TEST_MODEL")) else {
+    let (Some(ort), Some(model)) =
+        (std::env::var_os("CODEWEAVER_TEST_ORT"), std::env::var_os("CODEWEAVER_TEST_MODEL"))
+    else {
         eprintln!("skipped: CODEWEAVER_TEST_ORT and CODEWEAVER_TEST_MODEL name no ONNX Runtime and model");
         return None;
     };
@@ -61,7 +67,14 @@ fn with_transformer() -> Option<(TestRepo, TestRepo)> {
 fn a_transformer_from_a_folder_indexes_and_searches() {
     let Some((_, repo)) = with_transformer() else { return };
     repo.codeweaver(["init", "--no-hooks"]).success();
-    let answer = repo.codeweaver(["search", "--mode", "semantic", "-o", "json", "cut a header line into key and value"]);
+    let answer = repo.codeweaver([
+        "search",
+        "--mode",
+        "semantic",
+        "-o",
+        "json",
+        "cut a header line into key and value",
+    ]);
     let answer = answer.success().json();
     assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs", "{answer}");
     assert_eq!(answer["search_strategy"], serde_json::json!(["dense_exact"]), "{answer}");

@@ -156,12 +156,21 @@ pub struct Question {
 }
 
 pub const fn hybrid(text: &'static str) -> Question {
-    Question { text, mode: Mode::Hybrid, languages: &[], paths: &[], no_tests: false, rev: None, committed: false }
+    Question {
+        text,
+        mode: Mode::Hybrid,
+        languages: &[],
+        paths: &[],
+        no_tests: false,
+        rev: None,
+        committed: false,
+    }
 }
 
 /// Everything of an answer that the state of the repository decides.
 pub fn ask(root: &Path, question: &Question) -> Value {
-    let response = respond(root, question).unwrap_or_else(|e| panic!("{question:?} in {}: {e}", root.display()));
+    let response =
+        respond(root, question).unwrap_or_else(|e| panic!("{question:?} in {}: {e}", root.display()));
     comparable(&response)
 }
 

@@ -34,7 +34,9 @@ fn json_is_exactly_one_response() {
     assert_eq!(found["file"]["language"], "python");
     assert_eq!(found["span"], serde_json::json!([1, 11]));
     assert!((0.0..=1.0).contains(&found["relevance_score"].as_f64().unwrap()));
-    assert!(["SEMANTIC", "SYNTACTIC", "KEYWORD", "FILE_PATTERN"].contains(&found["match_type"].as_str().unwrap()));
+    assert!(
+        ["SEMANTIC", "SYNTACTIC", "KEYWORD", "FILE_PATTERN"].contains(&found["match_type"].as_str().unwrap())
+    );
     assert_eq!(found["state"], "committed");
     assert_eq!(found["rev"], "HEAD");
     assert_eq!(found["blob"], repo.git_text(["rev-parse", "HEAD:src/retry.py"]).trim());
@@ -53,7 +55,12 @@ fn the_table_has_the_promised_form() {
     let text = repo.codeweaver(["search", "-l", "1", "parse_header"]).success().stdout();
     let mut lines = text.lines();
     let head = lines.next().unwrap();
-    assert!(head.starts_with("Found 1 match (") && head.contains(" candidates processed in ") && head.ends_with(" ms)"), "{text}");
+    assert!(
+        head.starts_with("Found 1 match (")
+            && head.contains(" candidates processed in ")
+            && head.ends_with(" ms)"),
+        "{text}"
+    );
     assert_eq!(lines.next(), Some(""));
     let first = lines.next().unwrap();
     assert!(first.starts_with("1. src/parse.rs:1-5 (relevance: "), "{text}");
@@ -89,7 +96,10 @@ fn filters_narrow_and_tests_can_be_left_out() {
 #[test]
 fn locations_have_no_text_and_explain_has_a_sum() {
     let repo = indexed();
-    let found = repo.codeweaver(["search", "-o", "json", "--locations", "--explain", "parse_header"]).success().json();
+    let found = repo
+        .codeweaver(["search", "-o", "json", "--locations", "--explain", "parse_header"])
+        .success()
+        .json();
     assert_eq!(found["matches"][0]["content"]["text"], "");
     assert!(found["matches"][0]["explanation"]["score"].is_number());
 }
@@ -98,7 +108,14 @@ fn locations_have_no_text_and_explain_has_a_sum() {
 fn nothing_found_says_what_was_searched_and_what_to_try() {
     let repo = indexed();
     let run = repo.codeweaver(["search", "--min-score", "1", "haskell monad transformer"]);
-    run.fails(1).says(&["No results found (searched ", "chunks across 4 files)", "Languages here: ", "--intent", "status", "config --show"]);
+    run.fails(1).says(&[
+        "No results found (searched ",
+        "chunks across 4 files)",
+        "Languages here: ",
+        "--intent",
+        "status",
+        "config --show",
+    ]);
     run.says(&["There is no haskell in this index."]);
     let json = repo.codeweaver(["search", "-o", "json", "--min-score", "1", "zzz"]);
     assert_eq!(json.fails(1).json()["total_results"], 0);
@@ -108,7 +125,9 @@ fn nothing_found_says_what_was_searched_and_what_to_try() {
 fn any_revision_can_be_searched() {
     let repo = indexed();
     repo.git(["tag", "v1"]).git(["rm", "-q", "src/parse.rs"]).git(["commit", "-q", "-m", "gone"]);
-    repo.git(["checkout", "-q", "-b", "side", "v1"]).write("side.rs", "pub fn only_on_side() {}\n").commit("side");
+    repo.git(["checkout", "-q", "-b", "side", "v1"])
+        .write("side.rs", "pub fn only_on_side() {}\n")
+        .commit("side");
     repo.git(["checkout", "-q", "main"]);
     assert!(!repo.found(&["parse_header"]).contains(&"src/parse.rs".to_owned()));
     let response = repo.codeweaver(["search", "-o", "json", "--rev", "v1", "parse_header"]).success().json();

@@ -22,6 +22,7 @@ pub struct ReadArgs {
     /// Branch, tag, commit or tree instead of the working tree
     #[arg(long)]
     rev: Option<String>,
+    /// How the answer is written
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     output_format: Format,
 }

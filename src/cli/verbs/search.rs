@@ -44,9 +44,6 @@ pub struct SearchArgs {
     /// Most matches to show (default 10)
     #[arg(short, long)]
     limit: Option<usize>,
-    /// Where to look
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Which evidence to use
     #[arg(long, value_enum, default_value_t = ModeArg::Hybrid)]
     mode: ModeArg,
@@ -65,8 +62,11 @@ pub struct SearchArgs {
     /// Say for each match how its score came about
     #[arg(long)]
     explain: bool,
+    /// How the answer is written
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     output_format: Format,
+    #[command(flatten)]
+    scope: ScopeArgs,
 }
 
 /// What may be found; shared by `search` and `similar`.

@@ -25,8 +25,6 @@ pub struct SimilarArgs {
     /// Most matches to show (default 10)
     #[arg(short, long)]
     limit: Option<usize>,
-    #[command(flatten)]
-    scope: ScopeArgs,
     /// Leave out matches of a lower similarity, 0 to 1
     #[arg(long, value_name = "SCORE")]
     min_score: Option<f32>,
@@ -36,8 +34,11 @@ pub struct SimilarArgs {
     /// Locations and names only
     #[arg(long)]
     locations: bool,
+    /// How the answer is written
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     output_format: Format,
+    #[command(flatten)]
+    scope: ScopeArgs,
 }
 
 pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
