@@ -14,10 +14,14 @@ use crate::store::lock::Lock;
 use crate::store::{StoreError, fault, layout};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time for comparing the working tree after an update; nobody waits for it but the updater.
 const COMPARE_BUDGET: Duration = Duration::from_secs(5);
+
+/// How long a run waits for the lease before it is refused, and how often it looks.
+const HOOK_PATIENCE: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(20);
 
 /// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
 pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
@@ -55,7 +59,7 @@ pub fn run(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    let lease = lease(codebase)?;
+    let lease = lease_after_hooks(codebase)?;
     if target.is_head {
         take_wish(codebase);
     }
@@ -107,6 +111,17 @@ fn compare_files(codebase: &Codebase, target: &Target) {
         );
         if let Err(e) = compared {
             tracing::debug!(component = "index", operation = "compare", error = %e, "the working tree was not compared");
+        }
+    }
+}
+
+/// The lease, once a hook's short update is through: `git commit` followed by `index` is no reason to refuse.
+fn lease_after_hooks(codebase: &Codebase) -> Result<Lock, IndexError> {
+    let deadline = Instant::now() + HOOK_PATIENCE;
+    loop {
+        match lease(codebase) {
+            Err(IndexError::Store(StoreError::Locked { .. })) if Instant::now() < deadline => std::thread::sleep(POLL),
+            lease => return lease,
         }
     }
 }

@@ -13,7 +13,10 @@ use std::time::Duration;
 fn sample(n_files: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     for i in 0..n_files {
-        sandbox.write(&format!("file_{i}.py"), format!("def alpha_{i}():\n    \"\"\"Alpha.\"\"\"\n    return {i}\n"));
+        sandbox.write(
+            &format!("file_{i}.py"),
+            format!("def alpha_{i}():\n    \"\"\"Alpha.\"\"\"\n    return {i}\n"),
+        );
     }
     sandbox.commit("first");
     sandbox.index();
@@ -81,7 +84,8 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
                         command = Searcher::new(open(sandbox.root()));
                         &command
                     };
-                    match search(searcher, &crate::sandbox::Question { committed: true, ..hybrid("alpha_3") }) {
+                    match search(searcher, &crate::sandbox::Question { committed: true, ..hybrid("alpha_3") })
+                    {
                         Ok(response) => {
                             assert_eq!(response.matches[0].file.path, "file_3.py");
                             assert!(response.matches[0].content.text.contains("def alpha_3"), "{response:?}");

@@ -41,7 +41,12 @@ fn fresh_answers(sandbox: &Sandbox) -> Vec<Value> {
 
 fn files(version: &str) -> Vec<(String, String)> {
     let file = |i: usize| {
-        (format!("src/file_{i}.py"), format!("def alpha_{i}():\n    return '{version}_version'\n\n\ndef beta_{i}():\n    return {i}\n"))
+        (
+            format!("src/file_{i}.py"),
+            format!(
+                "def alpha_{i}():\n    return '{version}_version'\n\n\ndef beta_{i}():\n    return {i}\n"
+            ),
+        )
     };
     (0..3).map(file).collect()
 }
@@ -141,7 +146,10 @@ fn every_step(kind: &str, name: &str) {
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(kind == "abort" || !said.contains("panicked"), "{name}, {fault}: {said}");
         if kind != "abort" && !out.status.success() {
-            assert!(said.contains(".codeweaver") || said.contains("nonce"), "{name}, {fault}: {said:?} does not say what failed");
+            assert!(
+                said.contains(".codeweaver") || said.contains("nonce"),
+                "{name}, {fault}: {said:?} does not say what failed"
+            );
         }
         check_after(name, &sandbox, &fault, &wanted);
         check_next_update(name, &sandbox, &fault, &wanted);
@@ -213,7 +221,10 @@ fn a_killed_writer_loses_nothing() {
     let mut rng = fastrand::Rng::with_seed(17);
     for round in 0..25u32 {
         for i in 0..12 {
-            sandbox.write(&format!("f{i}.py"), format!("def alpha_{i}():\n    return 'second_version {round} {}'\n", rng.u8(..4)));
+            sandbox.write(
+                &format!("f{i}.py"),
+                format!("def alpha_{i}():\n    return 'second_version {round} {}'\n", rng.u8(..4)),
+            );
         }
         sandbox.commit("round");
         let mut words = vec!["index", "--quiet"];
@@ -261,7 +272,8 @@ fn a_read_only_folder_is_one_clear_error() {
 
 fn set_modes(dir: &Path, mode: std::fs::Permissions) {
     std::fs::set_permissions(dir, mode.clone()).unwrap();
-    for child in std::fs::read_dir(dir).into_iter().flatten().flatten().filter(|child| child.path().is_dir()) {
+    for child in std::fs::read_dir(dir).into_iter().flatten().flatten().filter(|child| child.path().is_dir())
+    {
         set_modes(&child.path(), mode.clone());
     }
 }

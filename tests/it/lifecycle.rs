@@ -1,7 +1,9 @@
 //! States of a codebase and what leads from one to another (requirements L1, L2); what happens to the folder; garbage
 //! collection (S6).
 
-use crate::sandbox::{Question, Sandbox, assert_sound, collect, hybrid, index, open, reader, respond, try_index};
+use crate::sandbox::{
+    Question, Sandbox, assert_sound, collect, hybrid, index, open, reader, respond, try_index,
+};
 use codeweaver::index::progress::{Meter, Silent};
 use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
 use codeweaver::store::state::Phase;
@@ -144,7 +146,8 @@ fn a_reindex_answers_from_the_old_snapshot_until_it_is_done() {
     assert!(matches!(result, Err(IndexError::Interrupted { .. })), "{result:?}");
     assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
-    publish::change_state(&codebase, |state| state.heads.get_mut("main").unwrap().phase = Phase::Indexing).unwrap();
+    publish::change_state(&codebase, |state| state.heads.get_mut("main").unwrap().phase = Phase::Indexing)
+        .unwrap();
     {
         let _lease = updater::lease(&codebase).unwrap();
         assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexing);
@@ -200,7 +203,10 @@ fn a_folder_that_git_tracks_or_that_is_a_link_is_refused() {
     sandbox.write(".codeweaver/nonce", "crafted\n");
     sandbox.git(&["add", "-f", ".codeweaver/nonce"]);
     let error = try_index(sandbox.root()).unwrap_err();
-    assert!(matches!(error, IndexError::Store(StoreError::Untrusted { .. }) | IndexError::Tracked { .. }), "{error}");
+    assert!(
+        matches!(error, IndexError::Store(StoreError::Untrusted { .. }) | IndexError::Tracked { .. }),
+        "{error}"
+    );
     sandbox.git(&["rm", "-q", "-r", "--cached", ".codeweaver"]);
     std::fs::remove_dir_all(sandbox.root().join(".codeweaver")).unwrap();
 
