@@ -59,7 +59,11 @@ impl Corpus {
             Corpus::Clone { path, .. } => {
                 let from = path.to_string_lossy().into_owned();
                 let to = dir.to_string_lossy().into_owned();
-                Program::new("git", root.path(), &home).run(["clone", "-q", "--shared", &from, &to])?;
+                Program::new("git", root.path(), &home).run(["clone", "-q", "--shared", "-n", &from, &to])?;
+                let git = Program::new("git", &dir, &home);
+                git.run(["read-tree", "HEAD"])?;
+                // A clone may lack blobs; then their files are missing, and everything else is measured.
+                git.time(["checkout-index", "-a", "-f", "-q", "-u"])?;
             }
         }
         let git = Program::new("git", &dir, &home);
@@ -84,21 +88,38 @@ impl Scratch {
         self.dir.join(".codeweaver")
     }
 
-    /// Paths in the index of git that have one of our languages' extensions, in order.
+    /// Paths in the index of git that are there and have one of our languages' extensions, else one of a few others, in order.
     pub fn source_files(&self) -> Result<Vec<String>> {
         let all = self.git.text(["-c", "core.quotepath=off", "ls-files"])?;
-        let known = |path: &&str| SYNTAXES.iter().any(|syntax| path.ends_with(syntax.extension));
-        Ok(all.lines().filter(known).map(str::to_owned).collect())
+        let with = |extensions: &[&str]| -> Vec<String> {
+            let is_one =
+                |path: &&str| extensions.iter().any(|e| path.ends_with(e)) && self.dir.join(path).is_file();
+            all.lines().filter(is_one).map(str::to_owned).collect()
+        };
+        let ours: Vec<&str> =
+            SYNTAXES.iter().map(|syntax| syntax.extension).filter(|e| *e != ".md").collect();
+        Ok([&ours[..], OTHER_EXTENSIONS]
+            .into_iter()
+            .map(with)
+            .find(|found| !found.is_empty())
+            .unwrap_or_default())
     }
 
-    /// Puts a new definition at the end of a file, so that its blob is one nobody has seen.
+    /// Puts a new definition at the end of a file (a line, in languages we cannot write), so that its blob is one nobody
+    /// has seen.
     pub fn edit(&self, path: &str, number: usize) -> Result<()> {
         let full = self.dir.join(path);
-        let syntax = SYNTAXES.iter().find(|syntax| path.ends_with(syntax.extension)).unwrap_or(&SYNTAXES[0]);
         let mut bytes = std::fs::read(&full)?;
-        let mut writer = FileWriter::new(syntax, number as u64);
-        writer.function(&format!("benchmark_edit_{number}"));
-        bytes.extend_from_slice(writer.text.as_bytes());
+        let name = format!("benchmark_edit_{number}");
+        let text = match SYNTAXES.iter().find(|syntax| path.ends_with(syntax.extension)) {
+            Some(syntax) => {
+                let mut writer = FileWriter::new(syntax, number as u64);
+                writer.function(&name);
+                writer.text
+            }
+            None => format!("\n{name} = {number}\n"),
+        };
+        bytes.extend_from_slice(text.as_bytes());
         Ok(std::fs::write(full, bytes)?)
     }
 }
@@ -219,6 +240,10 @@ const SYNTAXES: &[Syntax] = &[
         statements: &["{w}. {w}, and `{a}` {w}.\n", "* `{b}`: {w}", "```sh\n{c} --{a} {#}\n```\n"],
     },
 ];
+
+/// Files that an edit may go to in a repository of other languages.
+const OTHER_EXTENSIONS: &[&str] =
+    &[".js", ".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".hs", ".ex", ".lua", ".zig", ".sh", ".md"];
 
 const VERBS: &[&str] = &[
     "read", "write", "open", "close", "parse", "format", "load", "store", "find", "match", "merge", "split",

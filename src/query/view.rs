@@ -10,16 +10,18 @@ use crate::git::{self, BString, FileState, Oid, WorktreeChange};
 use crate::index::build;
 use crate::index::plan::{self, Plan, PlannedDoc};
 use crate::index::publish;
-use crate::index::{Codebase, Lifecycle, Target};
+use crate::index::{Codebase, IndexError, Lifecycle, Target};
 use crate::policy::{PathFlags, Policy};
 use crate::store::entries::{Entries, NewEntry};
 use crate::store::live::LiveRows;
-use crate::store::reader::OpenFiles;
-use crate::store::segment::Segment;
+use crate::store::reader::{OpenFiles, OverlaySegment};
+use crate::store::rows::DocKey;
+use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
 use crate::store::StoreReader;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Blobs that are chunked in memory for one question; more are left to the updater.
@@ -132,7 +134,7 @@ impl View {
         // During a reindex, the old complete snapshot answers as ever (L5).
         let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
         if let Some(head) = own.as_ref().filter(is_first) {
-            return growing(codebase, reader, head, wanted);
+            return growing(codebase, files, reader, head, wanted);
         }
         if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
@@ -149,8 +151,15 @@ impl View {
         };
         let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
             .map_err(crate::index::IndexError::from)?;
-        let mut overlay =
-            Overlay { codebase, embedder, policy: &policy, reader, snapshot: base, view: Parts::default() };
+        let mut overlay = Overlay {
+            codebase,
+            files,
+            embedder,
+            policy: &policy,
+            reader,
+            snapshot: base,
+            view: Parts::default(),
+        };
         if !is_exact && !overlay.commit(wanted)? {
             let mut view = overlay.finish(wanted);
             view.freshness = Freshness::Stale;
@@ -213,6 +222,7 @@ impl View {
 /// The growing snapshot of a first index (L5).
 fn growing(
     codebase: &Codebase,
+    files: &OpenFiles,
     reader: StoreReader,
     head: &Head,
     wanted: &Wanted,
@@ -222,8 +232,15 @@ fn growing(
     };
     let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
         .map_err(crate::index::IndexError::from)?;
-    let overlay =
-        Overlay { codebase, embedder: None, policy: &policy, reader, snapshot, view: Parts::default() };
+    let overlay = Overlay {
+        codebase,
+        files,
+        embedder: None,
+        policy: &policy,
+        reader,
+        snapshot,
+        view: Parts::default(),
+    };
     let mut view = overlay.finish(wanted);
     view.freshness = Freshness::SkippedIndexing;
     view.coverage = head.progress;
@@ -256,6 +273,7 @@ struct Parts {
 
 struct Overlay<'a> {
     codebase: &'a Codebase,
+    files: &'a OpenFiles,
     embedder: Option<&'a dyn Embedder>,
     policy: &'a Policy,
     reader: StoreReader,
@@ -275,9 +293,10 @@ impl Overlay<'_> {
         if plan.jobs.len() > INLINE_BLOBS {
             return Ok(false);
         }
-        let (builder, docs) =
-            build::build_in_memory(self.codebase, self.policy, &self.reader, embedder, &plan.jobs)?;
-        self.lay(&plan, builder, &docs)?;
+        let built = self.built(&plan, |overlay| {
+            build::build_in_memory(overlay.codebase, overlay.policy, &overlay.reader, embedder, &plan.jobs)
+        })?;
+        self.lay(&plan, built.as_deref())?;
         self.snapshot.totals.tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
         self.view.overlaid = true;
         Ok(true)
@@ -318,8 +337,10 @@ impl Overlay<'_> {
         }
         let jobs: Vec<(&plan::Job, &[u8])> =
             plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
-        let (builder, docs) = build::build_bytes(self.codebase, self.policy, &self.reader, embedder, &jobs)?;
-        self.lay(&plan, builder, &docs)?;
+        let built = self.built(&plan, |overlay| {
+            build::build_bytes(overlay.codebase, overlay.policy, &overlay.reader, embedder, &jobs)
+        })?;
+        self.lay(&plan, built.as_deref())?;
         self.view.overlaid = true;
         Ok(())
     }
@@ -365,16 +386,35 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Adds planned entries with the docs that were built for them.
-    fn lay(
-        &mut self,
+    /// The docs of a plan's jobs, built now or for an earlier view; `None` if there are none.
+    fn built(
+        &self,
         plan: &Plan,
-        builder: crate::store::segment::SegmentBuilder,
-        docs: &[Option<u32>],
-    ) -> Result<(), QueryError> {
+        build: impl FnOnce(&Self) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError>,
+    ) -> Result<Option<Arc<OverlaySegment>>, QueryError> {
+        if plan.jobs.is_empty() {
+            return Ok(None);
+        }
+        let keys: Vec<DocKey> = plan.jobs.iter().map(|job| job.key).collect();
+        if let Some(known) = self.files.overlay(&keys) {
+            return Ok(Some(known));
+        }
+        let (builder, docs) = build(self)?;
+        let overlay =
+            Arc::new(OverlaySegment { keys, segment: Arc::new(Segment::in_memory(builder)?), docs });
+        // A blob that is not in this clone may be there the next time.
+        if overlay.docs.iter().all(Option::is_some) {
+            self.files.keep_overlay(overlay.clone());
+        }
+        Ok(Some(overlay))
+    }
+
+    /// Adds planned entries with the docs that were built for them.
+    fn lay(&mut self, plan: &Plan, built: Option<&OverlaySegment>) -> Result<(), QueryError> {
         let doc_base = self.reader.state.next_doc();
-        if builder.n_docs() > 0 {
-            self.reader.push_segment(Segment::in_memory(builder)?);
+        let docs = built.map_or(&[][..], |built| &built.docs);
+        if let Some(built) = built.filter(|built| built.segment.n_docs() > 0) {
+            self.reader.push_segment(built.segment.clone());
         }
         let added: Vec<NewEntry> = publish::new_entries(&self.reader, &plan.added, &|job| {
             docs.get(job).map(|doc| doc.map(|ordinal| doc_base + ordinal))

@@ -12,8 +12,8 @@ use bytemuck::{Pod, Zeroable};
 use std::path::Path;
 
 pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
-/// 1: first version.
-pub const VERSION: u32 = 1;
+/// 1: first version. 2: frequencies of one are not written.
+pub const VERSION: u32 = 2;
 /// Stands for "no doc" in [`EntryRecord::doc`].
 pub const NO_DOC: u32 = u32::MAX;
 

@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! df varint, then per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16 (12 bytes),
-//! then the payloads (bit-packed row gaps, then tf − 1), then the tail: (row gap varint, tf varint) × (df mod 128)
+//! then the payloads (bit-packed row gaps, then tf − 1), then the tail × (df mod 128):
+//! varint of 2 · row gap + (1 if tf > 1), and tf as a varint if it is more than 1
 //! ```
 //!
 //! Blocks make document frequencies over live rows cheap: a block whose whole row range is live counts without being
@@ -192,8 +193,11 @@ impl PostingsWriter {
             previous = rows[BLOCK - 1];
         }
         for (&row, &tf) in rows.iter().zip(tfs).skip(n_blocks * BLOCK) {
-            put_varint(&mut self.lists, row - previous);
-            put_varint(&mut self.lists, tf);
+            // Most words stand in few chunks, once: that is what must be small.
+            put_varint(&mut self.lists, (row - previous) << 1 | u32::from(tf > 1));
+            if tf > 1 {
+                put_varint(&mut self.lists, tf);
+            }
             previous = row;
         }
     }
@@ -377,11 +381,10 @@ impl PostingList<'_> {
 
     fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
         for _ in 0..self.df as usize % BLOCK {
-            let (Some(gap), Some(tf)) = (get_varint(self.bytes, &mut at), get_varint(self.bytes, &mut at))
-            else {
-                return;
-            };
-            previous = previous.wrapping_add(gap);
+            let Some(head) = get_varint(self.bytes, &mut at) else { return };
+            let tf = if head & 1 == 1 { get_varint(self.bytes, &mut at) } else { Some(1) };
+            let Some(tf) = tf else { return };
+            previous = previous.wrapping_add(head >> 1);
             visit(previous, tf);
         }
     }

@@ -32,6 +32,21 @@ pub struct StoreReader {
 pub struct OpenFiles {
     segments: Mutex<HashMap<String, Arc<Segment>>>,
     entries: Mutex<HashMap<String, Arc<Entries>>>,
+    /// Newest last.
+    overlays: Mutex<Vec<Arc<OverlaySegment>>>,
+}
+
+/// Overlays that are kept: of the working tree, and of commits that are not indexed yet.
+const KEEP_OVERLAYS: usize = 3;
+
+/// A segment that is only in memory, as it was built for an earlier view: uncommitted files are asked about more often than
+/// they change.
+pub struct OverlaySegment {
+    /// What it was built of, in order.
+    pub keys: Vec<DocKey>,
+    pub segment: Arc<Segment>,
+    /// Ordinal of the doc of each key.
+    pub docs: Vec<Option<u32>>,
 }
 
 impl StoreReader {
@@ -47,7 +62,12 @@ impl StoreReader {
             let Some(state) = State::read(&layout.state())? else { return Ok(None) };
             match StoreReader::of_state(layout, state, files) {
                 Err(e) if e.is_not_found() && attempt < RETRIES => attempt += 1,
-                result => return result.map(Some),
+                Ok(reader) => {
+                    // What was merged away or collected meanwhile is unmapped once no view uses it.
+                    files.retain(&reader.state);
+                    return Ok(Some(reader));
+                }
+                Err(e) => return Err(e),
             }
         }
     }
@@ -74,7 +94,7 @@ impl StoreReader {
     }
 
     /// This view with one more segment, which is only in memory.
-    pub fn push_segment(&mut self, segment: Segment) {
+    pub fn push_segment(&mut self, segment: Arc<Segment>) {
         let mut state = (*self.state).clone();
         let reference = SegmentRef {
             name: IN_MEMORY.to_owned(),
@@ -86,7 +106,7 @@ impl StoreReader {
         };
         state.segments.push(reference);
         self.state = Arc::new(state);
-        self.segments.push(Arc::new(segment));
+        self.segments.push(segment);
     }
 
     /// This view with more entries, which are only in memory; returns the first new id.
@@ -200,6 +220,21 @@ impl OpenFiles {
         }
         open.insert(wanted.name.clone(), entries.clone());
         Ok(entries)
+    }
+
+    /// The overlay of exactly these docs, if it is still there.
+    pub fn overlay(&self, keys: &[DocKey]) -> Option<Arc<OverlaySegment>> {
+        let overlays = self.overlays.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        overlays.iter().find(|overlay| overlay.keys == keys).cloned()
+    }
+
+    /// Keeps an overlay for the next view. Docs must depend on their keys alone.
+    pub fn keep_overlay(&self, overlay: Arc<OverlaySegment>) {
+        let mut overlays = self.overlays.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if overlays.len() == KEEP_OVERLAYS {
+            overlays.remove(0);
+        }
+        overlays.push(overlay);
     }
 
     /// Forgets files that `state` no longer names.

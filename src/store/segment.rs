@@ -30,8 +30,8 @@ use std::ops::Range;
 use std::path::Path;
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 1, and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
-pub const VERSION: u32 = 1 + 100 * text::TERMS_VERSION;
+/// Format 2 (1 wrote frequencies of one), and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
+pub const VERSION: u32 = 2 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
