@@ -2,10 +2,11 @@
 
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
+use super::definitions;
 use super::error::QueryError;
 use super::filter::{Scope, canonical_language, passes_path};
 use super::intent;
-use super::rank::{self, Context, RankedFile, WEIGHTS};
+use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
 use super::view::{Freshness, Opened, View, Wanted};
@@ -104,8 +105,27 @@ impl Searcher {
     }
 
     fn answer(&self, request: &Request, view: &View, deadline: Instant) -> Result<Answer, QueryError> {
+        let mut ranked = self.rank(request, view, &WEIGHTS, deadline);
+        let budget = Budget {
+            n_matches: request.limit,
+            tokens: request.token_limit,
+            min_score: request.min_score,
+            explain: request.explain,
+            without_content: request.without_content,
+        };
+        let (matches, token_count) = content::matches(&self.codebase, view, &ranked.files, &budget)?;
+        if ranked.timed_out || Instant::now() > deadline {
+            ranked.warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
+        }
+        Ok(Answer { matches, token_count, ranked })
+    }
+
+    /// Ranks the files of `view` for `request`, without limits and texts. Evaluation comes in here, with other weights.
+    pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranked {
         let terms = text::query_terms(&request.query);
         let identifiers = text::identifiers(&request.query);
+        let names = definitions::wanted(&request.query, &identifiers, request.mode);
+        let mentions = text::mentions(&request.query);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
         let query_intent = intent::detect(&request.query, request.intent, &focus);
         let scope = Scope::new(view, &request.filters);
@@ -127,10 +147,12 @@ impl Searcher {
         let vector = vector.and_then(Result::ok);
         let question = Question {
             terms: &terms,
-            identifiers: &identifiers,
+            names: &names,
+            mentions: &mentions,
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
             mode: if vector.is_none() && request.mode == Mode::Semantic { Mode::Keyword } else { request.mode },
+            weights,
             deadline,
         };
         let found = candidates::retrieve(view, &scope, &question);
@@ -138,34 +160,23 @@ impl Searcher {
         let context = Context {
             view,
             terms: &terms,
-            identifiers: &identifiers,
+            names: &names,
+            mentions: &mentions,
             query: &request.query,
             intent: &query_intent,
             task: request.task,
-            weights: &WEIGHTS,
+            weights,
             passes: &passes,
         };
-        let files: Vec<RankedFile> = rank::rank(&context, &found);
-        let budget = Budget {
-            n_matches: request.limit,
-            tokens: request.token_limit,
-            min_score: request.min_score,
-            explain: request.explain,
-            without_content: request.without_content,
-        };
-        let (matches, token_count) = content::matches(&self.codebase, view, &files, &budget)?;
-        if found.timed_out || Instant::now() > deadline {
-            warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
-        }
-        Ok(Answer {
-            matches,
-            token_count,
+        Ranked {
+            files: rank::rank(&context, &found),
             warnings,
-            intent: query_intent,
             n_candidates: found.list.len(),
             strategies: found.strategies,
+            timed_out: found.timed_out,
             absent_languages: scope.absent_languages,
-        })
+            intent: query_intent,
+        }
     }
 
     /// Whether a file that was not compared with the disk differs from what is about to be shown.
@@ -182,7 +193,8 @@ impl Searcher {
 
     fn respond(&self, request: &Request, view: &View, answer: Answer, started: Instant) -> Response {
         let mut warnings = view.warnings.clone();
-        warnings.extend(answer.warnings);
+        let Ranked { warnings: more, intent, n_candidates, strategies, absent_languages, .. } = answer.ranked;
+        warnings.extend(more);
         let not_local = skip_count(view, "not_local");
         let incomplete = view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
         let degraded = incomplete || !warnings.is_empty();
@@ -191,13 +203,13 @@ impl Searcher {
         languages.dedup();
         Response {
             status: if degraded { Status::Degraded } else { Status::Ok },
-            summary: summary(request, view, &answer.matches, &answer.absent_languages),
-            query_intent: answer.intent,
-            total_matches: answer.n_candidates,
+            summary: summary(request, view, &answer.matches, &absent_languages),
+            query_intent: intent,
+            total_matches: n_candidates,
             total_results: answer.matches.len(),
             token_count: answer.token_count,
             execution_time_ms: started.elapsed().as_millis() as u64,
-            search_strategy: answer.strategies,
+            search_strategy: strategies,
             languages_found: languages,
             warning: (view.freshness == Freshness::SkippedIndexing).then_some("indexing_in_progress"),
             warnings,
@@ -229,11 +241,18 @@ impl Searcher {
 struct Answer {
     matches: Vec<Match>,
     token_count: u32,
-    warnings: Vec<String>,
-    intent: intent::QueryIntent,
-    n_candidates: usize,
-    strategies: Vec<&'static str>,
-    absent_languages: Vec<String>,
+    ranked: Ranked,
+}
+
+/// All files that come into question, best first.
+pub struct Ranked {
+    pub files: Vec<RankedFile>,
+    pub warnings: Vec<String>,
+    pub intent: intent::QueryIntent,
+    pub n_candidates: usize,
+    pub strategies: Vec<&'static str>,
+    pub timed_out: bool,
+    pub absent_languages: Vec<String>,
 }
 
 fn skip_count(view: &View, reason: &str) -> u64 {
