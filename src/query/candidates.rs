@@ -15,6 +15,7 @@ use super::rank::Weights;
 use super::request::Mode;
 use super::view::View;
 use crate::mem::DotKernel;
+use crate::store::entries::NO_DOC;
 use crate::store::rows::DocKey;
 use crate::text::{Mention, QueryTerm};
 use rustc_hash::FxHashMap;
@@ -57,6 +58,8 @@ pub struct Candidates {
     pub files: FxHashMap<u32, FileLexical>,
     /// Rarity of each term of the question.
     pub idf: Vec<f32>,
+    /// Share of all paths that have the term.
+    pub path_share: Vec<f32>,
     /// Mean cosine over all live rows: what an unrelated chunk scores.
     pub mean_cosine: f32,
     /// Rows that were scored, for the answer's header.
@@ -90,6 +93,7 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     let mut found = Found { rows: Vec::new(), strategies: Vec::new() };
     let mut n_scored = lexical.n_scored;
     let mut timed_out = false;
+    let mut path_share = Vec::new();
     if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
         found.add("lexical_bm25", best_rows(view, lexical.rows(scope), KEEP).into_iter().map(|(_, id)| id));
         found.add("lexical_bm25", best_files(view, scope, &lexical));
@@ -108,7 +112,9 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
         found.add("path", rows_of_mentions(view, scope, question.mentions));
     }
     if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
-        found.add("path", rows_by_path(view, scope, terms));
+        let (rows, share) = rows_by_path(view, scope, terms);
+        found.add("path", rows);
+        path_share = share;
     }
     let Found { mut rows, strategies } = found;
     rows.sort_unstable_by_key(|id| (id.segment, id.row));
@@ -128,7 +134,7 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
         .collect();
     list.sort_by(|a, b| row_order(view, a.id, b.id));
     let mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
-    Candidates { list, files, idf: lexical.idf, mean_cosine, n_scored, strategies, timed_out }
+    Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
 }
 
 struct Found {
@@ -235,15 +241,18 @@ fn best_rows_of_file(view: &View, scope: &Scope, lexical: &Lexical, s: usize, or
     rows.into_iter().take(BEST).map(|(_, id)| id).collect()
 }
 
-/// Rows of the files whose path has most of the query's words.
-fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> Vec<RowId> {
+/// Rows of the files whose path has most of the query's words, and which share of all paths each word is in.
+fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> (Vec<RowId>, Vec<f32>) {
+    let mut n_paths = vec![0u32; terms.len()];
     let mut hits: FxHashMap<u32, f32> = FxHashMap::default();
     for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
-        for term in terms {
+        for (term, n) in terms.iter().zip(&mut n_paths) {
             let Some(list) = entries.list(&term.term) else { continue };
             list.for_each(|local, _| {
                 let id = reference.entry_base + local;
-                if view.snapshot.entries.contains(id) {
+                let is_indexed = entries.records().get(local as usize).is_some_and(|record| record.doc != NO_DOC);
+                if is_indexed && view.snapshot.entries.contains(id) {
+                    *n += 1;
                     *hits.entry(id).or_default() += term.weight;
                 }
             });
@@ -252,10 +261,11 @@ fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> Vec<RowId> {
     let mut files: Vec<(f32, &[u8], u32)> = hits
         .into_iter()
         .filter_map(|(id, score)| view.reader.entry(id).map(|(record, path)| (score, path, record.doc)))
-        .filter(|(_, _, doc)| view.reader.locate_doc(*doc).is_some())
         .collect();
     files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    files.into_iter().take(KEEP_FILES).flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect()
+    let rows = files.into_iter().take(KEEP_FILES).flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
+    let n_all = view.snapshot.totals.n_paths.max(1) as f32;
+    (rows, n_paths.into_iter().map(|n| (n as f32 / n_all).min(1.0)).collect())
 }
 
 /// Rows of the files that the question names.

@@ -145,11 +145,11 @@ impl<'a> Name<'a> {
 }
 
 /// Members and keys carry names that others define.
-fn kind_share(kind: u8) -> f32 {
+pub fn kind_share(kind: u8) -> f32 {
     use SymbolKind as K;
     match SymbolKind::from_u8(kind) {
         Some(K::Field | K::Property | K::Variable | K::EnumMember | K::Key | K::Heading | K::Selector) => 0.7,
-        Some(K::Impl | K::Namespace | K::Other) => 0.8,
+        Some(K::Impl | K::Namespace | K::Other) => 0.5,
         _ => 1.0,
     }
 }

@@ -11,6 +11,7 @@ use crate::chunk::classes::TaskProfile;
 use crate::chunk::{LanguageId, SemanticClass};
 use crate::policy::PathFlags;
 use crate::store::postings::Field;
+use crate::store::segment::RowRecord;
 use crate::text::{self, Mention, QueryTerm, TermKind, affinity};
 use rustc_hash::FxHashMap;
 
@@ -64,8 +65,14 @@ pub struct Weights {
     pub path_folders: f32,
     /// How much a path loses whose name has other words, 0..1.
     pub path_precision: f32,
+    /// How much less a word counts that stands in all paths, 0..1.
+    pub path_common: f32,
     /// The question names the file.
     pub mention: f32,
+    /// Chunks of a file that count towards its sum are among this many best.
+    pub sum_over: f32,
+    /// Tokens at which a chunk's likeness to the question counts half: a few words are like many questions.
+    pub small_chunk: f32,
 
     pub prior_test: f32,
     pub prior_example: f32,
@@ -75,6 +82,8 @@ pub struct Weights {
     pub prior_vendored: f32,
     pub prior_stub: f32,
     pub prior_reexport: f32,
+    /// A header whose implementation lies beside it.
+    pub prior_header: f32,
     pub prior_data: f32,
     pub prior_prose: f32,
 }
@@ -106,7 +115,10 @@ pub const WEIGHTS: Weights = Weights {
     path_parent: 1.0,
     path_folders: 0.0,
     path_precision: 0.0,
+    path_common: 0.0,
     mention: 3.0,
+    sum_over: 50.0,
+    small_chunk: 0.0,
     prior_test: 0.3,
     prior_example: 0.4,
     prior_docs: 0.5,
@@ -115,6 +127,7 @@ pub const WEIGHTS: Weights = Weights {
     prior_vendored: 0.6,
     prior_stub: 0.7,
     prior_reexport: 0.6,
+    prior_header: 1.0,
     prior_data: 0.5,
     prior_prose: 0.5,
 };
@@ -131,8 +144,21 @@ impl Weights {
     }
 }
 
-/// Chunks of a file that count towards its sum are among this many best.
-const SUM_OVER: usize = 50;
+/// A file of this size that is named like an index of exports has as much of its own.
+const REEXPORT_BYTES: f32 = 8192.0;
+/// Names of files that stand for their folder.
+const FOLDER_NAMES: &[&str] = &["mod", "index", "lib", "main", "__init__", "init", "default"];
+/// Extensions of declarations, and of what implements them.
+const HEADERS: &[(&str, &[&str])] = &[
+    ("h", &["c", "cc", "cpp", "cxx", "m", "mm"]),
+    ("hh", &["cc", "cpp"]),
+    ("hpp", &["cpp", "cc", "cxx"]),
+    ("hxx", &["cxx", "cpp"]),
+    ("mli", &["ml"]),
+    ("rbi", &["rb"]),
+    ("pyi", &["py"]),
+];
+
 /// Definitions of a chunk whose names are compared with the question.
 const MAX_NAMES: usize = 64;
 
@@ -227,7 +253,8 @@ impl<'a> Words<'a> {
             let weights = context.terms.iter().enumerate().map(|(i, term)| {
                 // A word that is in no chunk may still be in a path.
                 let idf = found.idf.get(i).copied().filter(|&idf| idf > 0.0).unwrap_or(max_idf);
-                (term.term.as_str(), term.weight * (1.0 - rarity + rarity * idf / max_idf))
+                let common = if rarity < 1.0 { context.weights.path_common * found.path_share.get(i).copied().unwrap_or(0.0) } else { 0.0 };
+                (term.term.as_str(), term.weight * (1.0 - rarity + rarity * idf / max_idf) * (1.0 - common))
             });
             let weights: Vec<(&str, f32)> = weights.collect();
             let total: f32 = weights.iter().map(|(_, weight)| weight).sum();
@@ -274,11 +301,13 @@ fn score_chunks(context: &Context<'_>, found: &Candidates, words: &Words<'_>) ->
     let task = task.unwrap_or(TaskProfile::Default);
     let score = |candidate: &Candidate| {
         let class = class_of(context.view, candidate);
+        let tokens = row_of(context.view, candidate).token_count as f32;
+        let size = tokens / (tokens + weights.small_chunk).max(1.0);
         ChunkScore {
             candidate: candidate.clone(),
             explanation: Explanation {
-                lexical: weights.lexical * share(candidate.bm25, max_bm25),
-                dense: weights.dense * share(candidate.cosine - found.mean_cosine, max_dense),
+                lexical: weights.lexical * size * share(candidate.bm25, max_bm25),
+                dense: weights.dense * size * share(candidate.cosine - found.mean_cosine, max_dense),
                 coverage: weights.coverage * candidate.coverage,
                 name: weights.name * name_likeness(context, candidate, words),
                 definition: definition * candidate.definition,
@@ -317,19 +346,22 @@ fn name_likeness(context: &Context<'_>, candidate: &Candidate, words: &Words<'_>
             }
             n_fit += best;
         });
-        if n_fit > 0.0 {
+        if n_fit > 1.0 {
             let recall: f32 = words.by_rarity.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
             let precision = 1.0 - context.weights.name_precision * (1.0 - n_fit / n_parts);
-            best = best.max(recall * precision);
+            best = best.max(recall * precision * definitions::kind_share(symbol.kind));
         }
     }
     best
 }
 
+fn row_of<'a>(view: &'a View, candidate: &Candidate) -> &'a RowRecord {
+    &view.reader.segments[candidate.id.segment as usize].rows()[candidate.id.row as usize]
+}
+
 /// Class of a candidate's chunk.
 pub fn class_of(view: &View, candidate: &Candidate) -> SemanticClass {
-    let row = &view.reader.segments[candidate.id.segment as usize].rows()[candidate.id.row as usize];
-    SemanticClass::from_u8(row.class).unwrap_or(SemanticClass::Unknown)
+    SemanticClass::from_u8(row_of(view, candidate).class).unwrap_or(SemanticClass::Unknown)
 }
 
 /// Of several paths with the same blob, the one that fits best; the others are mentioned.
@@ -360,7 +392,7 @@ fn file_sums(weights: &Weights, chunks: &[ChunkScore]) -> FxHashMap<u32, f32> {
     let evidence = |i: usize| chunks[i].explanation.lexical + chunks[i].explanation.dense;
     order.sort_by(|&a, &b| evidence(b).total_cmp(&evidence(a)).then(a.cmp(&b)));
     let mut sums: FxHashMap<u32, f32> = FxHashMap::default();
-    for i in order.into_iter().take(SUM_OVER) {
+    for i in order.into_iter().take(weights.sum_over as usize) {
         *sums.entry(chunks[i].candidate.doc).or_default() += evidence(i);
     }
     let max = sums.values().copied().fold(0.0, f32::max);
@@ -374,7 +406,9 @@ fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &m
     let best = &file.chunks[0];
     let segment = &context.view.reader.segments[best.id.segment as usize];
     let row = &segment.rows()[best.id.row as usize];
-    let language = segment.docs().get(row.doc as usize).map_or("text", |doc| segment.language(doc.language));
+    let record = segment.docs().get(row.doc as usize);
+    let language = record.map_or("text", |doc| segment.language(doc.language));
+    let blob_bytes = record.map_or(0, |doc| doc.blob_bytes);
     let whole = found.files.get(&file.doc).copied().unwrap_or_default();
     let max_file = found.files.values().map(|file| file.bm25).fold(0.0f32, f32::max);
     let e = &mut file.explanation;
@@ -386,11 +420,29 @@ fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &m
     e.path = weights.path * path_share(path, words, weights);
     e.mention = weights.mention * mention_share(path, context.mentions);
     e.prior = prior(context, flags, language);
+    if flags.contains(PathFlags::REEXPORT) && e.prior == weights.prior_reexport {
+        // A large file of such a name is not only there for its exports.
+        let rest = 1.0 - e.prior;
+        e.prior += rest * (blob_bytes as f32 / REEXPORT_BYTES).min(1.0);
+    }
+    if weights.prior_header < 1.0 && has_implementation(context.view, path) {
+        e.prior *= weights.prior_header;
+    }
     e.intent = match context.intent.intent.filter(|_| context.intent.confidence == 1.0) {
         Some(intent) => intent.factor(class_of(context.view, best)),
         None => 1.0,
     };
     e.score = (e.chunk() + e.file()) * e.prior * e.intent;
+}
+
+/// Whether what a header declares is implemented beside it.
+fn has_implementation(view: &View, path: &[u8]) -> bool {
+    let Some(dot) = path.iter().rposition(|&b| b == b'.') else { return false };
+    let Some((_, implementations)) = HEADERS.iter().find(|(header, _)| path[dot + 1..] == *header.as_bytes()) else { return false };
+    implementations.iter().any(|extension| {
+        let sibling = [&path[..=dot], extension.as_bytes()].concat();
+        view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
+    })
 }
 
 fn mention_share(path: &[u8], mentions: &[Mention]) -> f32 {
@@ -451,8 +503,9 @@ fn path_share(path: &[u8], words: &Words<'_>, weights: &Weights) -> f32 {
         };
         text::visit_terms(text, &mut visit);
     };
-    place(file_stem(name), 1.0, true);
-    place(parent, weights.path_parent, false);
+    let stands_for_folder = FOLDER_NAMES.contains(&file_stem(name));
+    place(file_stem(name), 1.0, !stands_for_folder);
+    place(parent, if stands_for_folder { 1.0 } else { weights.path_parent }, stands_for_folder);
     place(above, weights.path_folders, false);
     let recall: f32 = words.for_paths.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
     let precision = if n_parts > 0.0 { n_fit / n_parts } else { 0.0 };
@@ -481,6 +534,8 @@ fn is_stem_of(path: &[u8], name: &str) -> bool {
     let path = String::from_utf8_lossy(path);
     let file = path.rsplit('/').next().unwrap_or(&path);
     let stem = file.split('.').next().unwrap_or(file);
+    let folder = path.rsplit('/').nth(1).filter(|_| FOLDER_NAMES.contains(&stem));
+    let stem = folder.unwrap_or(stem);
     plain(stem) == plain(definitions::last_of(name))
 }
 
