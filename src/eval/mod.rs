@@ -4,12 +4,13 @@
 //! * [`metric`]: NDCG, recall, MRR and hit rates of one answer.
 //! * [`run`]: indexes what a suite names and asks everything, in one process.
 //! * [`report`]: means by repository, category and language; comparison with an earlier run.
-//! * [`ablate`]: what each weight of the ranking is worth.
+//! * [`ablate`]: what each weight of the ranking is worth; [`foreign`]: whether relevance knows what is not there.
 //!
 //! Nothing here knows a repository, a path or a question: suites are data.
 
 pub mod ablate;
 pub mod error;
+pub mod foreign;
 pub mod metric;
 pub mod report;
 pub mod run;

@@ -8,7 +8,7 @@ use crate::embed::Embedder;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, Target, updater};
 use crate::query::rank::{RankedFile, Weights};
-use crate::query::view::View;
+use crate::query::view::{Freshness, View};
 use crate::query::{Request, Searcher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,9 +62,15 @@ impl Runner {
             }
         };
         let target = Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: true };
-        updater::run(&codebase, &target, Default::default(), &Silent)?;
         let searcher = Searcher::new(codebase);
-        let view = searcher.view(Some(&spec), true, 0, TIMEOUT.as_millis() as u64, &|_, _| false)?;
+        let view = || searcher.view(Some(&spec), true, 0, TIMEOUT.as_millis() as u64, &|_, _| false);
+        let view = match view() {
+            Ok(view) if view.freshness == Freshness::Fresh => view,
+            _ => {
+                updater::run(&searcher.codebase, &target, Default::default(), &Silent)?;
+                view()?
+            }
+        };
         Ok(Opened { repository, searcher, view })
     }
 

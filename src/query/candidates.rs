@@ -107,7 +107,8 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     }
     let mut definitions = FxHashMap::default();
     if question.mode != Mode::Semantic {
-        definitions = definitions::find(view, scope, question.names, question.mode == Mode::Symbol);
+        let names = specific_names(view, question);
+        definitions = definitions::find(view, scope, &names, question.mode == Mode::Symbol);
         found.add("symbol", definitions.keys().copied());
         found.add("path", rows_of_mentions(view, scope, question.mentions));
     }
@@ -135,6 +136,26 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     list.sort_by(|a, b| row_order(view, a.id, b.id));
     let mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
     Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
+}
+
+/// The wanted names, those in a sentence with less certainty the more paths have them: the name of the project says
+/// little about what is looked for in it.
+fn specific_names(view: &View, question: &Question<'_>) -> Vec<Wanted> {
+    let n_paths = view.snapshot.totals.n_paths.max(1) as f32;
+    let is_sentence = question.terms.iter().filter(|term| term.weight == 1.0).count() > 1;
+    let specific = |wanted: &Wanted| {
+        let term = crate::text::stem(&definitions::joined(wanted.last()));
+        let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
+            let mut n = 0u32;
+            if let Some(list) = entries.list(&term) {
+                list.for_each(|local, _| n += u32::from(view.snapshot.entries.contains(reference.entry_base + local)));
+            }
+            n
+        });
+        let share = n.sum::<u32>() as f32 / n_paths;
+        Wanted { name: wanted.name.clone(), certainty: wanted.certainty * (1.0 - share.min(1.0)) }
+    };
+    if is_sentence && question.mode != Mode::Symbol { question.names.iter().map(specific).collect() } else { question.names.to_vec() }
 }
 
 struct Found {

@@ -50,6 +50,8 @@ pub struct Weights {
 
     /// Sum over a file's chunks, scaled so that the best file has 1.
     pub file_sum: f32,
+    /// Mean over the three best chunks of the file.
+    pub file_top: f32,
     /// BM25 of the file as a whole, scaled so that the best file has 1.
     pub file_lexical: f32,
     /// Share of the question that the file covers.
@@ -107,6 +109,7 @@ pub const WEIGHTS: Weights = Weights {
     definition_in_own_file: 1.5,
     importance: 0.05,
     file_sum: 0.5,
+    file_top: 0.0,
     file_lexical: 0.0,
     file_coverage: 0.0,
     file_names: 0.0,
@@ -144,6 +147,8 @@ impl Weights {
     }
 }
 
+/// Chunks whose mean stands for their file.
+const BEST_CHUNKS: usize = 3;
 /// A file of this size that is named like an index of exports has as much of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
 /// Names of files that stand for their folder.
@@ -174,6 +179,7 @@ pub struct Explanation {
     pub definition: f32,
     pub importance: f32,
     pub file_sum: f32,
+    pub file_top: f32,
     pub file_lexical: f32,
     /// Words of the question in the file, and in names that it defines.
     pub file_coverage: f32,
@@ -190,7 +196,7 @@ impl Explanation {
     }
 
     fn file(&self) -> f32 {
-        self.file_sum + self.file_lexical + self.file_coverage + self.path + self.mention
+        self.file_sum + self.file_top + self.file_lexical + self.file_coverage + self.path + self.mention
     }
 }
 
@@ -204,8 +210,21 @@ pub struct RankedFile {
     pub also_at: Vec<u32>,
     pub chunks: Vec<Candidate>,
     pub explanation: Explanation,
+    /// What relevance is judged by.
+    pub evidence: Evidence,
     /// 0–1: how sure we are that this answers the question, comparable between questions.
     pub relevance: f32,
+}
+
+/// Absolute evidence of a file, comparable between questions.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Evidence {
+    /// Share of the question that the file covers, and that its best chunk covers.
+    pub coverage: f32,
+    pub best_coverage: f32,
+    pub mean_cosine: f32,
+    /// Share of the question's words that the snapshot has at all.
+    pub known: f32,
 }
 
 /// What ranking needs to know of the question.
@@ -283,8 +302,9 @@ fn group(context: &Context<'_>, found: &Candidates, words: &Words<'_>) -> Vec<Ra
         chunks.sort_by(|a, b| b.explanation.chunk().total_cmp(&a.explanation.chunk()).then_with(|| start(a).cmp(&start(b))));
         let mut explanation = chunks[0].explanation;
         explanation.file_sum = sums.get(&doc).copied().unwrap_or(0.0);
+        explanation.file_top = context.weights.file_top * best_mean(&chunks);
         let chunks = chunks.into_iter().map(|c| c.candidate).collect();
-        files.push(RankedFile { entry, doc, also_at, chunks, explanation, relevance: 0.0 });
+        files.push(RankedFile { entry, doc, also_at, chunks, explanation, evidence: Evidence::default(), relevance: 0.0 });
     }
     files.sort_by(|a, b| path(context, a).cmp(path(context, b)));
     files
@@ -398,6 +418,13 @@ fn file_sums(weights: &Weights, chunks: &[ChunkScore]) -> FxHashMap<u32, f32> {
     let max = sums.values().copied().fold(0.0, f32::max);
     sums.values_mut().for_each(|sum| *sum = weights.file_sum * share(*sum, max));
     sums
+}
+
+/// Mean likeness to the question over the best chunks of a file; missing ones count 0.
+fn best_mean(chunks: &[ChunkScore]) -> f32 {
+    let mut evidence: Vec<f32> = chunks.iter().map(|chunk| chunk.explanation.lexical + chunk.explanation.dense).collect();
+    evidence.sort_by(|a, b| b.total_cmp(a));
+    evidence.iter().take(BEST_CHUNKS).sum::<f32>() / BEST_CHUNKS as f32
 }
 
 fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &mut RankedFile) {
@@ -533,7 +560,7 @@ fn is_stem_of(path: &[u8], name: &str) -> bool {
     let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let path = String::from_utf8_lossy(path);
     let file = path.rsplit('/').next().unwrap_or(&path);
-    let stem = file.split('.').next().unwrap_or(file);
+    let stem = file_stem(file);
     let folder = path.rsplit('/').nth(1).filter(|_| FOLDER_NAMES.contains(&stem));
     let stem = folder.unwrap_or(stem);
     plain(stem) == plain(definitions::last_of(name))
@@ -553,7 +580,11 @@ fn calibrate(context: &Context<'_>, found: &Candidates, files: &mut [RankedFile]
     let path = best.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
     let doubt = (1.0 - 0.75 * coverage * coverage) * (1.0 - 0.5 * nearness) * (1.0 - 0.9 * definition) * (1.0 - 0.4 * path);
     let sure = (1.0 - doubt).clamp(0.0, 1.0);
+    let known = found.idf.iter().filter(|&&idf| idf > 0.0).count() as f32 / found.idf.len().max(1) as f32;
     for file in files {
+        let whole = found.files.get(&file.doc).copied().unwrap_or_default();
+        let best_coverage = file.chunks.iter().map(|c| c.coverage).fold(0.0, f32::max);
+        file.evidence = Evidence { coverage: whole.coverage, best_coverage, mean_cosine: found.mean_cosine, known };
         file.relevance = (sure * file.explanation.score / top).clamp(0.0, 1.0);
     }
 }
