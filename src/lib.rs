@@ -37,3 +37,5 @@ pub mod policy;
 pub mod query;
 pub mod store;
 pub mod text;
+#[cfg(test)]
+mod tidy;

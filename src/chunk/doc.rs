@@ -46,7 +46,10 @@ pub(crate) fn first_sentence(comment: &str) -> String {
         {
             if sentence.is_empty() && !line.starts_with("@param") && !line.starts_with("@return") {
                 let rest = line.trim_start_matches(|c: char| c == '@' || c.is_alphanumeric());
-                if ["@brief", "@doc", "@title", "@notice", "@dev", "@description"].iter().any(|tag| line.starts_with(tag)) {
+                if ["@brief", "@doc", "@title", "@notice", "@dev", "@description"]
+                    .iter()
+                    .any(|tag| line.starts_with(tag))
+                {
                     push_words(&mut sentence, rest);
                 }
                 continue;

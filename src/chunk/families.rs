@@ -413,7 +413,7 @@ impl Builder {
     }
 
     fn custom(&mut self, custom: &CustomDelimiter) {
-        let escaped = |mark: &String| mark.trim().replace(|c: char| c == ' ' || c == '\t', "~");
+        let escaped = |mark: &String| mark.trim().replace([' ', '\t'], "~");
         let starts: Vec<String> = custom.starts.iter().map(escaped).filter(|mark| !mark.is_empty()).collect();
         let ends: Vec<String> = custom.ends.iter().map(escaped).filter(|mark| !mark.is_empty()).collect();
         let (kind, _) = kind(&custom.kind);

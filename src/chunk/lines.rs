@@ -13,6 +13,12 @@ pub(crate) struct TextIndex<'a> {
     tokens_before: Vec<u32>,
     /// Deepest nesting of `(`, `[` and `{`, strings and comments not excepted.
     pub bracket_depth: u32,
+    /// Most punctuation between two letters or digits, white space not counted.
+    pub punctuation_run: u32,
+    /// Deepest nesting of indentation, list markers at the line start counted as levels.
+    pub indent_depth: u32,
+    /// Bytes of the longest line.
+    pub longest_line: u32,
 }
 
 impl<'a> TextIndex<'a> {
@@ -22,6 +28,8 @@ impl<'a> TextIndex<'a> {
         let mut starts = Vec::with_capacity(lines);
         let mut tokens_before = Vec::with_capacity(lines);
         let (mut at, mut sum, mut depth, mut deepest) = (0, 0u32, 0u32, 0u32);
+        let (mut run, mut longest) = (0u32, 0u32);
+        let (mut indents, mut longest_line) = (Indents::default(), 0u32);
         while at < bytes.len() {
             starts.push(at as u32);
             tokens_before.push(sum);
@@ -29,6 +37,12 @@ impl<'a> TextIndex<'a> {
             while end < bytes.len() {
                 let byte = bytes[end];
                 end += 1;
+                if byte.is_ascii_punctuation() {
+                    run += 1;
+                    longest = longest.max(run);
+                } else if byte > b' ' {
+                    run = 0;
+                }
                 match byte {
                     b'\n' => break,
                     b'(' | b'[' | b'{' => {
@@ -39,6 +53,8 @@ impl<'a> TextIndex<'a> {
                     _ => {}
                 }
             }
+            indents.line(&bytes[at..end]);
+            longest_line = longest_line.max((end - at) as u32);
             sum += tokens::count_bytes(&bytes[at..end]);
             at = end;
         }
@@ -47,7 +63,15 @@ impl<'a> TextIndex<'a> {
             tokens_before.push(0);
         }
         tokens_before.push(sum);
-        Self { bytes, starts, tokens_before, bracket_depth: deepest }
+        Self {
+            bytes,
+            starts,
+            tokens_before,
+            bracket_depth: deepest,
+            punctuation_run: longest,
+            indent_depth: indents.deepest,
+            longest_line,
+        }
     }
 
     /// The bytes this index was made of.
@@ -132,6 +156,39 @@ impl<'a> TextIndex<'a> {
 
     fn line_end(&self, line: usize) -> u32 {
         self.starts.get(line + 1).copied().unwrap_or(self.bytes.len() as u32)
+    }
+}
+
+/// Columns of the indentation that is open at a line, as scanners of indented languages keep them.
+#[derive(Default)]
+struct Indents {
+    columns: Vec<u32>,
+    deepest: u32,
+}
+
+impl Indents {
+    fn line(&mut self, line: &[u8]) {
+        for (at, byte) in line.iter().enumerate() {
+            let marker = matches!(byte, b'-' | b'?' | b':') && line.get(at + 1) == Some(&b' ');
+            match byte {
+                b'\n' | b'\r' => return,
+                b' ' | b'\t' => {}
+                _ => {
+                    self.open(at as u32);
+                    if !marker {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, column: u32) {
+        while self.columns.last().is_some_and(|&last| last >= column) {
+            self.columns.pop();
+        }
+        self.columns.push(column);
+        self.deepest = self.deepest.max(self.columns.len() as u32);
     }
 }
 

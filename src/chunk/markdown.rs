@@ -494,14 +494,14 @@ impl Builder<'_> {
         let n_chars = document.text[range.clone()].chars().count();
         let chunk_size = document.chunk_size();
         let sections = if with_heading && section.heading.is_some() { vec![index] } else { Vec::new() };
-        if let Some(current) = &mut self.current {
-            if let Some(path) = document.common_path(current, &section.path, n_chars) {
-                current.range.end = range.end;
-                current.n_chars += n_chars;
-                current.path = path;
-                current.sections.extend(sections);
-                return;
-            }
+        if let Some(current) = &mut self.current
+            && let Some(path) = document.common_path(current, &section.path, n_chars)
+        {
+            current.range.end = range.end;
+            current.n_chars += n_chars;
+            current.path = path;
+            current.sections.extend(sections);
+            return;
         }
         self.flush();
         if n_chars <= chunk_size {

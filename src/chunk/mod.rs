@@ -172,6 +172,9 @@ pub mod text_split;
 mod title;
 pub mod tokens;
 
+#[cfg(test)]
+mod tests;
+
 impl SymbolKind {
     /// All kinds, in the order of their numbers.
     pub const ALL: [SymbolKind; 26] = [

@@ -391,11 +391,12 @@ impl<'a> Scanner<'a> {
         let definition = &self.family.delimiters[usize::from(delimiter)];
         let open = self.opened(delimiter, token, start, end);
         match definition.extent {
-            Extent::Dedent if self.dedents.len() < MAX_NESTING => {
-                // A second keyword of the line is part of the first.
-                if self.dedents.last().is_none_or(|last| last.line_start != open.line_start) {
-                    self.dedents.push(open);
-                }
+            // A second keyword of the line is part of the first.
+            Extent::Dedent
+                if self.dedents.len() < MAX_NESTING
+                    && self.dedents.last().is_none_or(|last| last.line_start != open.line_start) =>
+            {
+                self.dedents.push(open);
             }
             Extent::Next => {
                 let priority = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].priority;

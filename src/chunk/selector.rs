@@ -1,8 +1,8 @@
 //! The one entry: bytes of a blob → its chunks, down the chain as far as needed (C3, C6, C7).
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::grammar::{self, GRAMMARS};
 use super::lines::TextIndex;
@@ -58,7 +58,8 @@ pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
 
 /// Identity of everything that decides the chunks of any language.
 pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
-    let grammars: Vec<String> = GRAMMARS.iter().map(|grammar| format!("{}={}", grammar.name, grammar.version)).collect();
+    let grammars: Vec<String> =
+        GRAMMARS.iter().map(|grammar| format!("{}={}", grammar.name, grammar.version)).collect();
     let relevant = format!("{}|{}", grammars.join(" "), shared_fingerprint(settings));
     blake3::hash(relevant.as_bytes()).to_hex().to_string()
 }
@@ -265,7 +266,7 @@ impl Chain<'_> {
                 if n == 0 {
                     out.push(Atom { tokens, ..*atom });
                 } else {
-                    let cut = atom.cut.max(PIECE_CUT).min(PIECE_CUT * 2);
+                    let cut = atom.cut.clamp(PIECE_CUT, PIECE_CUT * 2);
                     out.push(Atom { start, tokens, cut, on_node: false, ..Atom::default() });
                 }
                 origins.push(origin);
@@ -464,13 +465,26 @@ fn force_definitions(atoms: &mut [Atom], symbols: &[Symbol]) {
     }
 }
 
-/// The most important class of a chunk; tests win if they are most of its callables.
+/// What a chunk is for: tests if they are most of its callables, else the outermost definition that takes most of it, else
+/// the most important of its nodes.
 fn class_of(walked: &Walked, range: Range<u32>, symbols: Range<usize>) -> SemanticClass {
     let symbols = &walked.symbols[symbols];
     let tests = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionTest).count();
     let callables = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionCallable).count();
     if tests > callables {
         return SemanticClass::DefinitionTest;
+    }
+    let definitions = || symbols.iter().filter(|symbol| symbol.class.is_definition());
+    let outermost = definitions().map(|symbol| symbol.nesting).min();
+    let n_bytes =
+        |symbol: &Symbol| symbol.byte_range.end.min(range.end).saturating_sub(symbol.byte_range.start);
+    // Of several of one length, the first.
+    let largest = definitions()
+        .rev()
+        .filter(|symbol| Some(symbol.nesting) == outermost)
+        .max_by_key(|symbol| n_bytes(symbol));
+    if let Some(symbol) = largest {
+        return symbol.class;
     }
     let from = walked.atoms.partition_point(|atom| atom.start < range.start);
     let to = walked.atoms.partition_point(|atom| atom.start < range.end);

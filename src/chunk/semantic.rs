@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::grammar::Loaded;
+use super::grammar::{self, Loaded};
 use super::lines::TextIndex;
 use super::pack::{Atom, Bounds};
 use super::rules::KindInfo;
@@ -19,10 +19,19 @@ use super::{DegradationReason, SemanticClass, Symbol, SymbolKind};
 const MAX_PARSE_BYTES: usize = 8 << 20;
 /// Deepest nesting of brackets given to a parser.
 const MAX_BRACKET_DEPTH: u32 = 1_000;
+/// Longest run of punctuation given to a parser: chains of operators take some grammars quadratic time and more, in
+/// steps that do not report progress.
+const MAX_PUNCTUATION_RUN: u32 = 3_000;
+/// Deepest indentation given to a parser: some scanners keep it in a buffer of fixed size and abort when it is full.
+const MAX_INDENT_DEPTH: u32 = 100;
+/// Longest line given to a parser, but for JSON, which is often one line: some scanners look ahead to the line end at
+/// every token.
+const MAX_LINE_BYTES: u32 = 32 << 10;
 /// A parse may report progress this often, and once more for every so many bytes. Reports come by work done, never by
-/// time, so the bound falls at the same place on every machine (C9).
-const PROGRESS_FLOOR: u64 = 4_000;
-const PROGRESS_BYTES: u64 = 4;
+/// time, so the bound falls at the same place on every machine (C9). Real files need one for every 130 bytes on average and
+/// for every 34 at most.
+const PROGRESS_FLOOR: u64 = 500;
+const PROGRESS_BYTES: u64 = 32;
 /// Deepest nesting of definitions that is still described.
 const MAX_NESTING: usize = 24;
 /// Most keys, enum members and fields kept as symbols of one file; definitions proper are not bounded.
@@ -80,7 +89,13 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
     if bytes.len() > MAX_PARSE_BYTES {
         return Err(DegradationReason::ParseBudget);
     }
-    if index.bracket_depth > MAX_BRACKET_DEPTH {
+    if index.longest_line > MAX_LINE_BYTES && grammar::GRAMMARS[grammar.index].name != "json" {
+        return Err(DegradationReason::ParseBudget);
+    }
+    if index.bracket_depth > MAX_BRACKET_DEPTH
+        || index.punctuation_run > MAX_PUNCTUATION_RUN
+        || index.indent_depth > MAX_INDENT_DEPTH
+    {
         return Err(DegradationReason::TooDeep);
     }
     let budget = PROGRESS_FLOOR + bytes.len() as u64 / PROGRESS_BYTES;
@@ -393,7 +408,7 @@ impl Walker<'_> {
             Some(cut) => {
                 let Boundary { crossing, on_node, .. } = boundary;
                 self.out.atoms.push(Atom {
-                    start: range.start,
+                    start: self.index.back_to_line_start(range.start),
                     tokens: 0,
                     cut,
                     crossing,

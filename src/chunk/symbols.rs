@@ -102,7 +102,8 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
         return None;
     }
     // A type after the name is what it returns.
-    let receiver = rule.scope.as_ref().and_then(|path| path.find(node)).filter(|found| found.start_byte() < name_start);
+    let receiver =
+        rule.scope.as_ref().and_then(|path| path.find(node)).filter(|found| found.start_byte() < name_start);
     let receiver = receiver.and_then(|found| text_of(found, context.text)).map(clean_name);
     let qualified_name = qualify(context, receiver.as_deref(), &parts);
     let owner = receiver.as_deref().or(parts.len().checked_sub(2).map(|at| parts[at]));
@@ -145,12 +146,10 @@ fn classify(
         }
     }
     let mut class = rule.class.unwrap_or_else(|| kind.class());
-    if kind.is_callable() || kind == SymbolKind::Class {
-        if is_test(name, head_end, node, context) {
-            class = SemanticClass::DefinitionTest;
-            if kind != SymbolKind::Class {
-                kind = SymbolKind::Test;
-            }
+    if (kind.is_callable() || kind == SymbolKind::Class) && is_test(name, head_end, node, context) {
+        class = SemanticClass::DefinitionTest;
+        if kind != SymbolKind::Class {
+            kind = SymbolKind::Test;
         }
     }
     (kind, class)
@@ -243,18 +242,26 @@ fn named(node: Node<'_>, text: &str) -> Option<(String, usize)> {
 }
 
 /// The text before the body, with the words that precede it in its line (`export const`, `type`).
-fn signature(node: Node<'_>, head_end: usize, has_body: bool, kind: SymbolKind, context: &Context<'_>) -> String {
+fn signature(
+    node: Node<'_>,
+    head_end: usize,
+    has_body: bool,
+    kind: SymbolKind,
+    context: &Context<'_>,
+) -> String {
     const MAX_PREFIX: usize = 32;
     let mut signature = String::new();
     let line_start = context.index.line_start(context.index.line_of(node.start_byte() as u32)) as usize;
     let before = window(context.text, line_start..node.start_byte());
-    let words = before.len() < MAX_PREFIX && before.bytes().all(|b| b.is_ascii_alphabetic() || b == b' ' || b == b'\t');
+    let words = before.len() < MAX_PREFIX
+        && before.bytes().all(|b| b.is_ascii_alphabetic() || b == b' ' || b == b'\t');
     if words {
         doc::collapse(&mut signature, before);
     }
     let end = head_end.min(node.start_byte() + doc::MAX_CHARS * 8);
     let head = window(context.text, node.start_byte()..end);
-    let definition = kind.is_callable() || kind.has_members() || kind.class() == SemanticClass::BoundaryModule;
+    let definition =
+        kind.is_callable() || kind.has_members() || kind.class() == SemanticClass::BoundaryModule;
     doc::collapse(&mut signature, &head[..head_length(head, definition && !has_body)]);
     trim_signature(&mut signature);
     signature

@@ -69,7 +69,9 @@ pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> Str
         title.push_str(&enclosing.join(" > "));
         title.push_str(" (continued)");
     } else {
-        let line = text.lines().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(text);
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.clone().next().unwrap_or("…");
+        let line = lines.find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(first);
         let end = line.char_indices().nth(MAX_TITLE_CHARS * 2).map_or(line.len(), |(at, _)| at);
         doc::collapse(&mut title, &line[..end]);
     }

@@ -26,7 +26,9 @@ impl ConfigError {
         match self {
             Self::Read { .. } | Self::TooLarge { .. } => "the settings cannot be read",
             Self::Invalid(_) => "the settings are not valid",
-            Self::Write { .. } | Self::Symlink { .. } | Self::UserOnly { .. } => "the setting was not changed",
+            Self::Write { .. } | Self::Symlink { .. } | Self::UserOnly { .. } => {
+                "the setting was not changed"
+            }
         }
     }
 

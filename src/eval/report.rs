@@ -3,9 +3,11 @@
 //! The score of a repository is the mean over its questions, the overall score the mean over repositories, the score of a
 //! category the mean over repositories of the repository's mean in it.
 
+use super::error::EvalError;
 use super::metric::Scores;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// One question with its answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -68,6 +70,12 @@ impl Report {
             micros_p95: percentile(95),
             questions,
         }
+    }
+
+    /// An earlier run, from the file of its JSON form.
+    pub fn read(path: &Path) -> Result<Report, EvalError> {
+        let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
+        serde_json::from_str(&text).map_err(|e| EvalError::format(path, e))
     }
 
     /// A table for a terminal; with the differences to `baseline`, if there is one.

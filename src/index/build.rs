@@ -6,6 +6,7 @@
 
 use super::codebase::Codebase;
 use super::error::IndexError;
+use super::journal::Journal;
 use super::plan::Job;
 use super::progress::{Counters, Progress, Silent};
 use crate::chunk;
@@ -67,18 +68,19 @@ pub fn build(
     if jobs.is_empty() {
         return Ok(built);
     }
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     let unit_len = if embedder.cost() == EmbedCost::Table { UNIT_TABLE } else { UNIT_MODEL };
     let units: Vec<&[Job]> = jobs.chunks(unit_len).collect();
     let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress };
-    let next = AtomicUsize::new(0);
     let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads).clamp(1, units.len());
+    let journal = Journal::open(codebase, n_threads)?;
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel::<(usize, Result<Unit, IndexError>)>(QUEUE);
-        for _ in 0..n_threads {
-            let (sender, worker, units, next) = (sender.clone(), &worker, &units, &next);
+        for thread in 0..n_threads {
+            let journal = Some((&journal, thread));
+            let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress, journal };
+            let (sender, units, next) = (sender.clone(), &units, &next);
             std::thread::Builder::new()
                 .name("index".to_owned())
                 // Parsers recurse in C code on hostile input.
@@ -94,10 +96,15 @@ pub fn build(
                         }
                     }
                 })
-                .map_err(|source| crate::store::StoreError::Io { action: "start a thread for", path: codebase.root(), source })?;
+                .map_err(|source| crate::store::StoreError::Io {
+                    action: "start a thread for",
+                    path: codebase.root(),
+                    source,
+                })?;
         }
         drop(sender);
-        let mut merger = Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
+        let mut merger =
+            Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
         let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
         let mut wanted = 0;
         let mut last_checkpoint = Instant::now();
@@ -128,11 +135,14 @@ struct Worker<'a> {
     embedder: &'a dyn Embedder,
     vectors: &'a KnownVectors<'a>,
     progress: &'a dyn Progress,
+    /// Where this thread notes what it parses; nowhere in a process that may die without harm to the index.
+    journal: Option<(&'a Journal, usize)>,
 }
 
 impl Worker<'_> {
     fn run(&self, jobs: &[Job], blobs: &mut BlobReader) -> Result<Unit, IndexError> {
-        let mut unit = Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
+        let mut unit =
+            Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
         for job in jobs {
             if self.progress.stopped() {
                 break;
@@ -142,7 +152,12 @@ impl Worker<'_> {
         Ok(unit)
     }
 
-    fn job(&self, job: &Job, blobs: &mut BlobReader, builder: &mut SegmentBuilder) -> Result<Option<u32>, IndexError> {
+    fn job(
+        &self,
+        job: &Job,
+        blobs: &mut BlobReader,
+        builder: &mut SegmentBuilder,
+    ) -> Result<Option<u32>, IndexError> {
         let oid = &job.key.blob_oid;
         let Some(size) = blobs.size(oid)? else { return Ok(None) };
         let bytes = if size > self.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
@@ -150,11 +165,19 @@ impl Worker<'_> {
     }
 
     /// Chunks and embeds `bytes` (empty if `size` is over the limit) and adds them as one doc; returns its ordinal.
-    fn doc(&self, job: &Job, size: u64, bytes: &[u8], builder: &mut SegmentBuilder) -> Result<u32, IndexError> {
+    fn doc(
+        &self,
+        job: &Job,
+        size: u64,
+        bytes: &[u8],
+        builder: &mut SegmentBuilder,
+    ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
         let too_large = size > self.policy.max_blob_bytes();
         let skipped = if too_large { Some(SkipReason::TooLarge) } else { self.policy.decide_blob(bytes) };
         let skipped = skipped.filter(|&reason| !(job.includes_secret && reason == SkipReason::Secret));
+        let crashes = |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language);
+        let skipped = skipped.or_else(|| self.journal.filter(crashes).map(|_| SkipReason::Crashed));
         let doc = DocMeta {
             key: job.key,
             language: job.language.name().to_owned(),
@@ -167,9 +190,12 @@ impl Worker<'_> {
             return Ok(ordinal);
         }
         let settings = &self.codebase.settings;
+        let entered = self.journal.map(|(journal, thread)| journal.enter(thread, &job.key.blob_oid));
         let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
+        drop(entered);
         let known = self.vectors.of(job.previous);
-        let embedded = embed_chunks(self.embedder, &job.key, bytes, &chunked.chunks, &known, settings.index.excerpts)?;
+        let embedded =
+            embed_chunks(self.embedder, &job.key, bytes, &chunked.chunks, &known, settings.index.excerpts)?;
         self.progress.add(&Counters {
             files: 1,
             bytes: size,
@@ -191,7 +217,7 @@ pub fn build_in_memory(
     jobs: &[Job],
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent };
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
     let unit = worker.run(jobs, &mut codebase.repo.blobs())?;
     Ok((unit.builder, unit.docs))
 }
@@ -205,9 +231,10 @@ pub fn build_bytes(
     jobs: &[(&Job, &[u8])],
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent };
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
     let mut builder = SegmentBuilder::new(embedder.dim());
-    let docs = jobs.iter().map(|(job, bytes)| worker.doc(job, bytes.len() as u64, bytes, &mut builder).map(Some));
+    let docs =
+        jobs.iter().map(|(job, bytes)| worker.doc(job, bytes.len() as u64, bytes, &mut builder).map(Some));
     let docs = docs.collect::<Result<_, _>>()?;
     Ok((builder, docs))
 }

@@ -7,7 +7,7 @@ use crate::embed;
 use crate::git::Repo;
 use crate::policy;
 use crate::store::layout::Trust;
-use crate::store::state::Phase;
+use crate::store::state::{Head, MARKER_KIND, Phase};
 use crate::store::{Layout, StoreLayout, StoreReader, lock};
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,20 @@ impl Codebase {
         self.layout.store(&self.vector_space)
     }
 
+    /// What is remembered of files whose stat does not prove that they are unchanged.
+    pub fn stat_cache(&self) -> PathBuf {
+        self.layout.cache().join(format!("stat-{}", self.worktree_key))
+    }
+
+    /// Creates the folders of the store where they are missing. Somebody may have removed them while we worked
+    /// (`git clean -fdx`); without its nonce the new `.codeweaver/` would count as foreign.
+    pub fn create_store(&self) -> Result<StoreLayout, IndexError> {
+        self.layout.create()?;
+        let store = self.store();
+        store.create()?;
+        Ok(store)
+    }
+
     /// The name of the snapshot of `tree` under the present settings.
     pub fn snapshot_key(&self, tree_oid: &str) -> String {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
@@ -74,7 +88,8 @@ impl Codebase {
         let is_held = || lock::holder(&self.layout.work_lock(&self.worktree_key)).is_some();
         match head {
             Some(head) => match head.phase {
-                Phase::Indexed if head.marker.is_some() => Lifecycle::Indexed,
+                Phase::Indexed if self.accepts(head) => Lifecycle::Indexed,
+                Phase::IndexFailed if is_held() => Lifecycle::Indexing,
                 Phase::IndexFailed => Lifecycle::IndexFailed(head.failure.clone().unwrap_or_default()),
                 Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
                 Phase::Indexing | Phase::Indexed => Lifecycle::NotIndexed,
@@ -85,6 +100,16 @@ impl Codebase {
                 None => Lifecycle::NotIndexed,
             },
         }
+    }
+
+    /// Whether the marker of `head` proves an index of this very root in this vector space (requirement L2). A linked
+    /// worktree that was removed leaves its name, and with it its head, to the next one.
+    fn accepts(&self, head: &Head) -> bool {
+        head.marker.as_ref().is_some_and(|marker| {
+            marker.kind == MARKER_KIND
+                && marker.codebase_path == self.root().to_string_lossy()
+                && marker.fingerprint == self.vector_space
+        })
     }
 
     /// Refuses a `.codeweaver` that git tracks or that is not ours (S1, X5).
@@ -99,7 +124,10 @@ impl Codebase {
         others.find_map(|store| {
             let reader = crate::store::state::State::read(&store.state()).ok()??;
             reader.heads.get(&self.worktree_key)?.marker.as_ref().map(|marker| {
-                format!("the index was built with {}, the settings name {}", marker.fingerprint, self.vector_space)
+                format!(
+                    "the index was built with {}, the settings name {}",
+                    marker.fingerprint, self.vector_space
+                )
             })
         })
     }

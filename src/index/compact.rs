@@ -22,7 +22,8 @@ const ROWS_PER_FILE: usize = 32 * 1024;
 
 /// Merges what has piled up in `reader`'s state.
 pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexError> {
-    let rows: Vec<usize> = reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
+    let rows: Vec<usize> =
+        reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
     let paths: Vec<usize> = reader.state.entries.iter().map(|e| e.n_entries as usize).collect();
     let segments = tail_to_merge(&rows, shard::MAX_ROWS);
     let entries = tail_to_merge(&paths, usize::MAX);
@@ -66,7 +67,11 @@ fn merge_segments(
 ) -> Result<(Range<usize>, SegmentRef), IndexError> {
     let mut builder = SegmentBuilder::default();
     for i in range.clone() {
-        let data = shard::read(&reader.layout.shard(&reader.state.segments[i].name))?;
+        let name = &reader.state.segments[i].name;
+        let shard = reader.layout.shard(name);
+        // What is damaged must not be sealed again under a name that proves it whole.
+        reader.segments[i].verify(name, &shard)?;
+        let data = shard::read(&shard)?;
         builder.append_segment(&reader.segments[i], data, |_| true);
     }
     let merged = write_segment(&codebase.store(), builder)?;
@@ -79,7 +84,9 @@ fn merge_entries(
     reader: &StoreReader,
     range: Range<usize>,
 ) -> Result<(Range<usize>, EntriesRef), IndexError> {
-    let all: Vec<entries::NewEntry> = reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
+    reader.entries[range.clone()].iter().try_for_each(|file| file.verify())?;
+    let all: Vec<entries::NewEntry> =
+        reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
     let bytes = entries::encode(&all);
     let name = blake3::hash(&bytes).to_hex().to_string();
     write_content_addressed(&codebase.store().entries(&name), &bytes)?;
@@ -89,7 +96,8 @@ fn merge_entries(
 
 /// Replaces the merged files if the state still has them as they were; otherwise the merge is only lost work.
 fn replace_segments(state: &mut State, seen: &State, range: Range<usize>, merged: SegmentRef) -> bool {
-    let unchanged = state.epoch == seen.epoch && state.segments.get(range.clone()) == seen.segments.get(range.clone());
+    let unchanged =
+        state.epoch == seen.epoch && state.segments.get(range.clone()) == seen.segments.get(range.clone());
     if unchanged {
         state.segments.splice(range, [merged]);
     }
@@ -97,7 +105,8 @@ fn replace_segments(state: &mut State, seen: &State, range: Range<usize>, merged
 }
 
 fn replace_entries(state: &mut State, seen: &State, range: Range<usize>, merged: EntriesRef) -> bool {
-    let unchanged = state.epoch == seen.epoch && state.entries.get(range.clone()) == seen.entries.get(range.clone());
+    let unchanged =
+        state.epoch == seen.epoch && state.entries.get(range.clone()) == seen.entries.get(range.clone());
     if unchanged {
         state.entries.splice(range, [merged]);
     }

@@ -14,7 +14,7 @@ use crate::store::lock::Lock;
 use crate::store::segment::SegmentBuilder;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::{EntriesRef, SegmentRef, SnapshotRef, State};
-use crate::store::{StoreError, StoreReader, shard};
+use crate::store::{StoreError, StoreReader, fault, shard};
 use roaring::RoaringBitmap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// Files that no state names are kept this long for readers of older states.
 pub const GRACE: Duration = Duration::from_secs(2 * 3600);
+/// Stores of other vector spaces are kept this long after their last change.
+const OTHER_SPACES: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Renumbering is worth it when more than this share of the rows is dead.
 const DEAD_SHARE: f64 = 0.2;
 
@@ -39,28 +41,48 @@ pub struct GcReport {
 /// Collects. The caller holds the work lease; `grace` is [`GRACE`] but in tests.
 pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexError> {
     let mut report = GcReport::default();
+    if !codebase.store().root().exists() {
+        return Ok(report);
+    }
     drop_gone_worktrees(codebase, &mut report)?;
     if let Some(reader) = StoreReader::open(&codebase.store())? {
         rewrite(codebase, &reader, &mut report)?;
     }
     remove_unnamed(codebase, grace, &mut report)?;
+    remove_other_spaces(codebase, &mut report);
     super::updater::sweep_temporaries(codebase);
     Ok(report)
 }
 
+/// Removes stores of other vector spaces that nobody has written to for long. Younger ones stay: two versions of the
+/// program, say on the host and in a container, must not destroy each other's index in turns.
+fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
+    let ours = codebase.store();
+    for store in codebase.layout.stores().into_iter().filter(|store| *store != ours) {
+        let modified = std::fs::metadata(store.state()).and_then(|m| m.modified()).ok();
+        let is_old = modified.and_then(|m| m.elapsed().ok()).is_some_and(|age| age > OTHER_SPACES);
+        if is_old && std::fs::remove_dir_all(store.root()).is_ok() {
+            report.files_removed += 1;
+        }
+    }
+}
+
 /// Forgets heads of linked worktrees that git has pruned.
 fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(), IndexError> {
-    let store = codebase.store();
+    let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     let before = state.heads.len();
-    state.heads.retain(|_, head| head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists()));
+    state.heads.retain(|_, head| {
+        head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists())
+    });
     report.heads_dropped = (before - state.heads.len()) as u64;
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
 }
 
 /// Rewrites the store without dead docs and entries, if that is worth it; ids change, so the epoch does.
 fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> Result<(), IndexError> {
+    reader.entries.iter().try_for_each(|file| file.verify())?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
     for key in reader.state.snapshots.keys() {
         if let Some(snapshot) = reader.snapshot(key)? {
@@ -72,7 +94,9 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     report.rows_before = reader.segments.iter().map(|s| u64::from(s.n_rows())).sum();
     let n_live: u64 = rows.iter().map(|r| u64::from(r.n_live())).sum();
     report.rows_after = report.rows_before;
-    if report.rows_before == 0 || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64 {
+    if report.rows_before == 0
+        || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64
+    {
         return Ok(());
     }
     let (segments, doc_ids) = live_segments(codebase, reader, &live)?;
@@ -105,7 +129,8 @@ fn live_segments(
     reader: &StoreReader,
     live: &RoaringBitmap,
 ) -> Result<(Vec<SegmentRef>, BTreeMap<u32, u32>), IndexError> {
-    let docs: BTreeSet<u32> = reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
+    let docs: BTreeSet<u32> =
+        reader.live_entries(live).map(|(_, record, _)| record.doc).filter(|&d| d != NO_DOC).collect();
     let doc_ids: BTreeMap<u32, u32> = docs.iter().enumerate().map(|(new, &old)| (old, new as u32)).collect();
     let mut segments: Vec<SegmentRef> = Vec::new();
     let mut builder = SegmentBuilder::default();
@@ -121,7 +146,9 @@ fn live_segments(
         if builder.n_rows() + segment.n_rows() as usize > shard::MAX_ROWS {
             flush(&mut builder)?;
         }
-        let data = shard::read(&reader.layout.shard(&reference.name))?;
+        let shard = reader.layout.shard(&reference.name);
+        segment.verify(&reference.name, &shard)?;
+        let data = shard::read(&shard)?;
         builder.append_segment(segment, data, |ordinal| docs.contains(&(reference.doc_base + ordinal)));
     }
     flush(&mut builder)?;
@@ -148,6 +175,10 @@ fn live_entries(
     Ok((vec![EntriesRef { name, entry_base: 0, n_entries, bytes: bytes.len() as u64 }], entry_ids))
 }
 
+fn remove(path: &Path) -> bool {
+    fault::step().and_then(|()| std::fs::remove_file(path)).is_ok()
+}
+
 /// Unlinks files in the content folders that the state does not name and that are old enough.
 fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -> Result<(), IndexError> {
     let store = codebase.store();
@@ -162,8 +193,9 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
             let name = child.file_name().to_string_lossy().into_owned();
             let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
             let Ok(metadata) = child.metadata() else { continue };
-            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
-            if !stem.is_empty() && !named.contains(stem) && age >= grace && std::fs::remove_file(child.path()).is_ok() {
+            let age =
+                metadata.modified().ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+            if !stem.is_empty() && !named.contains(stem) && age >= grace && remove(&child.path()) {
                 report.files_removed += 1;
                 report.bytes_removed += metadata.len();
             }

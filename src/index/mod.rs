@@ -3,20 +3,25 @@
 //! * [`codebase`]: one worktree with its settings and store.
 //! * [`plan`]: tree diff and policy → which entries leave and come, which blobs are new.
 //! * [`build`]: new blobs → sealed segments, on all cores, in deterministic order.
+//! * [`journal`]: which blobs are being parsed, in case that ends the process.
 //! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
 //! * [`update`]: the three together, with checkpoints.
 //! * [`updater`]: who does it when: lease, wishes, catch-up.
-//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole.
+//! * [`status`]: what there is, for people and servers. Reads only.
+//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`graph`]: HNSW for large segments.
 
 pub mod build;
 pub mod codebase;
 pub mod compact;
 pub mod error;
 pub mod gc;
+pub mod graph;
+pub mod journal;
 pub mod plan;
 pub mod progress;
 pub mod publish;
 pub mod repair;
+pub mod status;
 pub mod update;
 pub mod updater;
 

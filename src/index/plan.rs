@@ -75,8 +75,8 @@ pub fn plan(
     };
     let base_tree = usable_base_tree(codebase, base);
     match (base_tree, tree) {
-        (Some(base_tree), Some(tree)) => planner.from_diff(base, &base_tree, tree)?,
-        (_, Some(tree)) => planner.from_walk(base, tree, &BString::default())?,
+        (Some(base_tree), Some(tree)) => planner.decide_diff(base, &base_tree, tree)?,
+        (_, Some(tree)) => planner.decide_all(base, tree, &BString::default())?,
         (_, None) => planner.plan.removed.extend(base.entries.iter()),
     }
     Ok(planner.plan)
@@ -133,9 +133,13 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     /// Decides only what the tree diff names, and what a changed policy file governs.
-    fn from_diff(&mut self, base: &Snapshot, base_tree: &Oid, tree: &Oid) -> Result<(), IndexError> {
-        let changes = git::diff_trees(&self.codebase.repo, Some(base_tree), tree)?;
-        let governed = outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
+    fn decide_diff(&mut self, base: &Snapshot, base_tree: &Oid, tree: &Oid) -> Result<(), IndexError> {
+        // After an amend or a rebase, git may have collected the old tree.
+        let Ok(changes) = git::diff_trees(&self.codebase.repo, Some(base_tree), tree) else {
+            return self.decide_all(base, tree, &BString::default());
+        };
+        let governed =
+            outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
         for change in &changes {
             if governed.iter().any(|prefix| is_below(change.path.as_ref(), prefix)) {
                 continue;
@@ -147,13 +151,13 @@ impl Planner<'_> {
             }
         }
         for prefix in &governed {
-            self.from_walk(base, tree, prefix)?;
+            self.decide_all(base, tree, prefix)?;
         }
         self.recheck_missing(base, tree)
     }
 
     /// Decides every path of `tree` below `prefix`.
-    fn from_walk(&mut self, base: &Snapshot, tree: &Oid, prefix: &BString) -> Result<(), IndexError> {
+    fn decide_all(&mut self, base: &Snapshot, tree: &Oid, prefix: &BString) -> Result<(), IndexError> {
         let mut old: FxHashMap<&[u8], u32> = FxHashMap::default();
         for (id, _, path) in self.reader.live_entries(&base.entries) {
             if is_below(path, prefix) {
@@ -213,11 +217,17 @@ impl Planner<'_> {
     }
 
     /// The language of a blob; reads its first line where the path does not tell. `None` if the blob is not local.
-    fn language(&mut self, decided: Option<LanguageId>, path: &BString, oid: &Oid) -> Result<Option<LanguageId>, IndexError> {
+    fn language(
+        &mut self,
+        decided: Option<LanguageId>,
+        path: &BString,
+        oid: &Oid,
+    ) -> Result<Option<LanguageId>, IndexError> {
         if let Some(language) = decided {
             return Ok(Some(language));
         }
-        let extension = path.rsplit(|&b| b == b'/').next().and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
+        let extension =
+            path.rsplit(|&b| b == b'/').next().and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
         let extension = extension.map_or("(none)".to_owned(), |e| String::from_utf8_lossy(e).into_owned());
         let Some(size) = self.blobs.size(oid)? else { return Ok(None) };
         if size > self.policy.max_blob_bytes() {
@@ -256,7 +266,9 @@ impl Planner<'_> {
     fn is_same(&self, id: u32, doc: PlannedDoc, skipped: Option<SkipReason>, flags: u16) -> bool {
         let Some((record, _)) = self.reader.entry(id) else { return false };
         let same_doc = match doc {
-            PlannedDoc::None => record.doc == crate::store::entries::NO_DOC && record.skipped == skipped_number(skipped),
+            PlannedDoc::None => {
+                record.doc == crate::store::entries::NO_DOC && record.skipped == skipped_number(skipped)
+            }
             PlannedDoc::Known(known) => record.doc == known,
             PlannedDoc::Job(_) => false,
         };

@@ -8,6 +8,7 @@ use super::error::IndexError;
 use super::plan::{PlannedDoc, PlannedEntry, skipped_number};
 use crate::policy::SkipReason;
 use crate::store::entries::{self, NO_DOC, NewEntry};
+use crate::store::fault;
 use crate::store::layout::{write_atomically, write_content_addressed};
 use crate::store::lock::Lock;
 use crate::store::postings::N_FIELDS;
@@ -37,6 +38,8 @@ pub struct Publication<'a> {
     pub tree_oid: String,
     /// True if the snapshot answers for the whole tree.
     pub complete: bool,
+    /// True if nothing of the old state is taken over: the last step of a reindex.
+    pub replaces: bool,
 }
 
 /// What [`publish`] made.
@@ -54,20 +57,23 @@ pub fn publish(
     publication: &Publication<'_>,
     set_head: impl FnOnce(&str, &Totals, Option<Head>) -> Option<Head>,
 ) -> Result<Published, IndexError> {
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     if state.epoch != epoch {
         return Err(IndexError::EpochChanged);
     }
+    if publication.replaces {
+        state = State { generation: state.generation, epoch: state.epoch + 1, ..State::default() };
+    }
     let known = state.segments.len();
     append_segments(&mut state, publication.segments);
     let mut reader = StoreReader::of_state(&store, state, files)?;
     let new_entries = resolve(&reader, known, publication)?;
-    let mut snapshot = apply(&mut reader, publication.base, publication.removed, new_entries, &mut |reader, fresh| {
-        append_entries(codebase, reader, files, fresh)
-    })?;
+    let mut snapshot =
+        apply(&mut reader, publication.base, publication.removed, new_entries, &mut |reader, fresh| {
+            append_entries(codebase, reader, files, fresh)
+        })?;
     snapshot.totals.tree_oid = publication.tree_oid.clone();
     snapshot.totals.settings = codebase.settings_fingerprint.clone();
     snapshot.totals.complete = publication.complete;
@@ -80,7 +86,9 @@ pub fn publish(
     let file = blake3::hash(&bytes).to_hex().to_string();
     write_content_addressed(&store.snapshot(&file), &bytes)?;
     let mut state = (*reader.state).clone();
-    state.snapshots.insert(key.clone(), SnapshotRef { file, bytes: bytes.len() as u64, used_at: time::now() });
+    state
+        .snapshots
+        .insert(key.clone(), SnapshotRef { file, bytes: bytes.len() as u64, used_at: time::now() });
     if publication.complete {
         state.snapshots.remove(&format!("partial.{}", codebase.worktree_key));
     }
@@ -96,8 +104,7 @@ pub fn publish(
 
 /// Changes the head of this worktree (or whatever else `change` does) without new content.
 pub fn change_state(codebase: &Codebase, change: impl FnOnce(&mut State)) -> Result<(), IndexError> {
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     change(&mut state);
@@ -114,8 +121,8 @@ pub fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexEr
     state.generation += 1;
     let (current, previous) = (store.state(), store.previous_state());
     // A second name for the old state, for repair by hand; losing it is harmless.
-    let _ = std::fs::remove_file(&previous);
-    let _ = std::fs::hard_link(&current, &previous);
+    let _ = fault::step().and_then(|()| std::fs::remove_file(&previous));
+    let _ = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
     Ok(write_atomically(&current, &state.encode())?)
 }
 
@@ -130,13 +137,21 @@ fn append_segments(state: &mut State, segments: &[SegmentRef]) {
 }
 
 /// Gives planned entries their doc ids and reasons.
-fn resolve(reader: &StoreReader, known: usize, publication: &Publication<'_>) -> Result<Vec<NewEntry>, IndexError> {
+fn resolve(
+    reader: &StoreReader,
+    known: usize,
+    publication: &Publication<'_>,
+) -> Result<Vec<NewEntry>, IndexError> {
     let position = |name: &str| reader.state.segments.iter().position(|s| s.name == name);
-    let run_segments: Vec<Option<usize>> = publication.run_segments.iter().map(|name| position(name)).collect();
+    let run_segments: Vec<Option<usize>> =
+        publication.run_segments.iter().map(|name| position(name)).collect();
     let earlier = |key: &DocKey, own: u32| -> u32 {
         // Another worktree may have published the same blob since this run began: one doc is enough.
         let segments = reader.state.segments.iter().zip(&reader.segments).take(known);
-        segments.filter(|(r, _)| r.doc_base < own).find_map(|(r, s)| s.find(key).map(|o| r.doc_base + o)).unwrap_or(own)
+        segments
+            .filter(|(r, _)| r.doc_base < own)
+            .find_map(|(r, s)| s.find(key).map(|o| r.doc_base + o))
+            .unwrap_or(own)
     };
     let job_doc = |job: usize| -> Option<u32> {
         let (run_segment, ordinal) = publication.docs.get(job).copied().flatten()?;
@@ -177,6 +192,9 @@ fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::segment::
     reader.segments[segment].docs().get(ordinal as usize)
 }
 
+/// Adds entries to the store a reader shows, on disk or in memory; returns the id of the first.
+pub type Append<'a> = &'a mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>;
+
 /// The snapshot that follows from `base` without `removed` and with `added`. Entries that the store does not have yet go
 /// through `append`, which returns the id of the first.
 pub fn apply(
@@ -184,7 +202,7 @@ pub fn apply(
     base: &Snapshot,
     removed: &[u32],
     added: Vec<NewEntry>,
-    append: &mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>,
+    append: Append<'_>,
 ) -> Result<Snapshot, IndexError> {
     let mut snapshot = base.clone();
     let mut tally = Tally::new(reader, &snapshot);
@@ -231,7 +249,12 @@ fn append_entries(
     write_content_addressed(&store.entries(&name), &bytes)?;
     let mut state = (*reader.state).clone();
     let entry_base = state.next_entry();
-    state.entries.push(EntriesRef { name, entry_base, n_entries: fresh.len() as u32, bytes: bytes.len() as u64 });
+    state.entries.push(EntriesRef {
+        name,
+        entry_base,
+        n_entries: fresh.len() as u32,
+        bytes: bytes.len() as u64,
+    });
     *reader = StoreReader::of_state(&store, state, files)?;
     Ok(entry_base)
 }
@@ -249,7 +272,7 @@ impl Tally {
     fn new(reader: &StoreReader, base: &Snapshot) -> Tally {
         let mut tally = Tally::default();
         for (_, record, _) in reader.live_entries(&base.entries) {
-            if record.doc != NO_DOC {
+            if record.doc < reader.state.next_doc() {
                 *tally.n_entries_of(record.doc) += 1;
             }
         }
@@ -279,7 +302,8 @@ impl Tally {
             0 => step(&mut totals.n_paths),
             reason => step(totals.skipped.entry(reason).or_default()),
         }
-        if record.doc != NO_DOC {
+        // A number beyond all docs can only come from a damaged file, and would take memory in proportion.
+        if record.doc < reader.state.next_doc() {
             let n = self.n_entries_of(record.doc);
             let before = *n;
             *n = if add { before + 1 } else { before.saturating_sub(1) };
@@ -341,7 +365,8 @@ pub fn recount(reader: &StoreReader, snapshot: &Snapshot) -> Totals {
 fn forget_old_snapshots(state: &mut State) {
     let now = time::now();
     let in_use = |state: &State, key: &str| state.heads.values().any(|head| head.snapshot == key);
-    let mut by_age: Vec<(u64, String)> = state.snapshots.iter().map(|(key, s)| (s.used_at, key.clone())).collect();
+    let mut by_age: Vec<(u64, String)> =
+        state.snapshots.iter().map(|(key, s)| (s.used_at, key.clone())).collect();
     by_age.sort_by(|a, b| b.cmp(a));
     for (i, (used_at, key)) in by_age.into_iter().enumerate() {
         let is_old = used_at.saturating_add(KEEP_SECONDS) < now;

@@ -9,12 +9,13 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::{read_state, write_state};
 use crate::git::Oid;
+use crate::store::graph::Graph;
 use crate::store::layout::StoreLayout;
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;
 use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::state::{SegmentRef, State};
-use crate::store::{StoreError, StoreReader, shard};
+use crate::store::{StoreError, StoreReader, fault, shard};
 use std::path::PathBuf;
 
 /// Something that is wrong in the store.
@@ -53,8 +54,13 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
         let (path, shard) = (store.segment(&segment.name), store.shard(&segment.name));
         let result = Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard));
         let counted = result.and_then(|()| shard::read(&shard)).and_then(|data| {
-            let fits = data.docs.len() == segment.n_docs as usize && data.rows.len() == segment.n_rows as usize;
-            if fits { Ok(()) } else { Err(StoreError::damaged(&shard, "it does not have the rows that the state says")) }
+            let fits =
+                data.docs.len() == segment.n_docs as usize && data.rows.len() == segment.n_rows as usize;
+            if fits {
+                Ok(())
+            } else {
+                Err(StoreError::damaged(&shard, "it does not have the rows that the state says"))
+            }
         });
         if let Err(e) = counted {
             findings.push(finding(if is_about(&e, &shard) { shard } else { path }, e.to_string()));
@@ -67,14 +73,38 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
         }
     }
     if findings.is_empty() {
-        findings.extend(verify_snapshots(&store, state)?);
+        findings.extend(verify_snapshots(&store, state.clone())?);
     }
+    findings.extend(verify_graphs(&store, &state));
     Ok(findings)
 }
 
-/// Removes what `findings` name and rebuilds.
+/// Removes what `findings` name and rebuilds. The caller holds the work lease and updates afterwards.
 pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexError> {
-    salvage(codebase, findings)
+    let graphs = codebase.store().graph("");
+    let (graphs, others): (Vec<_>, Vec<_>) =
+        findings.iter().cloned().partition(|finding| finding.path.parent() == graphs.parent());
+    for graph in graphs {
+        // Nothing depends on a graph: without it the scan answers.
+        fault::step()
+            .and_then(|()| std::fs::remove_file(&graph.path))
+            .map_err(StoreError::io("remove", &graph.path))?;
+    }
+    if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
+}
+
+/// Every graph that lies beside a segment of the state opens and re-hashes; none needs to be there.
+fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for segment in &state.segments {
+        let path = store.graph(&segment.name);
+        if path.exists()
+            && let Err(e) = Graph::open(&path, segment.n_rows).and_then(|graph| graph.verify())
+        {
+            findings.push(Finding { path, what: e.to_string() });
+        }
+    }
+    findings
 }
 
 /// Every snapshot reads, and its totals equal a recount.
@@ -87,7 +117,10 @@ fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, I
             Ok(Some(snapshot)) => {
                 let recounted = super::publish::recount(&reader, &snapshot);
                 if !is_same_count(&recounted, &snapshot.totals) {
-                    findings.push(Finding { path, what: "its totals differ from a recount of its entries".to_owned() });
+                    findings.push(Finding {
+                        path,
+                        what: "its totals differ from a recount of its entries".to_owned(),
+                    });
                 }
             }
             Ok(None) => {}
@@ -99,7 +132,8 @@ fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, I
 
 fn is_same_count(a: &crate::store::snapshot::Totals, b: &crate::store::snapshot::Totals) -> bool {
     let padded = |v: &[i64]| v.iter().copied().filter(|&x| x != 0).count();
-    (a.n_docs, a.n_rows, a.field_len, a.n_paths, &a.skipped) == (b.n_docs, b.n_rows, b.field_len, b.n_paths, &b.skipped)
+    (a.n_docs, a.n_rows, a.field_len, a.n_paths, &a.skipped)
+        == (b.n_docs, b.n_rows, b.field_len, b.n_paths, &b.skipped)
         && (a.vector_sum == b.vector_sum || (padded(&a.vector_sum) == 0 && padded(&b.vector_sum) == 0))
 }
 
@@ -109,7 +143,9 @@ fn snapshots_open(reader: &StoreReader) -> bool {
 
 fn is_about(error: &StoreError, path: &std::path::Path) -> bool {
     match error {
-        StoreError::Io { path: p, .. } | StoreError::Damaged { path: p, .. } | StoreError::Parquet { path: p, .. } => p == path,
+        StoreError::Io { path: p, .. }
+        | StoreError::Damaged { path: p, .. }
+        | StoreError::Parquet { path: p, .. } => p == path,
         _ => false,
     }
 }
@@ -117,14 +153,14 @@ fn is_about(error: &StoreError, path: &std::path::Path) -> bool {
 /// A new state from every shard that is whole. Entries and snapshots are forgotten: the next update decides every path of
 /// its tree again and finds nearly all docs by key.
 fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
-    let store = codebase.store();
-    store.create()?;
+    let store = codebase.create_store()?;
     for finding in bad {
-        let _ = std::fs::remove_file(&finding.path);
+        let _ = fault::step().and_then(|()| std::fs::remove_file(&finding.path));
     }
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let old = State::read(&store.state()).ok().flatten();
-    let (generation, epoch) = old.as_ref().map_or((1 << 32, 1 << 32), |state| (state.generation, state.epoch));
+    let (generation, epoch) =
+        old.as_ref().map_or((1 << 32, 1 << 32), |state| (state.generation, state.epoch));
     let mut state = State { generation, epoch: epoch + 1, ..State::default() };
     for name in shard_names(&store, old.as_ref()) {
         match usable_segment(codebase, &store, &name) {
@@ -134,8 +170,8 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
             }
             Err(e) => {
                 tracing::warn!(component = "store", operation = "repair", error = %e, "a shard is given up");
-                let _ = std::fs::remove_file(store.shard(&name));
-                let _ = std::fs::remove_file(store.segment(&name));
+                let _ = fault::step().and_then(|()| std::fs::remove_file(store.shard(&name)));
+                let _ = fault::step().and_then(|()| std::fs::remove_file(store.segment(&name)));
             }
         }
     }
@@ -162,7 +198,8 @@ fn shard_names(store: &StoreLayout, old: Option<&State>) -> Vec<String> {
 /// The segment of a shard that hashes to its name; rebuilt if it does not open.
 fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Result<SegmentRef, IndexError> {
     let (path, shard) = (store.segment(name), store.shard(name));
-    let opened = Segment::open(&path, &shard).and_then(|segment| segment.verify(name, &shard).map(|()| segment));
+    let opened =
+        Segment::open(&path, &shard).and_then(|segment| segment.verify(name, &shard).map(|()| segment));
     if let Ok(segment) = opened {
         let len = |path: &std::path::Path| std::fs::metadata(path).map(|m| m.len()).unwrap_or(0);
         return Ok(SegmentRef {

@@ -12,9 +12,10 @@ use crate::git::{self, Oid};
 use crate::policy::Policy;
 use crate::store::reader::OpenFiles;
 use crate::store::snapshot::{Snapshot, Totals};
-use crate::store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord};
+use crate::store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord, State};
 use crate::store::{StoreReader, time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Warn above this many files at a first index, refuse above the second (requirement D6).
@@ -86,14 +87,10 @@ pub fn update(
         return Err(IndexError::Tracked { path: path.to_string() });
     }
     let files = OpenFiles::default();
-    let store = codebase.store();
-    store.create()?;
-    let reader = match StoreReader::open_with(&store, &files)? {
-        Some(reader) if !options.reindex => reader,
-        _ => StoreReader::empty(&store),
-    };
+    let store = codebase.create_store()?;
+    let reader = StoreReader::open_with(&store, &files)?.unwrap_or_else(|| StoreReader::empty(&store));
     let run = Run { codebase, embedder, target, options, progress, files: &files, started };
-    let result = if options.reindex { run.reindex() } else { run.from(reader) };
+    let result = if options.reindex { run.reindex(&reader) } else { run.from(reader) };
     if let Err(e) = &result {
         run.record_failure(e);
     }
@@ -111,24 +108,44 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Forgets what the store holds and builds it again. Other worktrees' heads go with it: they index themselves anew.
-    fn reindex(&self) -> Result<UpdateReport, IndexError> {
-        publish::change_state(self.codebase, |state| {
-            let (generation, epoch) = (state.generation, state.epoch);
-            *state = crate::store::state::State { generation, epoch: epoch + 1, ..Default::default() };
-        })?;
-        let reader = StoreReader::open_with(&self.codebase.store(), self.files)?;
-        self.from(reader.unwrap_or_else(|| StoreReader::empty(&self.codebase.store())))
+    /// Builds everything again as if the store were empty, and replaces it in one publication at the end: until then the
+    /// old snapshot answers (L5), and a killed reindex changes nothing (X1). Other worktrees' heads go with the old store:
+    /// they index themselves anew.
+    fn reindex(&self, old: &StoreReader) -> Result<UpdateReport, IndexError> {
+        if self.target.is_head && old.state.heads.contains_key(&self.codebase.worktree_key) {
+            publish::change_state(self.codebase, |state| {
+                if let Some(head) = state.heads.get_mut(&self.codebase.worktree_key) {
+                    head.phase = Phase::Indexing;
+                }
+            })?;
+        }
+        let mut fresh = StoreReader::empty(&self.codebase.store());
+        fresh.state = Arc::new(State { epoch: old.state.epoch, ..State::default() });
+        let result = self.from(fresh);
+        if matches!(result, Err(IndexError::Interrupted { .. } | IndexError::EpochChanged)) {
+            publish::change_state(self.codebase, |state| {
+                if let Some(head) = state.heads.get_mut(&self.codebase.worktree_key) {
+                    restore_phase(head);
+                }
+            })?;
+        }
+        result
     }
 
     fn from(&self, reader: StoreReader) -> Result<UpdateReport, IndexError> {
         let tree_oid = self.target.tree_oid();
         let key = self.codebase.snapshot_key(&tree_oid);
-        if let Some(snapshot) = reader.snapshot(&key)? {
-            return self.known(&reader, &key, &snapshot.totals);
+        match reader.snapshot(&key) {
+            Ok(Some(snapshot)) => return self.known(&reader, &key, &snapshot.totals),
+            Ok(None) => {}
+            // It is derived: made anew, it replaces the damaged one.
+            Err(e) => {
+                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read")
+            }
         }
         let base = self.choose_base(&reader)?;
-        let policy = Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
+        let policy =
+            Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
         let plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
         self.check_size(&plan)?;
         self.progress.begin(plan.jobs.len() as u64);
@@ -136,7 +153,10 @@ impl Run<'_> {
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
         let counters = meter.meter.counters();
         let report = self.report(&plan, &published.snapshot.totals, &counters);
-        compact::compact(self.codebase, &published.reader)?;
+        if let Err(e) = compact::compact(self.codebase, &published.reader) {
+            // The snapshot is published; merging small files is only housekeeping.
+            tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");
+        }
         Ok(report)
     }
 
@@ -193,6 +213,7 @@ impl Run<'_> {
     ) -> Result<Published, IndexError> {
         let epoch = reader.state.epoch;
         let mut run_segments: Vec<String> = Vec::new();
+        let replaces = self.options.reindex;
         let mut publish_built = |built: &mut Built, complete: bool| {
             let segments = std::mem::take(&mut built.segments);
             run_segments.extend(segments.iter().map(|segment| segment.name.clone()));
@@ -205,6 +226,7 @@ impl Run<'_> {
                 run_segments: &run_segments,
                 tree_oid: self.target.tree_oid(),
                 complete,
+                replaces,
             };
             let done = (built.docs.len() as u64, plan.jobs.len() as u64);
             let counters = progress.meter.counters();
@@ -218,18 +240,15 @@ impl Run<'_> {
                 })
             })
         };
-        let mut built = build::build(
-            self.codebase,
-            policy,
-            reader,
-            self.embedder,
-            &plan.jobs,
-            progress,
-            |built| publish_built(built, false).map(drop),
-        )?;
+        let mut built =
+            build::build(self.codebase, policy, reader, self.embedder, &plan.jobs, progress, |built| {
+                if replaces { Ok(()) } else { publish_built(built, false).map(drop) }
+            })?;
         if built.docs.len() < plan.jobs.len() {
             // Stopped: what is sealed stays known, so the next run begins there.
-            publish_built(&mut built, false)?;
+            if !replaces {
+                publish_built(&mut built, false)?;
+            }
             return Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks });
         }
         publish_built(&mut built, true)
@@ -237,7 +256,8 @@ impl Run<'_> {
 
     /// The head after a run that completed: marker and pointer are written in one go (L2).
     fn head(&self, key: &str, totals: &Totals, previous: Option<Head>, last_run: RunRecord) -> Head {
-        let last_run = if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
+        let last_run =
+            if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
         Head {
             phase: Phase::Indexed,
             snapshot: key.to_owned(),
@@ -277,15 +297,17 @@ impl Run<'_> {
 
     /// A first index that failed says so; a failed increment leaves the state as it was.
     fn record_failure(&self, error: &IndexError) {
-        if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head {
+        if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head
+        {
             return;
         }
         let message = error.to_string();
         let recorded = publish::change_state(self.codebase, |state| {
-            let head = state.heads.entry(self.codebase.worktree_key.clone()).or_insert_with(|| self.growing_head("", None, (0, 0)));
-            if head.marker.is_none() {
-                head.phase = Phase::IndexFailed;
-            }
+            let head = state
+                .heads
+                .entry(self.codebase.worktree_key.clone())
+                .or_insert_with(|| self.growing_head("", None, (0, 0)));
+            restore_phase(head);
             head.failure = Some(message);
         });
         if let Err(e) = recorded {
@@ -323,9 +345,15 @@ impl Run<'_> {
     }
 }
 
+/// What a head is after a run that did not complete: as before it, if it had an index.
+fn restore_phase(head: &mut Head) {
+    head.phase = if head.marker.is_some() { Phase::Indexed } else { Phase::IndexFailed };
+}
+
 fn is_same_head(a: &Head, b: &Head) -> bool {
     let proof = |head: &Head| head.marker.as_ref().map(|m| (m.fingerprint.clone(), m.codebase_path.clone()));
-    (a.phase, &a.snapshot, &a.commit, &a.reference, proof(a)) == (b.phase, &b.snapshot, &b.commit, &b.reference, proof(b))
+    (a.phase, &a.snapshot, &a.commit, &a.reference, &a.failure, proof(a))
+        == (b.phase, &b.snapshot, &b.commit, &b.reference, &b.failure, proof(b))
 }
 
 /// Names a run in markers and logs.

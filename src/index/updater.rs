@@ -9,20 +9,28 @@ use super::error::IndexError;
 use super::progress::Progress;
 use super::update::{Target, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
+use crate::git;
 use crate::store::lock::Lock;
-use crate::store::{StoreError, layout};
+use crate::store::{StoreError, fault, layout};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time for comparing the working tree after an update; nobody waits for it but the updater.
+const COMPARE_BUDGET: Duration = Duration::from_secs(5);
 
 /// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
 pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
+    codebase.layout.create()?;
     let path = wish(codebase);
-    std::fs::create_dir_all(codebase.layout.wanted()).map_err(StoreError::io("create", &path))?;
-    Ok(std::fs::write(&path, b"").map_err(StoreError::io("write", &path))?)
+    Ok(fault::step().and_then(|()| std::fs::write(&path, b"")).map_err(StoreError::io("write", &path))?)
 }
 
 /// Serves wishes until there are none. Returns `None` if somebody else holds the lease and will.
-pub fn serve_wishes(codebase: &Codebase, progress: &dyn Progress) -> Result<Option<UpdateReport>, IndexError> {
+pub fn serve_wishes(
+    codebase: &Codebase,
+    progress: &dyn Progress,
+) -> Result<Option<UpdateReport>, IndexError> {
     let mut last = None;
     loop {
         let lease = match lease(codebase) {
@@ -47,7 +55,6 @@ pub fn run(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    codebase.layout.create()?;
     let _lease = lease(codebase)?;
     if target.is_head {
         take_wish(codebase);
@@ -63,16 +70,35 @@ fn run_leased(
 ) -> Result<UpdateReport, IndexError> {
     super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
-    match update(codebase, embedder.as_ref(), target, options, progress) {
+    let result = match update(codebase, embedder.as_ref(), target, options, progress) {
         // Collected and renumbered under our feet: what was built is still found by its key.
         Err(IndexError::EpochChanged) => update(codebase, embedder.as_ref(), target, options, progress),
         result => result,
+    };
+    if result.is_ok() && target.is_head {
+        compare_files(codebase, target);
+    }
+    result
+}
+
+/// Compares the working tree now, so that the next query need not hash files that a clone or checkout has just written.
+fn compare_files(codebase: &Codebase, target: &Target) {
+    if codebase.repo.work_dir().is_some() {
+        let compared = git::worktree_changes(
+            &codebase.repo,
+            target.tree.as_ref(),
+            &codebase.stat_cache(),
+            COMPARE_BUDGET,
+        );
+        if let Err(e) = compared {
+            tracing::debug!(component = "index", operation = "compare", error = %e, "the working tree was not compared");
+        }
     }
 }
 
-/// The work lease of this codebase.
+/// The work lease of this codebase. Creates `.codeweaver/` if it is not there, refuses it if it is not ours.
 pub fn lease(codebase: &Codebase) -> Result<Lock, IndexError> {
-    std::fs::create_dir_all(codebase.layout.locks()).map_err(StoreError::io("create", &codebase.layout.locks()))?;
+    codebase.layout.create()?;
     Ok(Lock::try_acquire(&codebase.layout.work_lock(&codebase.worktree_key))?)
 }
 
@@ -82,7 +108,7 @@ fn wish(codebase: &Codebase) -> PathBuf {
 
 fn take_wish(codebase: &Codebase) {
     // A wish that cannot be removed costs one more look at HEAD, nothing else.
-    let _ = std::fs::remove_file(wish(codebase));
+    let _ = fault::step().and_then(|()| std::fs::remove_file(wish(codebase)));
 }
 
 /// Removes temporary files that a killed writer left, once they are older than a day.
@@ -93,7 +119,8 @@ pub fn sweep_temporaries(codebase: &Codebase) {
     dirs.push(codebase.layout.root().to_path_buf());
     for child in dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten() {
         let is_temporary = child.file_name().to_string_lossy().starts_with(layout::TEMPORARY_PREFIX);
-        let age = child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
+        let age =
+            child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
         if is_temporary && age.is_some_and(|age| age > day) {
             let _ = std::fs::remove_file(child.path());
         }

@@ -9,10 +9,11 @@
 //! segmented. Everything found is then scored on all evidence.
 
 use super::definitions::{self, Wanted};
+use super::dense;
 use super::filter::Scope;
 use super::lexical::{FileLexical, Lexical};
 use super::rank::Weights;
-use super::request::Mode;
+use super::request::{Ann, Mode};
 use super::view::View;
 use crate::mem::DotKernel;
 use crate::store::entries::NO_DOC;
@@ -30,14 +31,14 @@ const KEEP_FILES: usize = 64;
 const ROWS_PER_FILE: usize = 40;
 
 /// A chunk of one segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RowId {
     pub segment: u32,
     pub row: u32,
 }
 
 /// A chunk with its raw evidence.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Candidate {
     pub id: RowId,
     /// Store-wide doc id.
@@ -52,6 +53,7 @@ pub struct Candidate {
 }
 
 /// What retrieval found.
+#[derive(Default)]
 pub struct Candidates {
     pub list: Vec<Candidate>,
     /// Evidence of the whole file, for every doc in `list`.
@@ -80,6 +82,7 @@ pub struct Question<'a> {
     pub vector: Option<&'a [i8]>,
     pub scale: f32,
     pub mode: Mode,
+    pub ann: Ann,
     pub weights: &'a Weights,
     pub deadline: Instant,
 }
@@ -101,7 +104,9 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     if let (Some(kernel), Mode::Hybrid | Mode::Semantic) = (&kernel, question.mode) {
         timed_out = Instant::now() >= question.deadline;
         if !timed_out {
-            found.add("dense_exact", best_rows(view, scan(view, scope, kernel), KEEP).into_iter().map(|(_, id)| id));
+            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP);
+            let strategy = if nearest.used_graph { "dense_hnsw" } else { "dense_exact" };
+            found.add(strategy, best_rows(view, nearest.rows.into_iter(), KEEP).into_iter().map(|(_, id)| id));
             n_scored = n_scored.max(scope.n_rows);
         }
     }
@@ -133,7 +138,7 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
             Candidate { id, doc, bm25, cosine, definition: definitions.get(&id).copied().unwrap_or(0.0), coverage }
         })
         .collect();
-    list.sort_by(|a, b| row_order(view, a.id, b.id));
+    list.sort_by_cached_key(|candidate| row_key(view, candidate.id));
     let mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
     Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
 }
@@ -179,24 +184,14 @@ pub fn nearest(view: &View, scope: &Scope, vector: &[i8], scale: f32, keep: usiz
         return Vec::new();
     }
     let kernel = DotKernel::new(vector);
-    let mut best = best_rows(view, scan(view, scope, &kernel), keep);
+    let rows = dense::nearest(view, scope, &kernel, Ann::Exact, keep).rows;
+    let mut best = best_rows(view, rows.into_iter(), keep);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best
 }
 
 fn usable(view: &View, vector: &&[i8]) -> bool {
     view.reader.segments.iter().all(|segment| segment.n_rows() == 0 || segment.dim() == vector.len())
-}
-
-/// Dot products of all rows in scope. Integers below 2²⁴ are exact in `f32`.
-fn scan<'a>(view: &'a View, scope: &'a Scope, kernel: &'a DotKernel) -> impl Iterator<Item = (f32, RowId)> + 'a {
-    view.reader.segments.iter().zip(&scope.rows).enumerate().flat_map(move |(s, (segment, rows))| {
-        let (vectors, dim) = (segment.vectors(), segment.dim());
-        rows.runs().flatten().map(move |row| {
-            let vector = &vectors[row as usize * dim..(row as usize + 1) * dim];
-            (kernel.dot(vector) as f32, RowId { segment: s as u32, row })
-        })
-    })
 }
 
 /// `q · Σ vectors / N`, exact and without a scan, from the totals of the snapshot.
@@ -231,25 +226,27 @@ fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize)
 
 /// A total order of chunks that does not depend on how the store is segmented.
 pub fn row_order(view: &View, a: RowId, b: RowId) -> Ordering {
-    let key = |id: RowId| -> (DocKey, u32) {
-        let segment = &view.reader.segments[id.segment as usize];
-        let row = &segment.rows()[id.row as usize];
-        let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
-        (segment.key(&doc), row.start_byte)
-    };
-    key(a).cmp(&key(b))
+    row_key(view, a).cmp(&row_key(view, b))
+}
+
+fn row_key(view: &View, id: RowId) -> (DocKey, u32, u32) {
+    let segment = &view.reader.segments[id.segment as usize];
+    let row = &segment.rows()[id.row as usize];
+    let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
+    (segment.key(&doc), row.start_byte, row.end_byte)
 }
 
 /// Rows of the files that are best as a whole.
 fn best_files(view: &View, scope: &Scope, lexical: &Lexical) -> Vec<RowId> {
-    let mut files: Vec<(f32, DocKey, usize, u32)> = Vec::new();
+    let mut files: Vec<(f32, usize, u32)> = Vec::new();
     for (s, segment) in view.reader.segments.iter().enumerate() {
-        let scored = segment.docs().iter().enumerate().map(|(ordinal, doc)| (lexical.of_file(s, ordinal as u32).bm25, doc, ordinal));
-        files.extend(scored.filter(|(score, ..)| *score > 0.0).map(|(score, doc, ordinal)| (score, segment.key(doc), s, ordinal as u32)));
+        let scored = (0..segment.n_docs()).map(|ordinal| (lexical.of_file(s, ordinal).bm25, s, ordinal));
+        files.extend(scored.filter(|(score, ..)| *score > 0.0));
     }
-    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let key = |s: usize, ordinal: u32| view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize]);
+    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2))));
     let best = files.into_iter().take(KEEP_FILES);
-    best.flat_map(|(_, _, s, ordinal)| best_rows_of_file(view, scope, lexical, s, ordinal)).collect()
+    best.flat_map(|(_, s, ordinal)| best_rows_of_file(view, scope, lexical, s, ordinal)).collect()
 }
 
 /// The best few rows of a file, which need not be among the best of all.

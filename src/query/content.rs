@@ -9,6 +9,7 @@ use super::response::{Content, FileInfo, Match, MatchType, Span};
 use super::view::View;
 use crate::chunk::tokens;
 use crate::index::Codebase;
+use crate::store::StoreError;
 use crate::store::segment::{RowRecord, Segment, StringRef, SymbolRecord};
 
 /// Further spans that are named per file.
@@ -55,7 +56,15 @@ pub fn matches(
 /// Lines `span` of the chunk's blob, which must be local.
 pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, QueryError> {
     let (segment, row) = place(view, id);
-    let Some(doc) = segment.docs().get(row.doc as usize) else { return Ok(String::new()) };
+    // A span is applied only to the blob whose rows include this one.
+    let Some((_, doc)) = segment.doc_of(id.row) else {
+        let name = &view.reader.state.segments[id.segment as usize].name;
+        return Err(StoreError::damaged(
+            &view.reader.layout.segment(name),
+            "a chunk names another blob than its own",
+        )
+        .into());
+    };
     let oid = segment.blob_oid(doc);
     let Some(bytes) = view.blob(codebase, &oid)? else {
         return Ok("(this blob is not in this clone)".to_owned());
@@ -75,9 +84,12 @@ fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> 
     let (path, _) = view.entry(file.entry);
     let symbols = segment.symbols_of(row);
     let head = symbols.iter().min_by_key(|symbol| (symbol.nesting, symbol.start_byte));
-    let of_head = |text: fn(&SymbolRecord) -> StringRef| head.map_or("", |symbol| segment.string(text(symbol))).to_owned();
+    let of_head = |text: fn(&SymbolRecord) -> StringRef| {
+        head.map_or("", |symbol| segment.string(text(symbol))).to_owned()
+    };
     let doc = segment.docs().get(row.doc as usize);
-    let mut names: Vec<String> = symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
+    let mut names: Vec<String> =
+        symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
     names.dedup();
     names.truncate(RELATED_SYMBOLS);
     let text = if budget.without_content { String::new() } else { text_of(codebase, view, best.id)? };
@@ -101,8 +113,18 @@ fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> 
         blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
         rev: view.spec.clone(),
         state: view.state_of(path),
-        more_in_file: file.chunks.iter().skip(1).take(MORE_IN_FILE).map(|chunk| span(view, file, chunk)).collect(),
-        also_at: file.also_at.iter().map(|&id| String::from_utf8_lossy(view.entry(id).0).into_owned()).collect(),
+        more_in_file: file
+            .chunks
+            .iter()
+            .skip(1)
+            .take(MORE_IN_FILE)
+            .map(|chunk| span(view, file, chunk))
+            .collect(),
+        also_at: file
+            .also_at
+            .iter()
+            .map(|&id| String::from_utf8_lossy(view.entry(id).0).into_owned())
+            .collect(),
         explanation: budget.explain.then_some(file.explanation),
     })
 }

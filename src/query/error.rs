@@ -2,7 +2,7 @@
 
 use crate::embed::EmbedError;
 use crate::git::GitError;
-use crate::index::{IndexError, Lifecycle};
+use crate::index::{Codebase, IndexError, Lifecycle};
 use crate::store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,20 @@ pub enum QueryError {
     Parameter { name: &'static str, must: &'static str, found: String },
     #[error("no such place: {what}")]
     NotFound { what: String },
+}
+
+/// Runs `answer`; a panic in it becomes an error.
+///
+/// Files are searched where they lie and are not hashed first, so a damaged one can break an assumption of the code that
+/// walks it, third-party code included. The question fails then, not the server; `verify` names the file.
+pub fn guarded<T>(
+    codebase: &Codebase,
+    answer: impl FnOnce() -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+        let what = "a file in it broke off the search; `git codeweaver verify` finds it";
+        Err(StoreError::damaged(codebase.store().root(), what).into())
+    })
 }
 
 fn gate_message(lifecycle: &Lifecycle) -> String {

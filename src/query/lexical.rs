@@ -17,8 +17,6 @@ pub struct FileLexical {
     pub bm25: f32,
     /// Share of the question's weight (by rarity) whose terms stand anywhere in the file, 0..1.
     pub coverage: f32,
-    /// The same over the names that the file defines.
-    pub names: f32,
 }
 
 /// Lexical scores of one question.
@@ -120,7 +118,7 @@ impl Lexical {
                 }
                 let Some(record) = records.get(row as usize) else { return };
                 let tf = tf as f32;
-                state.add_to_file(record.doc, tf * if field == Field::Body { 1.0 } else { field_weight }, field);
+                state.add_to_file(record.doc, tf * field_weight);
                 if !scope.rows[s].contains(row) {
                     return;
                 }
@@ -152,9 +150,6 @@ impl Lexical {
             let file = &mut self.files[s][d];
             file.bm25 += weight * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * state.len[d] / average));
             file.coverage += term.share;
-            if std::mem::take(&mut state.is_name[d]) {
-                file.names += term.share;
-            }
         }
     }
 
@@ -186,7 +181,6 @@ struct RowState {
     counted: Vec<u16>,
     /// Of the present term, per doc.
     tf: Vec<f32>,
-    is_name: Vec<bool>,
     touched: Vec<u32>,
     /// Terms in a doc, once it was asked for; negative before.
     len: Vec<f32>,
@@ -197,20 +191,18 @@ impl RowState {
         RowState {
             counted: vec![0; n_rows as usize],
             tf: vec![0.0; n_docs as usize],
-            is_name: vec![false; n_docs as usize],
             touched: Vec::new(),
             len: vec![-1.0; n_docs as usize],
         }
     }
 
-    fn add_to_file(&mut self, doc: u32, tf: f32, field: Field) {
+    fn add_to_file(&mut self, doc: u32, tf: f32) {
         let Some(sum) = self.tf.get_mut(doc as usize) else { return };
         if *sum == 0.0 {
             self.touched.push(doc);
         }
         // Never 0, so that a file is touched once.
         *sum += tf.max(f32::MIN_POSITIVE);
-        self.is_name[doc as usize] |= field == Field::Symbol;
     }
 }
 

@@ -2,27 +2,36 @@
 //!
 //! * [`request`], [`intent`]: what is asked, and to what end.
 //! * [`view`]: which snapshot answers, with the working tree laid over it.
-//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`lexical`],
-//!   [`definitions`], the dense side, paths).
+//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`], [`lexical`],
+//!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence.
+//! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
 
 pub mod candidates;
 pub mod content;
 pub mod definitions;
+pub mod dense;
 pub mod error;
 pub mod filter;
 pub mod intent;
 pub mod lexical;
+pub mod locate;
+pub mod outline;
 pub mod rank;
+pub mod read;
 pub mod request;
 pub mod response;
 pub mod search;
+pub mod similar;
 pub mod view;
 
 pub use error::QueryError;
 pub use intent::Intent;
+pub use outline::Outline;
+pub use read::FileText;
 pub use request::{Ann, Filters, Mode, Request};
 pub use response::{Match, Response};
 pub use search::Searcher;
+pub use similar::SimilarRequest;

@@ -33,12 +33,6 @@ pub struct Weights {
     pub lexical: f32,
     /// Cosine above the mean, scaled so that the best candidate has 1.
     pub dense: f32,
-    /// Share of the question that the chunk covers.
-    pub coverage: f32,
-    /// Likeness of the question and the name of a definition in the chunk.
-    pub name: f32,
-    /// How much of that a name loses whose other words are not in the question, 0..1.
-    pub name_precision: f32,
     /// A definition of exactly what was asked for by name alone.
     pub definition: f32,
     /// The same for a name inside a sentence.
@@ -50,14 +44,8 @@ pub struct Weights {
 
     /// Sum over a file's chunks, scaled so that the best file has 1.
     pub file_sum: f32,
-    /// Mean over the three best chunks of the file.
-    pub file_top: f32,
     /// BM25 of the file as a whole, scaled so that the best file has 1.
     pub file_lexical: f32,
-    /// Share of the question that the file covers.
-    pub file_coverage: f32,
-    /// Share of the question in names that the file defines.
-    pub file_names: f32,
     /// Share of the question's words in the path.
     pub path: f32,
     /// How much rarity decides what a word counts for the path, 0..1.
@@ -92,36 +80,30 @@ pub struct Weights {
 
 /// Found by hand on two thirds of the development repositories, starting from the feasibility study's.
 pub const WEIGHTS: Weights = Weights {
-    k1: 1.2,
+    k1: 1.0,
     b: 0.75,
     field_symbol: 0.9,
     field_doc: 0.3,
     field_enclosing: 0.4,
     file_k1: 1.2,
     file_b: 0.75,
-    lexical: 0.5,
+    lexical: 0.65,
     dense: 0.5,
-    coverage: 0.0,
-    name: 0.0,
-    name_precision: 0.5,
-    definition: 3.0,
+    definition: 2.5,
     definition_in_sentence: 1.5,
-    definition_in_own_file: 1.5,
+    definition_in_own_file: 2.0,
     importance: 0.05,
-    file_sum: 0.5,
-    file_top: 0.0,
-    file_lexical: 0.0,
-    file_coverage: 0.0,
-    file_names: 0.0,
-    path: 1.0,
-    path_rarity: 0.0,
-    path_parent: 1.0,
-    path_folders: 0.0,
-    path_precision: 0.0,
-    path_common: 0.0,
+    file_sum: 0.4,
+    file_lexical: 0.2,
+    path: 2.0,
+    path_rarity: 0.25,
+    path_parent: 0.5,
+    path_folders: 0.4,
+    path_precision: 0.5,
+    path_common: 0.3,
     mention: 3.0,
     sum_over: 50.0,
-    small_chunk: 0.0,
+    small_chunk: 15.0,
     prior_test: 0.3,
     prior_example: 0.4,
     prior_docs: 0.5,
@@ -130,7 +112,7 @@ pub const WEIGHTS: Weights = Weights {
     prior_vendored: 0.6,
     prior_stub: 0.7,
     prior_reexport: 0.6,
-    prior_header: 1.0,
+    prior_header: 0.7,
     prior_data: 0.5,
     prior_prose: 0.5,
 };
@@ -147,8 +129,10 @@ impl Weights {
     }
 }
 
-/// Chunks whose mean stands for their file.
-const BEST_CHUNKS: usize = 3;
+/// Nearness that a question nobody answers here reaches as well.
+const CHANCE_NEARNESS: f32 = 0.15;
+/// Nearness that is as good as certain.
+const CERTAIN_NEARNESS: f32 = 0.5;
 /// A file of this size that is named like an index of exports has as much of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
 /// Names of files that stand for their folder.
@@ -164,25 +148,17 @@ const HEADERS: &[(&str, &[&str])] = &[
     ("pyi", &["py"]),
 ];
 
-/// Definitions of a chunk whose names are compared with the question.
-const MAX_NAMES: usize = 64;
-
 /// How a score came about (`--explain`):
-/// `score` = (`lexical` + `dense` + `coverage` + `name` + `definition` + `importance` of the best chunk
-/// + `file_sum` + `file_lexical` + `file_coverage` + `path` + `mention`) × `prior` × `intent`.
+/// `score` = (`lexical` + `dense` + `definition` + `importance` of the best chunk
+/// plus `file_sum` + `file_lexical` + `path` + `mention`) × `prior` × `intent`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Explanation {
     pub lexical: f32,
     pub dense: f32,
-    pub coverage: f32,
-    pub name: f32,
     pub definition: f32,
     pub importance: f32,
     pub file_sum: f32,
-    pub file_top: f32,
     pub file_lexical: f32,
-    /// Words of the question in the file, and in names that it defines.
-    pub file_coverage: f32,
     pub path: f32,
     pub mention: f32,
     pub prior: f32,
@@ -192,11 +168,11 @@ pub struct Explanation {
 
 impl Explanation {
     fn chunk(&self) -> f32 {
-        self.lexical + self.dense + self.coverage + self.name + self.definition + self.importance
+        self.lexical + self.dense + self.definition + self.importance
     }
 
     fn file(&self) -> f32 {
-        self.file_sum + self.file_top + self.file_lexical + self.file_coverage + self.path + self.mention
+        self.file_sum + self.file_lexical + self.path + self.mention
     }
 }
 
@@ -210,21 +186,8 @@ pub struct RankedFile {
     pub also_at: Vec<u32>,
     pub chunks: Vec<Candidate>,
     pub explanation: Explanation,
-    /// What relevance is judged by.
-    pub evidence: Evidence,
     /// 0–1: how sure we are that this answers the question, comparable between questions.
     pub relevance: f32,
-}
-
-/// Absolute evidence of a file, comparable between questions.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Evidence {
-    /// Share of the question that the file covers, and that its best chunk covers.
-    pub coverage: f32,
-    pub best_coverage: f32,
-    pub mean_cosine: f32,
-    /// Share of the question's words that the snapshot has at all.
-    pub known: f32,
 }
 
 /// What ranking needs to know of the question.
@@ -257,29 +220,29 @@ fn path<'a>(context: &'a Context<'_>, file: &RankedFile) -> &'a [u8] {
     context.view.entry(file.entry).0
 }
 
-/// The question's words with their share of its weight.
+/// The question's words with their share of its weight, for paths.
 struct Words<'a> {
-    /// By rarity: for names.
-    by_rarity: Vec<(&'a str, f32)>,
-    /// As far as `path_rarity` says: for paths.
-    for_paths: Vec<(&'a str, f32)>,
+    terms: Vec<(&'a str, f32)>,
+    /// BM25 of the best file.
+    max_file: f32,
 }
 
 impl<'a> Words<'a> {
     fn new(context: &Context<'a>, found: &Candidates) -> Words<'a> {
         let max_idf = found.idf.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let shares = |rarity: f32| {
-            let weights = context.terms.iter().enumerate().map(|(i, term)| {
-                // A word that is in no chunk may still be in a path.
-                let idf = found.idf.get(i).copied().filter(|&idf| idf > 0.0).unwrap_or(max_idf);
-                let common = if rarity < 1.0 { context.weights.path_common * found.path_share.get(i).copied().unwrap_or(0.0) } else { 0.0 };
-                (term.term.as_str(), term.weight * (1.0 - rarity + rarity * idf / max_idf) * (1.0 - common))
-            });
-            let weights: Vec<(&str, f32)> = weights.collect();
-            let total: f32 = weights.iter().map(|(_, weight)| weight).sum();
-            weights.into_iter().map(|(term, weight)| (term, weight / total.max(f32::MIN_POSITIVE))).collect()
+        let Weights { path_rarity, path_common, .. } = *context.weights;
+        let weigh = |(i, term): (usize, &'a QueryTerm)| {
+            // A word that is in no chunk may still be in a path.
+            let idf = found.idf.get(i).copied().filter(|&idf| idf > 0.0).unwrap_or(max_idf);
+            let rarity = 1.0 - path_rarity + path_rarity * idf / max_idf;
+            let rest = 1.0 - path_common * found.path_share.get(i).copied().unwrap_or(0.0);
+            (term.term.as_str(), term.weight * rarity * rest)
         };
-        Words { by_rarity: shares(1.0), for_paths: shares(context.weights.path_rarity) }
+        let mut terms: Vec<(&str, f32)> = context.terms.iter().enumerate().map(weigh).collect();
+        let total = terms.iter().map(|(_, weight)| weight).sum::<f32>().max(f32::MIN_POSITIVE);
+        terms.iter_mut().for_each(|(_, weight)| *weight /= total);
+        let max_file = found.files.values().map(|file| file.bm25).fold(0.0f32, f32::max);
+        Words { terms, max_file }
     }
 }
 
@@ -289,7 +252,7 @@ struct ChunkScore {
 }
 
 fn group(context: &Context<'_>, found: &Candidates, words: &Words<'_>) -> Vec<RankedFile> {
-    let scored = score_chunks(context, found, words);
+    let scored = score_chunks(context, found);
     let sums = file_sums(context.weights, &scored);
     let mut by_doc: FxHashMap<u32, Vec<ChunkScore>> = FxHashMap::default();
     for scored in scored {
@@ -302,15 +265,14 @@ fn group(context: &Context<'_>, found: &Candidates, words: &Words<'_>) -> Vec<Ra
         chunks.sort_by(|a, b| b.explanation.chunk().total_cmp(&a.explanation.chunk()).then_with(|| start(a).cmp(&start(b))));
         let mut explanation = chunks[0].explanation;
         explanation.file_sum = sums.get(&doc).copied().unwrap_or(0.0);
-        explanation.file_top = context.weights.file_top * best_mean(&chunks);
         let chunks = chunks.into_iter().map(|c| c.candidate).collect();
-        files.push(RankedFile { entry, doc, also_at, chunks, explanation, evidence: Evidence::default(), relevance: 0.0 });
+        files.push(RankedFile { entry, doc, also_at, chunks, explanation, relevance: 0.0 });
     }
     files.sort_by(|a, b| path(context, a).cmp(path(context, b)));
     files
 }
 
-fn score_chunks(context: &Context<'_>, found: &Candidates, words: &Words<'_>) -> Vec<ChunkScore> {
+fn score_chunks(context: &Context<'_>, found: &Candidates) -> Vec<ChunkScore> {
     let weights = context.weights;
     let max = |of: &dyn Fn(&Candidate) -> f32| found.list.iter().map(of).fold(0.0f32, f32::max);
     let max_bm25 = max(&|c| c.bm25);
@@ -328,8 +290,6 @@ fn score_chunks(context: &Context<'_>, found: &Candidates, words: &Words<'_>) ->
             explanation: Explanation {
                 lexical: weights.lexical * size * share(candidate.bm25, max_bm25),
                 dense: weights.dense * size * share(candidate.cosine - found.mean_cosine, max_dense),
-                coverage: weights.coverage * candidate.coverage,
-                name: weights.name * name_likeness(context, candidate, words),
                 definition: definition * candidate.definition,
                 importance: weights.importance * class.importance().weighted(task),
                 ..Explanation::default()
@@ -341,38 +301,6 @@ fn score_chunks(context: &Context<'_>, found: &Candidates, words: &Words<'_>) ->
 
 fn share(value: f32, max: f32) -> f32 {
     if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 }
-}
-
-/// The best likeness of the question and the name of a definition in the chunk: which share of the question the name has,
-/// less if the name also says other things.
-fn name_likeness(context: &Context<'_>, candidate: &Candidate, words: &Words<'_>) -> f32 {
-    let segment = &context.view.reader.segments[candidate.id.segment as usize];
-    let row = &segment.rows()[candidate.id.row as usize];
-    let mut best = 0.0f32;
-    let mut fits = vec![0.0f32; words.by_rarity.len()];
-    for symbol in segment.symbols_of(row).iter().take(MAX_NAMES) {
-        fits.fill(0.0);
-        let (mut n_parts, mut n_fit) = (0.0f32, 0.0f32);
-        text::visit_terms(segment.string(symbol.name), |part, kind| {
-            if matches!(kind, TermKind::Whole | TermKind::Prefix) {
-                return;
-            }
-            n_parts += 1.0;
-            let mut best = 0.0f32;
-            for ((term, _), fit) in words.by_rarity.iter().zip(&mut fits) {
-                let near = affinity(term, part);
-                *fit = fit.max(near);
-                best = best.max(near);
-            }
-            n_fit += best;
-        });
-        if n_fit > 1.0 {
-            let recall: f32 = words.by_rarity.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
-            let precision = 1.0 - context.weights.name_precision * (1.0 - n_fit / n_parts);
-            best = best.max(recall * precision * definitions::kind_share(symbol.kind));
-        }
-    }
-    best
 }
 
 fn row_of<'a>(view: &'a View, candidate: &Candidate) -> &'a RowRecord {
@@ -420,13 +348,6 @@ fn file_sums(weights: &Weights, chunks: &[ChunkScore]) -> FxHashMap<u32, f32> {
     sums
 }
 
-/// Mean likeness to the question over the best chunks of a file; missing ones count 0.
-fn best_mean(chunks: &[ChunkScore]) -> f32 {
-    let mut evidence: Vec<f32> = chunks.iter().map(|chunk| chunk.explanation.lexical + chunk.explanation.dense).collect();
-    evidence.sort_by(|a, b| b.total_cmp(a));
-    evidence.iter().take(BEST_CHUNKS).sum::<f32>() / BEST_CHUNKS as f32
-}
-
 fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &mut RankedFile) {
     let weights = context.weights;
     let (path, flags) = context.view.entry(file.entry);
@@ -437,13 +358,11 @@ fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &m
     let language = record.map_or("text", |doc| segment.language(doc.language));
     let blob_bytes = record.map_or(0, |doc| doc.blob_bytes);
     let whole = found.files.get(&file.doc).copied().unwrap_or_default();
-    let max_file = found.files.values().map(|file| file.bm25).fold(0.0f32, f32::max);
     let e = &mut file.explanation;
     if e.definition > 0.0 && context.names.iter().any(|name| is_stem_of(path, &name.name)) {
         e.definition *= weights.definition_in_own_file;
     }
-    e.file_lexical = weights.file_lexical * share(whole.bm25, max_file);
-    e.file_coverage = weights.file_coverage * whole.coverage.min(1.0) + weights.file_names * whole.names.min(1.0);
+    e.file_lexical = weights.file_lexical * share(whole.bm25, words.max_file);
     e.path = weights.path * path_share(path, words, weights);
     e.mention = weights.mention * mention_share(path, context.mentions);
     e.prior = prior(context, flags, language);
@@ -510,7 +429,7 @@ fn path_share(path: &[u8], words: &Words<'_>, weights: &Weights) -> f32 {
     let path = String::from_utf8_lossy(path);
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let (above, parent) = folders.rsplit_once('/').unwrap_or(("", folders));
-    let mut fits = vec![0.0f32; words.for_paths.len()];
+    let mut fits = vec![0.0f32; words.terms.len()];
     let (mut n_parts, mut n_fit) = (0.0f32, 0.0f32);
     let mut place = |text: &str, place_weight: f32, is_name: bool| {
         if place_weight == 0.0 {
@@ -518,7 +437,7 @@ fn path_share(path: &[u8], words: &Words<'_>, weights: &Weights) -> f32 {
         }
         let mut visit = |part: &str, kind: TermKind| {
             let mut best = 0.0f32;
-            for ((term, _), fit) in words.for_paths.iter().zip(&mut fits) {
+            for ((term, _), fit) in words.terms.iter().zip(&mut fits) {
                 let near = path_affinity(term, part);
                 *fit = fit.max(near * place_weight);
                 best = best.max(near);
@@ -534,7 +453,7 @@ fn path_share(path: &[u8], words: &Words<'_>, weights: &Weights) -> f32 {
     place(file_stem(name), 1.0, !stands_for_folder);
     place(parent, if stands_for_folder { 1.0 } else { weights.path_parent }, stands_for_folder);
     place(above, weights.path_folders, false);
-    let recall: f32 = words.for_paths.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
+    let recall: f32 = words.terms.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
     let precision = if n_parts > 0.0 { n_fit / n_parts } else { 0.0 };
     recall * (1.0 - weights.path_precision * (1.0 - precision))
 }
@@ -578,13 +497,16 @@ fn calibrate(context: &Context<'_>, found: &Candidates, files: &mut [RankedFile]
     let nearness = ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
     let definition = strongest(&|c| c.definition);
     let path = best.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
-    let doubt = (1.0 - 0.75 * coverage * coverage) * (1.0 - 0.5 * nearness) * (1.0 - 0.9 * definition) * (1.0 - 0.4 * path);
-    let sure = (1.0 - doubt).clamp(0.0, 1.0);
-    let known = found.idf.iter().filter(|&&idf| idf > 0.0).count() as f32 / found.idf.len().max(1) as f32;
+    let mention = best.explanation.mention / context.weights.mention.max(f32::MIN_POSITIVE);
+    let by_nearness = if found.idf.is_empty() {
+        // Nothing but vectors was compared: what two unrelated texts have in common by chance is no evidence.
+        (nearness - CHANCE_NEARNESS) / (CERTAIN_NEARNESS - CHANCE_NEARNESS)
+    } else {
+        0.5 * nearness
+    };
+    let doubts = [0.75 * coverage * coverage, by_nearness, 0.9 * definition, 0.4 * path, 0.9 * mention];
+    let sure = 1.0 - doubts.iter().map(|evidence| 1.0 - evidence.clamp(0.0, 1.0)).product::<f32>();
     for file in files {
-        let whole = found.files.get(&file.doc).copied().unwrap_or_default();
-        let best_coverage = file.chunks.iter().map(|c| c.coverage).fold(0.0, f32::max);
-        file.evidence = Evidence { coverage: whole.coverage, best_coverage, mean_cosine: found.mean_cosine, known };
         file.relevance = (sure * file.explanation.score / top).clamp(0.0, 1.0);
     }
 }

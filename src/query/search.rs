@@ -3,7 +3,7 @@
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
 use super::definitions;
-use super::error::QueryError;
+use super::error::{QueryError, guarded};
 use super::filter::{Scope, canonical_language, passes_path};
 use super::intent;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
@@ -46,14 +46,30 @@ impl Searcher {
 
     /// Answers `request`.
     pub fn search(&self, request: &Request, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
+        guarded(&self.codebase, || self.search_unguarded(request, updater))
+    }
+
+    fn search_unguarded(&self, request: &Request, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
         request.check()?;
         let started = Instant::now();
         let deadline = started + Duration::from_millis(request.timeout_ms);
-        let mut view = self.view(request.rev.as_deref(), request.committed, request.overlay_budget_ms, request.timeout_ms, updater)?;
+        let mut view = self.view(
+            request.rev.as_deref(),
+            request.committed,
+            request.overlay_budget_ms,
+            request.timeout_ms,
+            updater,
+        )?;
         let mut answer = self.answer(request, &view, deadline)?;
         if view.unchecked > 0 && self.shown_files_changed(&answer.matches)? {
             // Files that are about to be shown are always verified (G8): look again, without a budget.
-            view = self.view(request.rev.as_deref(), request.committed, u64::from(u32::MAX), request.timeout_ms, updater)?;
+            view = self.view(
+                request.rev.as_deref(),
+                request.committed,
+                u64::from(u32::MAX),
+                request.timeout_ms,
+                updater,
+            )?;
             answer = self.answer(request, &view, deadline)?;
         }
         Ok(self.respond(request, &view, answer, started))
@@ -74,16 +90,21 @@ impl Searcher {
             Opened::View(view) => Ok(*view),
             Opened::Behind(meanwhile) => {
                 // A named revision is worth waiting for; HEAD is answered from what there is when time is up.
-                let patience = if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
-                if updater(&wanted.target, patience) {
-                    if let Opened::View(mut view) = open()? {
-                        view.freshness = if view.freshness == Freshness::Fresh { Freshness::Synced } else { view.freshness };
-                        return Ok(*view);
+                let patience =
+                    if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
+                if updater(&wanted.target, patience)
+                    && let Opened::View(mut view) = open()?
+                {
+                    if view.freshness == Freshness::Fresh {
+                        view.freshness = Freshness::Synced;
                     }
+                    return Ok(*view);
                 }
                 match meanwhile.filter(|_| rev.is_none()) {
                     Some(view) => Ok(*view),
-                    None => Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) }),
+                    None => {
+                        Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) })
+                    }
                 }
             }
         }
@@ -98,30 +119,24 @@ impl Searcher {
             }
             Some(spec) => {
                 let revision = self.codebase.repo.resolve(spec)?;
-                let target = Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false };
+                let target = Target {
+                    tree: Some(revision.tree),
+                    commit: revision.commit,
+                    reference: None,
+                    is_head: false,
+                };
                 Ok(Wanted { spec: spec.to_owned(), target, worktree: false, budget })
             }
         }
     }
 
     fn answer(&self, request: &Request, view: &View, deadline: Instant) -> Result<Answer, QueryError> {
-        let mut ranked = self.rank(request, view, &WEIGHTS, deadline);
-        let budget = Budget {
-            n_matches: request.limit,
-            tokens: request.token_limit,
-            min_score: request.min_score,
-            explain: request.explain,
-            without_content: request.without_content,
-        };
-        let (matches, token_count) = content::matches(&self.codebase, view, &ranked.files, &budget)?;
-        if ranked.timed_out || Instant::now() > deadline {
-            ranked.warnings.push(format!("the time budget of {} ms was used up, results may be incomplete", request.timeout_ms));
-        }
-        Ok(Answer { matches, token_count, ranked })
+        let found = self.rank(request, view, &WEIGHTS, deadline);
+        self.to_answer(request, view, found)
     }
 
     /// Ranks the files of `view` for `request`, without limits and texts. Evaluation comes in here, with other weights.
-    pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranked {
+    pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Found {
         let terms = text::query_terms(&request.query);
         let identifiers = text::identifiers(&request.query);
         let names = definitions::wanted(&request.query, &identifiers, request.mode);
@@ -151,7 +166,12 @@ impl Searcher {
             mentions: &mentions,
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
-            mode: if vector.is_none() && request.mode == Mode::Semantic { Mode::Keyword } else { request.mode },
+            mode: if vector.is_none() && request.mode == Mode::Semantic {
+                Mode::Keyword
+            } else {
+                request.mode
+            },
+            ann: request.ann,
             weights,
             deadline,
         };
@@ -168,15 +188,39 @@ impl Searcher {
             weights,
             passes: &passes,
         };
-        Ranked {
-            files: rank::rank(&context, &found),
-            warnings,
+        let files: Vec<RankedFile> = rank::rank(&context, &found);
+        if found.timed_out || Instant::now() > deadline {
+            warnings.push(format!(
+                "the time budget of {} ms was used up, results may be incomplete",
+                request.timeout_ms
+            ));
+        }
+        Found {
+            files,
             n_candidates: found.list.len(),
             strategies: found.strategies,
-            timed_out: found.timed_out,
+            warnings,
             absent_languages: scope.absent_languages,
-            intent: query_intent,
+            ..Found::new(query_intent)
         }
+    }
+
+    /// Fetches the text of what was found, within the budget.
+    pub(super) fn to_answer(
+        &self,
+        request: &Request,
+        view: &View,
+        found: Found,
+    ) -> Result<Answer, QueryError> {
+        let budget = Budget {
+            n_matches: request.limit,
+            tokens: request.token_limit,
+            min_score: request.min_score,
+            explain: request.explain,
+            without_content: request.without_content,
+        };
+        let (matches, token_count) = content::matches(&self.codebase, view, &found.files, &budget)?;
+        Ok(Answer { matches, token_count, found })
     }
 
     /// Whether a file that was not compared with the disk differs from what is about to be shown.
@@ -191,25 +235,33 @@ impl Searcher {
         Ok(false)
     }
 
-    fn respond(&self, request: &Request, view: &View, answer: Answer, started: Instant) -> Response {
+    pub(super) fn respond(
+        &self,
+        request: &Request,
+        view: &View,
+        answer: Answer,
+        started: Instant,
+    ) -> Response {
         let mut warnings = view.warnings.clone();
-        let Ranked { warnings: more, intent, n_candidates, strategies, absent_languages, .. } = answer.ranked;
-        warnings.extend(more);
+        let found = answer.found;
+        warnings.extend(found.warnings);
         let not_local = skip_count(view, "not_local");
-        let incomplete = view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
+        let incomplete =
+            view.freshness == Freshness::SkippedIndexing || (answer.matches.is_empty() && not_local > 0);
         let degraded = incomplete || !warnings.is_empty();
-        let mut languages: Vec<String> = answer.matches.iter().map(|found| found.file.language.clone()).collect();
+        let mut languages: Vec<String> =
+            answer.matches.iter().map(|found| found.file.language.clone()).collect();
         languages.sort();
         languages.dedup();
         Response {
             status: if degraded { Status::Degraded } else { Status::Ok },
-            summary: summary(request, view, &answer.matches, &absent_languages),
-            query_intent: intent,
-            total_matches: n_candidates,
+            summary: summary(request, view, &answer.matches, &found.absent_languages),
+            query_intent: found.intent,
+            total_matches: found.n_candidates,
             total_results: answer.matches.len(),
             token_count: answer.token_count,
             execution_time_ms: started.elapsed().as_millis() as u64,
-            search_strategy: strategies,
+            search_strategy: found.strategies,
             languages_found: languages,
             warning: (view.freshness == Freshness::SkippedIndexing).then_some("indexing_in_progress"),
             warnings,
@@ -231,40 +283,62 @@ impl Searcher {
             unchecked_files: view.unchecked,
             files: totals.n_paths,
             chunks: totals.n_rows,
-            skipped: totals.skipped.iter().filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count))).collect(),
+            skipped: totals
+                .skipped
+                .iter()
+                .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
+                .collect(),
             coverage: view.coverage,
             model: self.embedder().map_or("none", Embedder::name).to_owned(),
         }
     }
 }
 
-struct Answer {
-    matches: Vec<Match>,
-    token_count: u32,
-    ranked: Ranked,
-}
-
-/// All files that come into question, best first.
-pub struct Ranked {
+/// What was found, before any text is fetched.
+pub struct Found {
     pub files: Vec<RankedFile>,
-    pub warnings: Vec<String>,
     pub intent: intent::QueryIntent,
     pub n_candidates: usize,
     pub strategies: Vec<&'static str>,
-    pub timed_out: bool,
+    pub warnings: Vec<String>,
     pub absent_languages: Vec<String>,
+}
+
+impl Found {
+    pub fn new(intent: intent::QueryIntent) -> Found {
+        Found {
+            files: Vec::new(),
+            intent,
+            n_candidates: 0,
+            strategies: Vec::new(),
+            warnings: Vec::new(),
+            absent_languages: Vec::new(),
+        }
+    }
+}
+
+/// What was found, with what is shown of it.
+pub(super) struct Answer {
+    matches: Vec<Match>,
+    token_count: u32,
+    found: Found,
 }
 
 fn skip_count(view: &View, reason: &str) -> u64 {
     let skipped = &view.snapshot.totals.skipped;
-    skipped.iter().filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason)).map(|(_, count)| *count).sum()
+    skipped
+        .iter()
+        .filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason))
+        .map(|(_, count)| *count)
+        .sum()
 }
 
 /// At most 1,000 characters for a reader in a hurry, or what to do if nothing was found (R7).
 fn summary(request: &Request, view: &View, matches: &[Match], absent: &[String]) -> String {
     let totals = &view.snapshot.totals;
     let mut text = if matches.is_empty() {
-        let mut text = format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
+        let mut text =
+            format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
         for name in absent {
             text.push_str(&format!("; there is no {} here", canonical_language(name)));
         }
@@ -273,7 +347,9 @@ fn summary(request: &Request, view: &View, matches: &[Match], absent: &[String])
         let best: Vec<String> = matches
             .iter()
             .take(3)
-            .map(|found| format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title))
+            .map(|found| {
+                format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title)
+            })
             .collect();
         format!("{} matches for \"{}\"; best: {}", matches.len(), request.query, best.join(", "))
     };

@@ -18,12 +18,14 @@ use crate::store::reader::OpenFiles;
 use crate::store::segment::Segment;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
-use crate::store::{StoreError, StoreReader};
+use crate::store::StoreReader;
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
 /// Blobs that are chunked in memory for one question; more are left to the updater.
 const INLINE_BLOBS: usize = 200;
+/// Times the state is read anew when a snapshot it names has been collected meanwhile.
+const RETRIES: usize = 3;
 
 /// How an answer relates to HEAD and the working tree (L7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -106,16 +108,33 @@ impl View {
         files: &OpenFiles,
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
+        let mut attempt = 0;
+        loop {
+            match View::try_open(codebase, embedder, files, wanted) {
+                // Collected between reading the state and reading what it names: the state has moved on.
+                Err(QueryError::Store(e)) if e.is_not_found() && attempt < RETRIES => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+
+    fn try_open(
+        codebase: &Codebase,
+        embedder: Option<&dyn Embedder>,
+        files: &OpenFiles,
+        wanted: &Wanted,
+    ) -> Result<Opened, QueryError> {
         codebase.check_trust()?;
         let reader = StoreReader::open_with(&codebase.store(), files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
         let own = reader.state.heads.get(&codebase.worktree_key).cloned();
-        if let Some(head) = own.as_ref().filter(|_| lifecycle == Lifecycle::Indexing) {
+        // During a reindex, the old complete snapshot answers as ever (L5).
+        let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
+        if let Some(head) = own.as_ref().filter(is_first) {
             return growing(codebase, reader, head, wanted);
         }
-        let answers = lifecycle == Lifecycle::Indexed || wanted.spec != "HEAD" || !reader.state.heads.is_empty();
-        if !answers || matches!(lifecycle, Lifecycle::RequiresReindex { .. }) {
+        if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
         }
         let tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
@@ -130,11 +149,16 @@ impl View {
         };
         let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
             .map_err(crate::index::IndexError::from)?;
-        let mut overlay = Overlay { codebase, embedder, policy: &policy, reader, snapshot: base, view: Parts::default() };
+        let mut overlay =
+            Overlay { codebase, embedder, policy: &policy, reader, snapshot: base, view: Parts::default() };
         if !is_exact && !overlay.commit(wanted)? {
             let mut view = overlay.finish(wanted);
             view.freshness = Freshness::Stale;
-            view.warnings.push(format!("the index is of tree {}, {} is not indexed yet", short(&view.tree_oid), wanted.spec));
+            view.warnings.push(format!(
+                "the index is of tree {}, {} is not indexed yet",
+                short(&view.tree_oid),
+                wanted.spec
+            ));
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
         if wanted.worktree && codebase.repo.work_dir().is_some() {
@@ -187,11 +211,19 @@ impl View {
 }
 
 /// The growing snapshot of a first index (L5).
-fn growing(codebase: &Codebase, reader: StoreReader, head: &Head, wanted: &Wanted) -> Result<Opened, QueryError> {
-    let Some(snapshot) = reader.snapshot(&head.snapshot)? else { return Err(QueryError::Gated(Lifecycle::Indexing)) };
+fn growing(
+    codebase: &Codebase,
+    reader: StoreReader,
+    head: &Head,
+    wanted: &Wanted,
+) -> Result<Opened, QueryError> {
+    let Some(snapshot) = reader.snapshot(&head.snapshot)? else {
+        return Err(QueryError::Gated(Lifecycle::Indexing));
+    };
     let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
         .map_err(crate::index::IndexError::from)?;
-    let overlay = Overlay { codebase, embedder: None, policy: &policy, reader, snapshot, view: Parts::default() };
+    let overlay =
+        Overlay { codebase, embedder: None, policy: &policy, reader, snapshot, view: Parts::default() };
     let mut view = overlay.finish(wanted);
     view.freshness = Freshness::SkippedIndexing;
     view.coverage = head.progress;
@@ -202,7 +234,8 @@ fn growing(codebase: &Codebase, reader: StoreReader, head: &Head, wanted: &Wante
 /// The complete snapshot with presumably the smallest difference: this worktree's, else any other's.
 fn nearest(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
     let own = reader.state.heads.get(&codebase.worktree_key);
-    let others = reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
+    let others =
+        reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
     for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
         if let Some(snapshot) = reader.snapshot(&head.snapshot)? {
             return Ok(Some(snapshot));
@@ -242,7 +275,8 @@ impl Overlay<'_> {
         if plan.jobs.len() > INLINE_BLOBS {
             return Ok(false);
         }
-        let (builder, docs) = build::build_in_memory(self.codebase, self.policy, &self.reader, embedder, &plan.jobs)?;
+        let (builder, docs) =
+            build::build_in_memory(self.codebase, self.policy, &self.reader, embedder, &plan.jobs)?;
         self.lay(&plan, builder, &docs)?;
         self.snapshot.totals.tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
         self.view.overlaid = true;
@@ -251,14 +285,16 @@ impl Overlay<'_> {
 
     /// Lays modified, added, deleted and untracked files over it.
     fn worktree(&mut self, wanted: &Wanted) -> Result<(), QueryError> {
-        let cache = self.codebase.layout.cache().join(format!("stat-{}", self.codebase.worktree_key));
+        let cache = self.codebase.stat_cache();
         let tree = wanted.target.tree.as_ref();
         let found = git::worktree_changes(&self.codebase.repo, tree, &cache, wanted.budget)?;
         self.view.unchecked = found.unchecked;
         self.view.n_dirty = found.changes.len();
         if !found.filtered.is_empty() {
             let n = found.filtered.len();
-            self.view.warnings.push(format!("{n} changed files have a filter driver and are shown as committed"));
+            self.view
+                .warnings
+                .push(format!("{n} changed files have a filter driver and are shown as committed"));
         }
         if found.changes.is_empty() {
             return Ok(());
@@ -280,14 +316,20 @@ impl Overlay<'_> {
         if left_out > 0 {
             self.view.warnings.push(format!("{left_out} more changed files are shown as committed"));
         }
-        let jobs: Vec<(&plan::Job, &[u8])> = plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
+        let jobs: Vec<(&plan::Job, &[u8])> =
+            plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
         let (builder, docs) = build::build_bytes(self.codebase, self.policy, &self.reader, embedder, &jobs)?;
         self.lay(&plan, builder, &docs)?;
         self.view.overlaid = true;
         Ok(())
     }
 
-    fn plan_change(&mut self, change: &WorktreeChange, plan: &mut Plan, blobs: &mut Vec<Vec<u8>>) -> Result<(), QueryError> {
+    fn plan_change(
+        &mut self,
+        change: &WorktreeChange,
+        plan: &mut Plan,
+        blobs: &mut Vec<Vec<u8>>,
+    ) -> Result<(), QueryError> {
         let old = self.reader.find_entry(&self.snapshot.entries, &change.path);
         plan.removed.extend(old);
         let Some(blob) = &change.bytes else { return Ok(()) };
@@ -304,7 +346,17 @@ impl Overlay<'_> {
         let bytes = bytes.unwrap_or_default();
         // The file may have changed since it was compared: what is indexed is what is read now, under its own oid.
         let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
-        let entry = plan::plan_bytes(self.codebase, self.policy, &self.reader, change.path.as_ref(), blob.mode, oid, &bytes, old, plan);
+        let entry = plan::plan_bytes(
+            self.codebase,
+            self.policy,
+            &self.reader,
+            change.path.as_ref(),
+            blob.mode,
+            oid,
+            &bytes,
+            old,
+            plan,
+        );
         if matches!(entry, PlannedDoc::Job(job) if job == blobs.len()) {
             blobs.push(bytes.clone());
         }
@@ -327,9 +379,10 @@ impl Overlay<'_> {
         let added: Vec<NewEntry> = publish::new_entries(&self.reader, &plan.added, &|job| {
             docs.get(job).map(|doc| doc.map(|ordinal| doc_base + ordinal))
         });
-        self.snapshot = publish::apply(&mut self.reader, &self.snapshot, &plan.removed, added, &mut |reader, fresh| {
-            Ok(reader.push_entries(Entries::in_memory(fresh).map_err(StoreError::from)?))
-        })?;
+        self.snapshot =
+            publish::apply(&mut self.reader, &self.snapshot, &plan.removed, added, &mut |reader, fresh| {
+                Ok(reader.push_entries(Entries::in_memory(fresh)?))
+            })?;
         Ok(())
     }
 
@@ -341,7 +394,13 @@ impl Overlay<'_> {
             tree_oid: self.snapshot.totals.tree_oid.clone(),
             spec: wanted.spec.clone(),
             commit: wanted.target.commit.map(|oid| oid.to_string()),
-            head_commit: self.codebase.repo.head().ok().and_then(|head| head.commit).map(|oid| oid.to_string()),
+            head_commit: self
+                .codebase
+                .repo
+                .head()
+                .ok()
+                .and_then(|head| head.commit)
+                .map(|oid| oid.to_string()),
             n_dirty: self.view.n_dirty,
             unchecked: self.view.unchecked,
             warnings: self.view.warnings,

@@ -95,7 +95,9 @@ impl Container {
     /// Where section `id` lies in [`Self::bytes`].
     pub fn range(&self, id: u32) -> Result<std::ops::Range<usize>, StoreError> {
         let found = self.sections.iter().find(|(section, _)| *section == id);
-        found.map(|(_, range)| range.clone()).ok_or_else(|| StoreError::damaged(&self.path, format!("section {id} is missing")))
+        found
+            .map(|(_, range)| range.clone())
+            .ok_or_else(|| StoreError::damaged(&self.path, format!("section {id} is missing")))
     }
 
     /// Section `id` as fixed-size records.
@@ -147,7 +149,8 @@ fn parse_table(
         let offset = usize::try_from(read_u64(map, at + 8)).map_err(|_| damaged("a section lies outside"))?;
         let len = usize::try_from(read_u64(map, at + 16)).map_err(|_| damaged("a section lies outside"))?;
         let end = offset.checked_add(len).filter(|&end| end <= body_end && offset % 8 == 0);
-        let end = end.ok_or_else(|| damaged("a section lies outside the file (it is shorter than it was)"))?;
+        let end =
+            end.ok_or_else(|| damaged("a section lies outside the file (it is shorter than it was)"))?;
         sections.push((read_u32(map, at), offset..end));
     }
     Ok(sections)

@@ -66,7 +66,9 @@ pub fn encode(entries: &[NewEntry]) -> Vec<u8> {
         });
         paths.extend_from_slice(path);
         scratch.clear();
-        text::path_terms(&String::from_utf8_lossy(path), &mut |term| scratch.push(postings.id(Field::Path, term)));
+        text::path_terms(&String::from_utf8_lossy(path), &mut |term| {
+            scratch.push(postings.id(Field::Path, term))
+        });
         scratch.sort_unstable();
         for run in scratch.chunk_by(|a, b| a == b) {
             postings.add(run[0], i as u32, run.len() as u32);

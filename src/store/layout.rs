@@ -14,6 +14,7 @@
 //! ```
 
 use super::error::StoreError;
+use super::fault;
 use crate::git::Repo;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -73,8 +74,11 @@ impl Layout {
     /// Stores that exist, of whatever vector space.
     pub fn stores(&self) -> Vec<StoreLayout> {
         let Ok(children) = std::fs::read_dir(self.root.join(FORMAT_DIR)) else { return Vec::new() };
-        let mut stores: Vec<StoreLayout> =
-            children.flatten().map(|child| StoreLayout { root: child.path() }).filter(|s| s.state().is_file()).collect();
+        let mut stores: Vec<StoreLayout> = children
+            .flatten()
+            .map(|child| StoreLayout { root: child.path() })
+            .filter(|s| s.state().is_file())
+            .collect();
         stores.sort_by(|a, b| a.root.cmp(&b.root));
         stores
     }
@@ -117,7 +121,9 @@ impl Layout {
         match (inside, in_git) {
             (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
             (None, _) if is_empty(&self.root) => Ok(Trust::Absent),
-            _ => Err(untrusted("it was not made for this repository (its nonce differs from the one in the git directory)")),
+            _ => Err(untrusted(
+                "it was not made for this repository (its nonce differs from the one in the git directory)",
+            )),
         }
     }
 
@@ -215,21 +221,30 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = StoreError::io("write", path);
     let dir = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
+        fault::step()?;
         let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(dir)?;
         file.write_all(bytes)?;
+        fault::step()?;
         file.as_file().sync_all()?;
+        fault::step()?;
         file.persist(path).map_err(|e| e.error)?;
+        fault::step()?;
         std::fs::File::open(dir)?.sync_all()
     };
     write().map_err(failed)
 }
 
-/// Writes a file whose name is the hash of its content; one that is there already is left alone.
+/// Writes a file whose name is the hash of its content; one that is there already, whole, is left alone.
 pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.len() == bytes.len() as u64 => {
+    match std::fs::read(path) {
+        // The name is no proof: the disk may have damaged the file since.
+        Ok(there) if there == bytes => {
+            fault::step().map_err(StoreError::io("touch", path))?;
             // Its age decides when garbage collection may take it: it is young again.
-            let now = std::fs::File::options().write(true).open(path).and_then(|f| f.set_modified(std::time::SystemTime::now()));
+            let now = std::fs::File::options()
+                .write(true)
+                .open(path)
+                .and_then(|f| f.set_modified(std::time::SystemTime::now()));
             now.map_err(StoreError::io("touch", path))
         }
         _ => write_atomically(path, bytes),
@@ -241,17 +256,39 @@ fn create_private_dir(dir: &Path) -> Result<(), StoreError> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir).map_err(StoreError::io("create", dir))
+    let create = || fault::step().and_then(|()| builder.create(dir));
+    if dir.is_dir() { Ok(()) } else { create().map_err(StoreError::io("create", dir)) }
 }
 
+/// True if `dir` holds nothing, or only what a writer was stopped at.
 fn is_empty(dir: &Path) -> bool {
-    std::fs::read_dir(dir).is_ok_and(|mut children| children.next().is_none())
+    let is_temporary =
+        |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+    std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
 }
 
 fn new_nonce(common_dir: &Path) -> Result<String, StoreError> {
     use std::hash::{BuildHasher, RandomState};
     // Two keys from the operating system's randomness, which the standard library draws for its hash maps.
     let nonce = format!("{:016x}{:016x}\n", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
-    write_atomically(&common_dir.join(NONCE_IN_GIT), nonce.as_bytes())?;
-    Ok(nonce)
+    let path = common_dir.join(NONCE_IN_GIT);
+    let write = || -> std::io::Result<String> {
+        fault::step()?;
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(common_dir)?;
+        file.write_all(nonce.as_bytes())?;
+        file.as_file().sync_all()?;
+        fault::step()?;
+        match file.persist_noclobber(&path) {
+            Err(e) if e.error.kind() != std::io::ErrorKind::AlreadyExists => return Err(e.error),
+            _ => fault::step()?,
+        }
+        // Of two processes that begin at once, one nonce wins, for both.
+        let winner = std::fs::read_to_string(&path)?;
+        if !winner.trim().is_empty() {
+            return Ok(winner);
+        }
+        std::fs::write(&path, &nonce)?;
+        Ok(nonce.clone())
+    };
+    write().map_err(StoreError::io("write", &path))
 }

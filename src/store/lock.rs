@@ -4,9 +4,15 @@
 //! start time) is for the message only. Safety does not rest on them: publication re-reads the state before it replaces it.
 
 use super::error::StoreError;
+use super::fault;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::Duration;
+
+/// [`holder`] borrows a free lock for an instant; whoever really wants it tries this often before giving up.
+const TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
@@ -18,10 +24,17 @@ impl Lock {
     /// Takes the lock at `path` or says who holds it.
     pub fn try_acquire(path: &Path) -> Result<Lock, StoreError> {
         let mut file = open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { holder: read_holder(&mut file) }),
-            Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(BETWEEN_TRIES),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Locked { holder: read_holder(&mut file) });
+                }
+                Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
+            }
         }
         write_holder(&mut file).map_err(StoreError::io("write", path))?;
         Ok(Lock { _file: file })
@@ -38,13 +51,15 @@ impl Lock {
 /// Who holds the lock at `path`, for example `PID 4711, started 2026-11-21T10:00:00Z`; `None` if nobody does.
 pub fn holder(path: &Path) -> Option<String> {
     let mut file = OpenOptions::new().read(true).open(path).ok()?;
-    match file.try_lock() {
+    // Shared, so that any number may ask at once without taking each other for the holder.
+    match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
         _ => None,
     }
 }
 
 fn open(path: &Path) -> Result<File, StoreError> {
+    fault::step().map_err(StoreError::io("open", path))?;
     // Never truncated on opening: the content belongs to whoever holds the lock.
     OpenOptions::new()
         .read(true)
@@ -65,7 +80,9 @@ fn read_holder(file: &mut File) -> String {
 }
 
 fn write_holder(file: &mut File) -> std::io::Result<()> {
+    fault::step()?;
     file.set_len(0)?;
+    fault::step()?;
     file.seek(SeekFrom::Start(0))?;
     let now = super::time::now();
     write!(file, "PID {}, started {}", std::process::id(), super::time::rfc3339(now))
@@ -81,7 +98,9 @@ mod tests {
         let path = dir.path().join("work.lock");
         assert_eq!(holder(&path), None);
         let lock = Lock::try_acquire(&path).unwrap();
-        let Err(StoreError::Locked { holder: text }) = Lock::try_acquire(&path) else { panic!("taken twice") };
+        let Err(StoreError::Locked { holder: text }) = Lock::try_acquire(&path) else {
+            panic!("taken twice")
+        };
         assert!(text.starts_with(&format!("PID {}, started 20", std::process::id())), "{text}");
         assert_eq!(holder(&path), Some(text));
         drop(lock);

@@ -12,6 +12,8 @@
 pub mod container;
 pub mod entries;
 pub mod error;
+pub mod fault;
+pub mod graph;
 pub mod layout;
 pub mod live;
 pub mod lock;

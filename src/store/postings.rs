@@ -51,6 +51,7 @@ struct GrowingList {
 
 impl GrowingList {
     fn push(&mut self, row: u32, tf: u32) {
+        debug_assert!(self.df == 0 || row > self.last_row);
         let gap = if self.df == 0 { row } else { row - self.last_row };
         put_varint(&mut self.bytes, gap);
         put_varint(&mut self.bytes, tf);
@@ -89,7 +90,7 @@ impl PostingsBuilder {
             let id = self.id_of_key(&key);
             let target = &mut self.lists[id as usize];
             list.for_each(|row, tf| {
-                if let Some(row) = rename(row) {
+                if let Some(row) = rename(row).filter(|&row| target.df == 0 || row > target.last_row) {
                     target.push(row, tf);
                 }
             });
@@ -108,7 +109,9 @@ impl PostingsBuilder {
             let id = self.id_of_key(&key);
             let ours = &mut self.lists[id as usize];
             let mut at = 0;
-            let (Some(first), Some(tf)) = (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at)) else {
+            let (Some(first), Some(tf)) =
+                (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at))
+            else {
                 continue;
             };
             ours.push(row_base + first, tf);
@@ -129,7 +132,9 @@ impl PostingsBuilder {
             rows.clear();
             tfs.clear();
             let (mut at, mut row) = (0, 0);
-            while let (Some(gap), Some(tf)) = (get_varint(&list.bytes, &mut at), get_varint(&list.bytes, &mut at)) {
+            while let (Some(gap), Some(tf)) =
+                (get_varint(&list.bytes, &mut at), get_varint(&list.bytes, &mut at))
+            {
                 row += gap;
                 rows.push(row);
                 tfs.push(tf);
@@ -158,7 +163,9 @@ impl PostingsWriter {
         if rows.is_empty() {
             return;
         }
-        self.fst.insert(key, self.lists.len() as u64).expect("keys come in ascending order, by the contract of `add`");
+        self.fst
+            .insert(key, self.lists.len() as u64)
+            .expect("keys come in ascending order, by the contract of `add`");
         put_varint(&mut self.lists, rows.len() as u32);
         let packer = BitPacker4x::new();
         let n_blocks = rows.len() / BLOCK;
@@ -290,7 +297,7 @@ impl PostingList<'_> {
         for block in 0..self.n_blocks() {
             let Some(end) = self.decode(block, previous, &mut rows, &mut tfs) else { return };
             for (&row, &tf) in rows.iter().zip(&tfs) {
-                visit(row, tf + 1);
+                visit(row, tf.wrapping_add(1));
             }
             previous = rows[BLOCK - 1];
             at = end;
@@ -308,8 +315,9 @@ impl PostingList<'_> {
         let (mut count, mut previous, mut first) = (0, 0, 0);
         for block in 0..self.n_blocks() {
             let last = self.last_row(block);
-            let n_live = live.count(first, last + 1);
-            if n_live == last + 1 - first {
+            let end = last.saturating_add(1);
+            let n_live = live.count(first, end);
+            if end > first && n_live == end - first {
                 count += BLOCK as u32;
             } else if n_live > 0 {
                 if self.decode(block, previous, &mut rows, &mut tfs).is_none() {
@@ -318,7 +326,7 @@ impl PostingList<'_> {
                 count += rows.iter().filter(|&&row| live.contains(row)).count() as u32;
             }
             previous = last;
-            first = last + 1;
+            first = end;
         }
         if !self.df.is_multiple_of(BLOCK as u32) {
             self.tail(self.payload_end(), previous, |row, _| count += u32::from(live.contains(row)));
@@ -369,7 +377,10 @@ impl PostingList<'_> {
 
     fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
         for _ in 0..self.df as usize % BLOCK {
-            let (Some(gap), Some(tf)) = (get_varint(self.bytes, &mut at), get_varint(self.bytes, &mut at)) else { return };
+            let (Some(gap), Some(tf)) = (get_varint(self.bytes, &mut at), get_varint(self.bytes, &mut at))
+            else {
+                return;
+            };
             previous = previous.wrapping_add(gap);
             visit(previous, tf);
         }

@@ -53,7 +53,11 @@ impl StoreReader {
     }
 
     /// A view of `state`.
-    pub fn of_state(layout: &StoreLayout, state: State, files: &OpenFiles) -> Result<StoreReader, StoreError> {
+    pub fn of_state(
+        layout: &StoreLayout,
+        state: State,
+        files: &OpenFiles,
+    ) -> Result<StoreReader, StoreError> {
         let segments = state.segments.iter().map(|s| files.segment(layout, s)).collect::<Result<_, _>>()?;
         let entries = state.entries.iter().map(|e| files.entries(layout, e)).collect::<Result<_, _>>()?;
         Ok(StoreReader { layout: layout.clone(), state: Arc::new(state), segments, entries })
@@ -61,7 +65,12 @@ impl StoreReader {
 
     /// A store with nothing in it.
     pub fn empty(layout: &StoreLayout) -> StoreReader {
-        StoreReader { layout: layout.clone(), state: Arc::default(), segments: Vec::new(), entries: Vec::new() }
+        StoreReader {
+            layout: layout.clone(),
+            state: Arc::default(),
+            segments: Vec::new(),
+            entries: Vec::new(),
+        }
     }
 
     /// This view with one more segment, which is only in memory.
@@ -99,7 +108,11 @@ impl StoreReader {
 
     /// The doc with `key`, if any segment has it.
     pub fn find_doc(&self, key: &DocKey) -> Option<u32> {
-        self.state.segments.iter().zip(&self.segments).find_map(|(r, s)| s.find(key).map(|ordinal| r.doc_base + ordinal))
+        self.state
+            .segments
+            .iter()
+            .zip(&self.segments)
+            .find_map(|(r, s)| s.find(key).map(|ordinal| r.doc_base + ordinal))
     }
 
     /// Segment index and ordinal of a doc id.
@@ -128,7 +141,10 @@ impl StoreReader {
     }
 
     /// Live entries with their records, in id order.
-    pub fn live_entries<'a>(&'a self, live: &'a RoaringBitmap) -> impl Iterator<Item = (u32, &'a EntryRecord, &'a [u8])> + 'a {
+    pub fn live_entries<'a>(
+        &'a self,
+        live: &'a RoaringBitmap,
+    ) -> impl Iterator<Item = (u32, &'a EntryRecord, &'a [u8])> + 'a {
         let files = self.state.entries.iter().zip(&self.entries);
         files.flat_map(move |(r, e)| {
             let records = e.records();

@@ -113,7 +113,8 @@ fn detail(chunk: &Chunk) -> String {
     if chunk.delimiter.is_none() && chunk.parent_semantic_node.is_none() {
         return String::new();
     }
-    serde_json::json!({ "delimiter": chunk.delimiter, "parent_semantic_node": chunk.parent_semantic_node }).to_string()
+    serde_json::json!({ "delimiter": chunk.delimiter, "parent_semantic_node": chunk.parent_semantic_node })
+        .to_string()
 }
 
 /// One doc with everything the store keeps of it.

@@ -212,7 +212,8 @@ impl SegmentBuilder {
         };
         writer.section(HEADER, bytemuck::bytes_of(&header).to_vec());
         let (docs, row_docs) = doc_records(&self.data, &mut languages);
-        let (rows, symbols) = row_records(&self.data, &self.field_len, &row_docs, &mut strings, &mut languages);
+        let (rows, symbols) =
+            row_records(&self.data, &self.field_len, &row_docs, &mut strings, &mut languages);
         let (sorted, fanout) = sort_docs(&self.data.docs);
         writer.section(ROWS, bytemuck::cast_slice(&rows).to_vec());
         writer.section(DOCS, bytemuck::cast_slice(&docs).to_vec());
@@ -238,9 +239,15 @@ impl SegmentBuilder {
             let mut visit = |term: &str| scratch.push(postings.id(field, term));
             match field {
                 Field::Body => text::for_each_term(text, &mut visit),
-                Field::Symbol => row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.name, &mut visit)),
-                Field::Doc => row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.doc, &mut visit)),
-                Field::Enclosing => row.enclosing.iter().for_each(|name| text::for_each_term(name, &mut visit)),
+                Field::Symbol => {
+                    row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.name, &mut visit))
+                }
+                Field::Doc => {
+                    row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.doc, &mut visit))
+                }
+                Field::Enclosing => {
+                    row.enclosing.iter().for_each(|name| text::for_each_term(name, &mut visit))
+                }
                 Field::Path => {}
             }
             field_len[field as usize] = u16::try_from(self.scratch.len()).unwrap_or(u16::MAX);
@@ -308,7 +315,8 @@ fn row_records(
         for symbol in row.symbols.iter().take(usize::from(u16::MAX)) {
             let name = put(&symbol.name);
             // Most names are not qualified: one string serves both.
-            let qualified_name = if symbol.qualified_name == symbol.name { name } else { put(&symbol.qualified_name) };
+            let qualified_name =
+                if symbol.qualified_name == symbol.name { name } else { put(&symbol.qualified_name) };
             symbols.push(SymbolRecord {
                 name,
                 qualified_name,
@@ -442,11 +450,17 @@ impl Segment {
         let byte = usize::from(key.blob_oid.as_slice()[0]);
         let candidates = sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)?;
         let wanted = (padded(&key.blob_oid), key.variant);
-        let found = candidates.binary_search_by_key(&wanted, |&i| {
-            let doc = &docs[i as usize];
-            (doc.oid, doc.variant)
-        });
+        let key_of = |i: u32| docs.get(i as usize).map(|doc| (doc.oid, doc.variant));
+        let found = candidates.binary_search_by_key(&Some(wanted), |&i| key_of(i));
         found.ok().map(|position| candidates[position])
+    }
+
+    /// The doc of a row, by ordinal. A damaged row that names another doc has none: its span must never be applied to
+    /// another blob's bytes.
+    pub fn doc_of(&self, row: u32) -> Option<(u32, &DocRecord)> {
+        let ordinal = self.rows().get(row as usize)?.doc;
+        let doc = self.docs().get(ordinal as usize)?;
+        (doc.first_row..doc.first_row + doc.n_rows).contains(&row).then_some((ordinal, doc))
     }
 
     pub fn symbols_of(&self, row: &RowRecord) -> &[SymbolRecord] {
@@ -507,7 +521,8 @@ impl Segment {
         if header.vectors_at.checked_add(vectors_len).is_none_or(|end| end > self.shard.len() as u64) {
             return Err(StoreError::damaged(shard, "it is shorter than its segment says"));
         }
-        if !matches!(header.oid_len, 20 | 32) {
+        let is_oid = |bytes: &[u8]| gix::hash::oid::try_from_bytes(bytes).is_ok();
+        if ![0u8; 32].get(..header.oid_len as usize).is_some_and(is_oid) {
             return Err(StoreError::damaged(path, "its object ids have an unknown length"));
         }
         let n_rows = self.file.records::<RowRecord>(ROWS)?.len();
@@ -520,6 +535,7 @@ impl Segment {
             && n_docs == header.n_docs as usize
             && n_sorted == n_docs
             && n_hashes == n_rows
+            && (n_rows == 0 || header.dim > 0)
             && docs_cover_rows(self.docs(), header.n_rows)
             && fanout.len() == 257
             && fanout[256] as usize == n_docs
@@ -533,7 +549,9 @@ impl Segment {
 
 /// Docs follow each other without gaps, so no stored number can lead outside the rows.
 fn docs_cover_rows(docs: &[DocRecord], n_rows: u32) -> bool {
-    let end = docs.iter().try_fold(0u32, |next, doc| if doc.first_row == next { next.checked_add(doc.n_rows) } else { None });
+    let end = docs
+        .iter()
+        .try_fold(0u32, |next, doc| if doc.first_row == next { next.checked_add(doc.n_rows) } else { None });
     end == Some(n_rows)
 }
 

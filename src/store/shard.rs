@@ -8,7 +8,9 @@
 use super::error::StoreError;
 use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
 use crate::git::Oid;
-use arrow_array::builder::{BooleanBuilder, FixedSizeBinaryBuilder, StringBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::builder::{
+    BooleanBuilder, FixedSizeBinaryBuilder, StringBuilder, UInt32Builder, UInt64Builder,
+};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -112,7 +114,8 @@ pub fn read(path: &Path) -> Result<ShardData, StoreError> {
     let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
     let file = std::fs::File::open(path).map_err(StoreError::io("open", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
-    let docs_json = footer_value(&builder, DOCS_KEY).ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
+    let docs_json = footer_value(&builder, DOCS_KEY)
+        .ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
     let mut data = ShardData::default();
     parse_docs(&docs_json, &mut data).map_err(|what| StoreError::damaged(path, what))?;
     let reader = builder.with_batch_size(MAX_ROWS).build().map_err(failed)?;
@@ -160,7 +163,8 @@ fn docs_json(data: &ShardData) -> String {
 
 fn parse_docs(json: &str, data: &mut ShardData) -> Result<(), String> {
     type Doc = (String, u64, String, u32, u8, u32);
-    let docs: Vec<Doc> = serde_json::from_str(json).map_err(|e| format!("its doc table cannot be read ({e})"))?;
+    let docs: Vec<Doc> =
+        serde_json::from_str(json).map_err(|e| format!("its doc table cannot be read ({e})"))?;
     for (oid, variant, language, n_rows, skipped, blob_bytes) in docs {
         let blob_oid = Oid::from_hex(oid.as_bytes()).map_err(|_| format!("`{oid}` is no object id"))?;
         data.docs.push(DocMeta { key: DocKey { blob_oid, variant }, language, skipped, blob_bytes });
@@ -169,12 +173,19 @@ fn parse_docs(json: &str, data: &mut ShardData) -> Result<(), String> {
     Ok(())
 }
 
-fn footer_value<T>(builder: &parquet::arrow::arrow_reader::ArrowReaderBuilder<T>, key: &str) -> Option<String> {
+fn footer_value<T>(
+    builder: &parquet::arrow::arrow_reader::ArrowReaderBuilder<T>,
+    key: &str,
+) -> Option<String> {
     let pairs = builder.metadata().file_metadata().key_value_metadata()?;
     pairs.iter().find(|pair| pair.key == key)?.value.clone()
 }
 
-fn batch(data: &ShardData, schema: &Arc<Schema>, oid_len: i32) -> Result<RecordBatch, arrow_schema::ArrowError> {
+fn batch(
+    data: &ShardData,
+    schema: &Arc<Schema>,
+    oid_len: i32,
+) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let n = data.rows.len();
     let mut columns = Columns::new(n, oid_len, data.dim as i32);
     let mut rows = data.rows.iter().zip(data.vectors.chunks_exact(data.dim.max(1)));
@@ -217,7 +228,13 @@ impl Columns {
         }
     }
 
-    fn push(&mut self, ordinal: u32, doc: &DocMeta, row: &RowMeta, vector: &[u8]) -> Result<(), arrow_schema::ArrowError> {
+    fn push(
+        &mut self,
+        ordinal: u32,
+        doc: &DocMeta,
+        row: &RowMeta,
+        vector: &[u8],
+    ) -> Result<(), arrow_schema::ArrowError> {
         self.doc.append_value(ordinal);
         self.blob_oid.append_value(doc.key.blob_oid.as_slice())?;
         self.blob_language.append_value(&doc.language);
@@ -274,13 +291,22 @@ impl Columns {
 fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String> {
     let column = |name: &str| batch.column_by_name(name).ok_or_else(|| format!("column `{name}` is missing"));
     let number = |name: &str| -> Result<_, String> {
-        column(name)?.as_primitive_opt::<UInt32Type>().cloned().ok_or_else(|| format!("column `{name}` has another type"))
+        column(name)?
+            .as_primitive_opt::<UInt32Type>()
+            .cloned()
+            .ok_or_else(|| format!("column `{name}` has another type"))
     };
     let string = |name: &str| -> Result<_, String> {
-        column(name)?.as_string_opt::<i32>().cloned().ok_or_else(|| format!("column `{name}` has another type"))
+        column(name)?
+            .as_string_opt::<i32>()
+            .cloned()
+            .ok_or_else(|| format!("column `{name}` has another type"))
     };
     let binary = |name: &str| -> Result<_, String> {
-        column(name)?.as_fixed_size_binary_opt().cloned().ok_or_else(|| format!("column `{name}` has another type"))
+        column(name)?
+            .as_fixed_size_binary_opt()
+            .cloned()
+            .ok_or_else(|| format!("column `{name}` has another type"))
     };
     column("variant")?.as_primitive_opt::<UInt64Type>().ok_or("column `variant` has another type")?;
     let (chunk_id, input_hash, vector) = (binary("chunk_id")?, binary("input_hash")?, binary("vector")?);
@@ -292,7 +318,8 @@ fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String>
     let (enclosing, symbols) = (string("enclosing")?, string("symbols")?);
     data.dim = vector.value_length() as usize;
     for i in 0..batch.num_rows() {
-        let hash = |bytes: &[u8]| <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned());
+        let hash =
+            |bytes: &[u8]| <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned());
         let symbols: Vec<SymbolMeta> =
             serde_json::from_str(symbols.value(i)).map_err(|e| format!("symbols of row {i}: {e}"))?;
         data.rows.push(RowMeta {
@@ -306,7 +333,8 @@ fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String>
             is_container: container.value(i),
             token_count: token_count.value(i),
             title: title.value(i).to_owned(),
-            enclosing: serde_json::from_str(enclosing.value(i)).map_err(|e| format!("enclosing of row {i}: {e}"))?,
+            enclosing: serde_json::from_str(enclosing.value(i))
+                .map_err(|e| format!("enclosing of row {i}: {e}"))?,
             symbols,
             detail: detail.value(i).to_owned(),
         });
@@ -328,7 +356,12 @@ pub mod tests {
             rng.fill(&mut oid);
             let key = DocKey { blob_oid: Oid::from_bytes_or_panic(&oid), variant: rng.u64(..) };
             let n_rows = if i % 7 == 3 { 0 } else { rng.u32(1..5) };
-            data.docs.push(DocMeta { key, language: "rust".into(), skipped: u8::from(n_rows == 0), blob_bytes: 100 });
+            data.docs.push(DocMeta {
+                key,
+                language: "rust".into(),
+                skipped: u8::from(n_rows == 0),
+                blob_bytes: 100,
+            });
             data.n_rows.push(n_rows);
             for r in 0..n_rows {
                 let byte_range = r * 10..r * 10 + 9;

@@ -79,7 +79,8 @@ impl Snapshot {
         }
         let header_len = super::container::read_u32(body, 12) as usize;
         let header = body.get(16..16 + header_len).ok_or_else(|| damaged("its header is cut"))?;
-        let totals = serde_json::from_slice(header).map_err(|e| damaged(&format!("its header cannot be read ({e})")))?;
+        let totals = serde_json::from_slice(header)
+            .map_err(|e| damaged(&format!("its header cannot be read ({e})")))?;
         let entries = RoaringBitmap::deserialize_from(&body[16 + header_len..])
             .map_err(|e| damaged(&format!("its entry set cannot be read ({e})")))?;
         Ok(Snapshot { totals, entries })

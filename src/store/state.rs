@@ -140,7 +140,8 @@ impl State {
         if words.next() != Some(blake3::hash(json.as_bytes()).to_hex().as_str()) {
             return Err(StoreError::damaged(path, "its checksum does not match its content"));
         }
-        let state: State = serde_json::from_str(json).map_err(|e| StoreError::damaged(path, e.to_string()))?;
+        let state: State =
+            serde_json::from_str(json).map_err(|e| StoreError::damaged(path, e.to_string()))?;
         state.check(path)?;
         Ok(Some(state))
     }
@@ -152,14 +153,17 @@ impl State {
             if segment.doc_base != next {
                 return Err(StoreError::damaged(path, "doc ids are not contiguous"));
             }
-            next = next.checked_add(segment.n_docs).ok_or_else(|| StoreError::damaged(path, "too many docs"))?;
+            next =
+                next.checked_add(segment.n_docs).ok_or_else(|| StoreError::damaged(path, "too many docs"))?;
         }
         next = 0;
         for entries in &self.entries {
             if entries.entry_base != next {
                 return Err(StoreError::damaged(path, "entry ids are not contiguous"));
             }
-            next = next.checked_add(entries.n_entries).ok_or_else(|| StoreError::damaged(path, "too many entries"))?;
+            next = next
+                .checked_add(entries.n_entries)
+                .ok_or_else(|| StoreError::damaged(path, "too many entries"))?;
         }
         Ok(())
     }

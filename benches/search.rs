@@ -1,0 +1,87 @@
+//! Questions: as a new process, in a process that lives on, and with uncommitted changes (requirements P4, G8).
+//!
+//! Corpus: as in `corpus.rs`; run with `cargo bench --bench search`. Ten questions in words and by name take turns;
+//! CODEWEAVER_BENCH_RUNS = 50 of each kind. On the same tree: `git grep` and, if installed, ripgrep, which look for one
+//! word and know no ranking: a lower bound for what reading every file costs, not the same service.
+
+mod common;
+
+use codeweaver::index::Codebase;
+use codeweaver::query::{Request, Searcher};
+use common::{Corpus, QUERIES, Result, Samples, Scratch, corpora, row, setting};
+use std::time::Instant;
+
+fn main() -> Result<()> {
+    corpora().iter().try_for_each(measure)
+}
+
+fn measure(corpus: &Corpus) -> Result<()> {
+    let scratch = corpus.make()?;
+    scratch.codeweaver.run(["init", "--no-hooks"])?;
+    let runs = setting("CODEWEAVER_BENCH_RUNS", 50);
+    cold(&scratch, runs, "cold search, whole process")?;
+    warm(&scratch, runs)?;
+    others(&scratch, runs / 5 + 1)?;
+    let files = scratch.source_files()?;
+    let mut n_dirty = 0;
+    for wanted in [10, 200] {
+        while n_dirty < wanted.min(files.len()) {
+            scratch.edit(&files[n_dirty], n_dirty)?;
+            n_dirty += 1;
+        }
+        cold(&scratch, runs / 2, &format!("cold search, {n_dirty} files not committed"))?;
+    }
+    Ok(())
+}
+
+fn cold(scratch: &Scratch, runs: usize, what: &str) -> Result<()> {
+    let mut next = QUERIES.iter().cycle();
+    let cpu = common::process::children_cpu();
+    let samples = Samples::of(runs, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?;
+    let cpu = (common::process::children_cpu() - cpu) / (runs as u32 + 1);
+    row(&scratch.name, what, format!("{samples}, CPU {} ms each", common::ms(cpu)));
+    Ok(())
+}
+
+fn warm(scratch: &Scratch, runs: usize) -> Result<()> {
+    let codebase = Codebase::open(&scratch.dir, &[])?;
+    let settings = codebase.settings.clone();
+    let searcher = Searcher::new(codebase);
+    let (mut all, mut committed, mut view) = (Samples::default(), Samples::default(), Samples::default());
+    for (i, query) in QUERIES.iter().cycle().take(runs + QUERIES.len()).enumerate() {
+        let mut request = Request::new(query, &settings);
+        let timed = |request: &Request| -> Result<_> {
+            let started = Instant::now();
+            let response = searcher.search(request, &|_, _| false)?;
+            assert!(response.index.chunks > 0, "a bench of an empty index measures nothing");
+            Ok(started.elapsed())
+        };
+        let with_worktree = timed(&request)?;
+        request.committed = true;
+        let without = timed(&request)?;
+        let started = Instant::now();
+        searcher.view(None, false, u64::from(u32::MAX), 3000, &|_, _| false)?;
+        // The first round fills caches.
+        if i >= QUERIES.len() {
+            all.push(with_worktree);
+            committed.push(without);
+            view.push(started.elapsed());
+        }
+    }
+    row(&scratch.name, "warm search, in process, working tree checked", &all);
+    row(&scratch.name, "warm search, in process, --committed", &committed);
+    row(&scratch.name, "no-change check: HEAD and every file's stat", &view);
+    Ok(())
+}
+
+fn others(scratch: &Scratch, runs: usize) -> Result<()> {
+    let grep = Samples::of(runs, || scratch.git.time(["grep", "-n", "-w", "configuration"]))?;
+    row(&scratch.name, "git grep -n -w, one word", grep);
+    let ripgrep = common::Program::new("rg", &scratch.dir, &scratch.home);
+    match Samples::of(runs, || ripgrep.time(["-n", "-w", "configuration", "."])) {
+        Ok(samples) => row(&scratch.name, "rg -n -w, one word", samples),
+        Err(_) => row(&scratch.name, "rg -n -w, one word", "not installed"),
+    }
+    row(&scratch.name, "git --version, to start a process", Samples::of(runs, || scratch.git.time(["--version"]))?);
+    Ok(())
+}

@@ -1,0 +1,389 @@
+//! The chunker as a whole: fixtures of every language, invariants, hostile input.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::config::{ChunkerSettings, Granularity};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/languages")
+}
+
+const FILES: &[(&str, &str)] = &[
+    ("Dockerfile", "dockerfile"),
+    ("Makefile", "make"),
+    ("malformed.py", "python"),
+    ("sample.R", "r"),
+    ("sample.c", "c"),
+    ("sample.clj", "clojure"),
+    ("sample.cpp", "cpp"),
+    ("sample.cs", "csharp"),
+    ("sample.css", "css"),
+    ("sample.dart", "dart"),
+    ("sample.erl", "erlang"),
+    ("sample.ex", "elixir"),
+    ("sample.go", "go"),
+    ("sample.hs", "haskell"),
+    ("sample.html", "html"),
+    ("sample.java", "java"),
+    ("sample.jl", "julia"),
+    ("sample.js", "javascript"),
+    ("sample.json", "json"),
+    ("sample.kt", "kotlin"),
+    ("sample.lua", "lua"),
+    ("sample.ml", "ocaml"),
+    ("sample.mli", "ocaml_interface"),
+    ("sample.nix", "nix"),
+    ("sample.php", "php"),
+    ("sample.proto", "proto"),
+    ("sample.py", "python"),
+    ("sample.rb", "ruby"),
+    ("sample.rs", "rust"),
+    ("sample.scala", "scala"),
+    ("sample.sh", "bash"),
+    ("sample.sol", "solidity"),
+    ("sample.sql", "sql"),
+    ("sample.swift", "swift"),
+    ("sample.tf", "hcl"),
+    ("sample.toml", "toml"),
+    ("sample.ts", "typescript"),
+    ("sample.tsx", "tsx"),
+    ("sample.yaml", "yaml"),
+    ("sample.zig", "zig"),
+];
+
+fn read(file: &str) -> Vec<u8> {
+    std::fs::read(fixtures().join(file)).unwrap_or_default()
+}
+
+/// The language of a grammar under whichever of its names the language table has.
+fn language(name: &str) -> LanguageId {
+    let names = grammar::names_of(name);
+    names.iter().find_map(|name| LanguageId::by_name(name)).unwrap_or_else(|| panic!("no language {name}"))
+}
+
+fn chunks(file: &str, name: &str, settings: &ChunkerSettings) -> ChunkedBlob {
+    chunk_blob(&read(file), language(name), settings)
+}
+
+fn definition_mode() -> ChunkerSettings {
+    ChunkerSettings { granularity: Granularity::Definition, ..ChunkerSettings::default() }
+}
+
+fn symbols(blob: &ChunkedBlob) -> Vec<&Symbol> {
+    blob.chunks.iter().flat_map(|chunk| &chunk.symbols).collect()
+}
+
+/// C12: what holds for the chunks of any bytes.
+fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings, what: &str) {
+    let blank = |part: &[u8]| {
+        part.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf))
+    };
+    let lines = lines::TextIndex::new(bytes);
+    let mut end = 0;
+    for chunk in &blob.chunks {
+        let range = chunk.byte_range.start as usize..chunk.byte_range.end as usize;
+        assert!(range.start < range.end && range.end <= bytes.len(), "{what}: range {range:?}");
+        assert!(range.start >= end, "{what}: overlap at {}", range.start);
+        assert!(blank(&bytes[end..range.start]), "{what}: lost {end}..{}", range.start);
+        assert!(!bytes[range.clone()].trim_ascii().is_empty(), "{what}: empty chunk");
+        assert!(chunk.token_count <= settings.token_limit, "{what}: {} tokens", chunk.token_count);
+        assert!(!chunk.title.is_empty() && chunk.title.chars().count() <= 200, "{what}: title");
+        assert_eq!(chunk.line_span, lines.span(&chunk.byte_range), "{what}: lines");
+        for symbol in &chunk.symbols {
+            assert!(
+                !symbol.name.is_empty() && symbol.byte_range.start < symbol.byte_range.end,
+                "{what}: {symbol:?}"
+            );
+            assert!(
+                chunk.byte_range.contains(&symbol.byte_range.start),
+                "{what}: {symbol:?} not in its chunk"
+            );
+            assert!(
+                symbol.signature.chars().count() <= 200 && symbol.doc.chars().count() <= 200,
+                "{what}: {symbol:?}"
+            );
+            assert!(symbol.line_span.start <= symbol.line_span.end, "{what}: {symbol:?}");
+        }
+        end = range.end;
+    }
+    assert!(blank(&bytes[end..]), "{what}: lost the tail from {end}");
+}
+
+fn check_both(bytes: &[u8], language: LanguageId, what: &str) {
+    for settings in [ChunkerSettings::default(), definition_mode()] {
+        let blob = chunk_blob(bytes, language, &settings);
+        check(bytes, &blob, &settings, what);
+    }
+}
+
+#[test]
+fn symbols_of_every_language_are_those_expected() {
+    let mut found = String::new();
+    for (file, name) in FILES {
+        found.push_str(&format!("[{file}]\n"));
+        for symbol in symbols(&chunks(file, name, &ChunkerSettings::default())) {
+            found.push_str(&format!("{} {}\n", symbol.kind.name(), symbol.qualified_name));
+        }
+    }
+    let expected = std::fs::read_to_string(fixtures().join("symbols.expected")).unwrap_or_default();
+    if found != expected {
+        let different = found.lines().zip(expected.lines()).find(|(a, b)| a != b);
+        panic!("first difference (found, expected): {different:?}\nall found:\n{found}");
+    }
+}
+
+#[test]
+fn every_grammar_has_a_fixture_and_a_language() {
+    for grammar in grammar::GRAMMARS {
+        assert!(FILES.iter().any(|(_, name)| *name == grammar.name), "{} has no fixture", grammar.name);
+        language(grammar.name);
+    }
+}
+
+#[test]
+fn signatures_and_documentation_are_kept() {
+    let default = ChunkerSettings::default();
+    for (file, name, symbol, signature, doc) in [
+        ("sample.rs", "rust", "new", "pub fn new() -> Self", "Creates an empty counter."),
+        ("sample.rs", "rust", "LIMIT", "pub const LIMIT: usize = 16;", "Most events kept."),
+        ("sample.c", "c", "point", "struct point", "A point in the plane."),
+        ("sample.py", "python", "Reader", "class Reader(Base)", "Reads a file."),
+        ("sample.py", "python", "size", "def size(self) -> int", "Size in bytes."),
+        ("sample.js", "javascript", "parseHeader", "export function parseHeader(text)", "Parses a header."),
+        ("sample.go", "go", "Store", "type Store[T any] struct", "Store keeps items."),
+        ("sample.hs", "haskell", "total", "total :: [Int] -> Int", "Sums all prices."),
+        (
+            "sample.cs",
+            "csharp",
+            "Order",
+            "[Serializable] public class Order : IOrder",
+            "An order of a customer.",
+        ),
+        ("sample.ts", "typescript", "Store", "export abstract class Store<T>", "Keeps things."),
+        ("sample.sql", "sql", "shop.customers", "CREATE TABLE shop.customers", "Customers of the shop."),
+        ("sample.zig", "zig", "move", "pub fn move(self: *Point, dx: i32) void", "Moves it."),
+    ] {
+        let blob = chunks(file, name, &default);
+        let found = symbols(&blob).into_iter().find(|found| found.name == symbol);
+        let found = found.unwrap_or_else(|| panic!("{file}: no {symbol}"));
+        assert_eq!((found.signature.as_str(), found.doc.as_str()), (signature, doc), "{file}");
+    }
+}
+
+#[test]
+fn tests_are_classified_as_tests() {
+    for (file, name, test) in [
+        ("sample.rs", "rust", "counts"),
+        ("sample.py", "python", "test_reader"),
+        ("sample.go", "go", "TestKeep"),
+        ("sample.js", "javascript", "renders a label"),
+        ("sample.java", "java", "sortsItems"),
+        ("sample.cs", "csharp", "AddsTax"),
+        ("sample.cpp", "cpp", "ShapeTest.HasArea"),
+        ("sample.ex", "elixir", "adds tax"),
+        ("sample.rb", "ruby", "is paid"),
+        ("sample.swift", "swift", "testArea"),
+        ("sample.zig", "zig", "moves"),
+        ("sample.clj", "clojure", "adds"),
+    ] {
+        let blob = chunks(file, name, &ChunkerSettings::default());
+        let is_test = |symbol: &&Symbol| symbol.name == test && symbol.class == SemanticClass::DefinitionTest;
+        assert!(symbols(&blob).iter().any(is_test), "{file}: {test}");
+    }
+}
+
+#[test]
+fn invariants_hold_on_all_fixtures_and_their_mutations() {
+    for (file, name) in FILES {
+        let bytes = read(file);
+        let language = language(name);
+        check_both(&bytes, language, file);
+        let mut random = fastrand::Rng::with_seed(7);
+        for round in 0..12 {
+            let mut mutated = bytes.clone();
+            for _ in 0..=round {
+                let at = random.usize(..mutated.len());
+                match random.u8(..4) {
+                    0 => mutated.truncate(at.max(1)),
+                    1 => mutated[at] = random.u8(..),
+                    2 => mutated.insert(at, *random.choice(b"\0\"'`{}()[]\n\\#/*\xff").unwrap_or(&0)),
+                    _ => drop(mutated.drain(at..(at + 20).min(mutated.len()))),
+                }
+                if mutated.is_empty() {
+                    mutated.push(b'x');
+                }
+            }
+            check_both(&mutated, language, &format!("{file} round {round}"));
+        }
+    }
+}
+
+#[test]
+fn hostile_input_is_bounded_for_every_grammar() {
+    let deep = |open: &str| open.repeat(100_000).into_bytes();
+    let mut random = fastrand::Rng::with_seed(11);
+    let inputs: Vec<(&str, Vec<u8>)> = vec![
+        ("empty", Vec::new()),
+        ("blank", b" \n\t\r\n".to_vec()),
+        ("parentheses", deep("(")),
+        ("brackets", deep("[")),
+        ("braces", deep("{")),
+        ("indents", (0..600).map(|n| format!("{}if x:\n", " ".repeat(n))).collect::<String>().into_bytes()),
+        ("tags", deep("<a>")[..6_000].to_vec()),
+        ("one line", "word ".repeat(60_000).into_bytes()),
+        ("one word", "w".repeat(300_000).into_bytes()),
+        ("quotes", deep("\"'")[..20_000].to_vec()),
+        ("unary", deep("!-")[..20_000].to_vec()),
+        ("NULs", vec![0; 20_000]),
+        ("random", (0..8_000).map(|_| random.u8(..)).collect()),
+        ("invalid UTF-8", [&b"fn main() { \"\xff\xfe\" }\n"[..], &[0xc3; 500][..]].concat()),
+        ("carriage returns", b"a = 1\r\n\r\nb = 2\r\n".repeat(400)),
+        ("byte order mark", b"\xef\xbb\xbfx = 1\n".to_vec()),
+    ];
+    let settings = ChunkerSettings::default();
+    for grammar in grammar::GRAMMARS {
+        for (what, bytes) in &inputs {
+            let started = std::time::Instant::now();
+            let blob = chunk_blob(bytes, language(grammar.name), &settings);
+            check(bytes, &blob, &settings, &format!("{} {what}", grammar.name));
+            if std::env::var_os("CHUNK_TIMES").is_some() && started.elapsed().as_millis() > 300 {
+                eprintln!("{} {what}: {:?}", grammar.name, started.elapsed());
+            }
+        }
+    }
+}
+
+#[test]
+fn malformed_python_still_gives_chunks_and_symbols() {
+    let blob = chunks("malformed.py", "python", &ChunkerSettings::default());
+    assert!(!blob.chunks.is_empty());
+    assert!(symbols(&blob).iter().any(|symbol| symbol.name == "sound"));
+}
+
+#[test]
+fn a_huge_function_is_opened_at_its_statements() {
+    let mut text = String::from("def huge(items):\n    \"\"\"Does much.\"\"\"\n");
+    for n in 0..600 {
+        text.push_str(&format!("    if items[{n}] > {n}:\n        process(items[{n}], mode=\"m{n}\")\n"));
+    }
+    let settings = ChunkerSettings::default();
+    let blob = chunk_blob(text.as_bytes(), language("python"), &settings);
+    check(text.as_bytes(), &blob, &settings, "huge function");
+    assert!(blob.chunks.len() > 10, "{} chunks", blob.chunks.len());
+    assert_eq!(blob.boundaries, blob.boundaries_on_nodes);
+    for chunk in &blob.chunks[1..] {
+        assert_eq!(chunk.enclosing, ["huge"]);
+        assert_eq!(chunk.parent_semantic_node, Some("function_definition"));
+        let text = &text[chunk.byte_range.start as usize..];
+        assert!(text.starts_with("    if "), "a statement was cut: {:?}", &text[..20]);
+    }
+    assert!(blob.chunks.iter().all(|chunk| chunk.token_count <= 800));
+}
+
+#[test]
+fn a_function_and_a_class_are_two_chunks_in_definition_mode() {
+    let text =
+        "import os\n\ndef first():\n    return 1\n\n\nclass Second:\n    def method(self):\n        pass\n";
+    let blob = chunk_blob(text.as_bytes(), language("python"), &definition_mode());
+    let titles: Vec<&str> = blob.chunks.iter().map(|chunk| chunk.title.as_str()).collect();
+    assert_eq!(titles, ["import os", "function first", "class Second"]);
+    let packed = chunk_blob(text.as_bytes(), language("python"), &ChunkerSettings::default());
+    assert_eq!(packed.chunks.len(), 1);
+}
+
+#[test]
+fn comments_and_attributes_stay_with_their_definition() {
+    let mut text = String::new();
+    for n in 0..60 {
+        text.push_str(&format!(
+            "/// Adds {n}.\n#[inline]\npub fn add_{n}(x: u32) -> u32 {{\n    let y = x + {n};\n    y\n}}\n\n"
+        ));
+    }
+    for settings in [ChunkerSettings::default(), definition_mode()] {
+        let blob = chunk_blob(text.as_bytes(), language("rust"), &settings);
+        assert!(blob.chunks.len() > 2);
+        for chunk in &blob.chunks {
+            assert!(text[chunk.byte_range.start as usize..].starts_with("/// Adds"), "{}", chunk.title);
+        }
+    }
+}
+
+#[test]
+fn a_large_class_is_a_shell_and_its_members() {
+    let mut text = String::from("class Big {\n  constructor() {}\n");
+    for n in 0..80 {
+        text.push_str(&format!(
+            "  method{n}(a, b) {{\n    const sum = a + b + {n};\n    return this.other(sum);\n  }}\n\n"
+        ));
+    }
+    text.push_str("}\n");
+    let blob = chunk_blob(text.as_bytes(), language("javascript"), &ChunkerSettings::default());
+    assert!(blob.chunks[0].is_container);
+    assert!(blob.chunks[1..].iter().all(|chunk| chunk.enclosing == ["Big"] && !chunk.symbols.is_empty()));
+    assert!(blob.chunks[1..].iter().all(|chunk| chunk.parent_semantic_node == Some("class_declaration")));
+}
+
+#[test]
+fn byte_ranges_are_those_of_the_blob_where_it_is_no_utf8() {
+    let bytes = b"// caf\xe9\nint a(void) { return 1; }\n";
+    let blob = chunk_blob(bytes, language("c"), &ChunkerSettings::default());
+    assert_eq!(blob.degradations[0].reason, DegradationReason::NotUtf8);
+    let symbol = &blob.chunks[0].symbols[0];
+    let range = symbol.byte_range.start as usize..symbol.byte_range.end as usize;
+    assert_eq!(&bytes[range], b"int a(void) { return 1; }");
+}
+
+#[test]
+fn degradations_are_counted_with_their_reason() {
+    let reasons = |text: &str, settings: &ChunkerSettings| -> Vec<DegradationReason> {
+        let blob = chunk_blob(text.as_bytes(), language("rust"), settings);
+        blob.degradations.iter().map(|degradation| degradation.reason).collect()
+    };
+    let forced =
+        ChunkerSettings { force_delimiter_for_languages: vec!["rust".into()], ..ChunkerSettings::default() };
+    assert!(reasons("fn a() {}\n", &forced).contains(&DegradationReason::Forced));
+    let default = ChunkerSettings::default();
+    assert!(reasons(&"(".repeat(5000), &default).contains(&DegradationReason::TooDeep));
+    assert!(reasons("%% ?? ,, ;; ] ) } @@ $$\n", &default).contains(&DegradationReason::ErrorShare));
+    assert_eq!(reasons("fn a() {}\n", &default), []);
+}
+
+#[test]
+fn the_same_blob_gives_the_same_chunks_in_parallel() {
+    let settings = ChunkerSettings::default();
+    let once: Vec<ChunkedBlob> = FILES.iter().map(|(file, name)| chunks(file, name, &settings)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for ((file, name), expected) in FILES.iter().rev().zip(once.iter().rev()) {
+                    assert_eq!(&chunks(file, name, &settings), expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn the_fingerprint_follows_language_and_settings() {
+    let default = ChunkerSettings::default();
+    let (rust, python) = (language("rust"), language("python"));
+    assert_eq!(fingerprint(rust, &default), fingerprint(rust, &default.clone()));
+    assert_ne!(fingerprint(rust, &default), fingerprint(python, &default));
+    assert_ne!(fingerprint(rust, &default), fingerprint(rust, &definition_mode()));
+}
+
+#[test]
+fn the_threshold_decides_what_may_start_a_chunk() {
+    let mut text = String::new();
+    for n in 0..200 {
+        text.push_str(&format!("print(some_value_{n}, other_value_{n}, 'text')\n\n"));
+    }
+    let only_definitions =
+        ChunkerSettings { semantic_importance_threshold: 0.99, ..ChunkerSettings::default() };
+    let blob = chunk_blob(text.as_bytes(), language("python"), &only_definitions);
+    check(text.as_bytes(), &blob, &only_definitions, "threshold");
+    let settings = ChunkerSettings::default();
+    let default = chunk_blob(text.as_bytes(), language("python"), &settings);
+    assert_ne!(blob.chunks, default.chunks);
+}

@@ -1,0 +1,107 @@
+//! What can be typed.
+
+use super::verbs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";
+
+const LONG_ABOUT: &str = "\
+Search code by meaning, from an index that lives in your git repository.
+
+The index is built from git's own objects and kept current by hooks on every commit and checkout. \
+Nothing leaves the machine: the default model is part of this program.";
+
+const EXAMPLES: &str = "\
+Examples:
+  git codeweaver init                              set up this repository and build the first index
+  git codeweaver search \"where are tokens refreshed\"
+  git codeweaver search -l 3 --lang rust --no-tests \"retry with backoff\"
+  git codeweaver search --rev v1.2 \"config file lookup\"
+  git codeweaver status                            what is indexed, and how current it is
+
+`git codeweaver VERB -h` explains a verb. (`git codeweaver --help` asks git for a manual page; \
+`git-codeweaver --help` does not.)";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-codeweaver",
+    bin_name = "git codeweaver",
+    version,
+    about = ABOUT,
+    long_about = LONG_ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct GlobalArgs {
+    /// The repository: any directory inside it (default: the current directory)
+    #[arg(short, long, global = true, value_name = "PATH")]
+    pub project: Option<PathBuf>,
+    /// Colours and links: by default only on a terminal
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, hide_default_value = true)]
+    pub color: ColorWhen,
+    /// Log to stderr what happens (CODEWEAVER_LOG sets it more finely)
+    #[arg(long, global = true)]
+    pub debug: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    Init(verbs::init::InitArgs),
+    Deinit(verbs::deinit::DeinitArgs),
+    Index(verbs::index::IndexArgs),
+    Search(verbs::search::SearchArgs),
+    Similar(verbs::similar::SimilarArgs),
+    Outline(verbs::outline::OutlineArgs),
+    Read(verbs::read::ReadArgs),
+    Status(verbs::status::StatusArgs),
+    Doctor(verbs::doctor::DoctorArgs),
+    Config(verbs::config::ConfigArgs),
+    Chunks(verbs::chunks::ChunksArgs),
+    Verify(verbs::verify::VerifyArgs),
+    Eval(verbs::eval::EvalArgs),
+    Gc(verbs::gc::GcArgs),
+    Hook(verbs::hook::HookArgs),
+    Completions(verbs::completions::CompletionsArgs),
+    Man(verbs::completions::ManArgs),
+}
+
+impl Verb {
+    /// True if the process is to leave the session of whoever started it.
+    pub fn is_detached(&self) -> bool {
+        match self {
+            Verb::Index(args) => args.detached,
+            Verb::Hook(_) => verbs::hook::is_detached(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

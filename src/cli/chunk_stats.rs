@@ -1,0 +1,259 @@
+//! Measures the chunker over a tree (requirements C3, C6, C11).
+
+use crate::chunk::{self, Chunk, LanguageId};
+use crate::git::{self, ByteSlice, Oid};
+use crate::index::{Codebase, IndexError};
+use crate::policy::{PathDecision, Policy};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The range of C3, in tokens.
+const GOOD_TOKENS: std::ops::RangeInclusive<u32> = 200..=800;
+/// Degraded files are named up to this many.
+const MAX_DEGRADED_FILES: usize = 200;
+
+/// What came out, for the whole tree and per language.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Report {
+    pub tree: String,
+    pub total: LanguageStats,
+    pub languages: BTreeMap<&'static str, LanguageStats>,
+    /// Files that went down the chain, with the reason and the language; at most 200.
+    pub degraded: Vec<Degraded>,
+    /// Chunks drawn by the hash of their place, the same on every run.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub samples: BTreeMap<&'static str, Vec<Sample>>,
+}
+
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct LanguageStats {
+    pub files: u64,
+    pub bytes: u64,
+    pub chunks: u64,
+    pub tokens: u64,
+    pub mean_tokens: f64,
+    /// Of the chunks of files with more than 800 tokens: the share of 200 to 800.
+    pub share_200_to_800: f64,
+    /// Mean tokens of the same chunks.
+    pub mean_tokens_of_larger_files: f64,
+    /// Share of boundaries between chunks that lie on whole nodes.
+    pub share_on_nodes: f64,
+    /// Share of classified nodes whose class is not known.
+    pub share_unknown: f64,
+    pub degradations: BTreeMap<String, u64>,
+    #[serde(skip)]
+    sums: Sums,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    larger: u64,
+    larger_tokens: u64,
+    larger_good: u64,
+    boundaries: u64,
+    on_nodes: u64,
+    nodes: u64,
+    unknown: u64,
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Degraded {
+    pub path: String,
+    pub language: &'static str,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Sample {
+    pub path: String,
+    pub span: (u32, u32),
+    pub tokens: u32,
+    pub class: &'static str,
+    pub title: String,
+    #[serde(skip)]
+    rank: u64,
+}
+
+/// Chunks every file of `tree` that the policy indexes, on all cores; `sample` chunks of each language are listed.
+pub fn measure(codebase: &Codebase, tree: &Oid, sample: usize) -> Result<Report, IndexError> {
+    let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
+    let files = git::walk_tree(&codebase.repo, tree)?;
+    let next = AtomicUsize::new(0);
+    let whole = Mutex::new((Report { tree: tree.to_string(), ..Report::default() }, None::<IndexError>));
+    let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..n_threads {
+            // Parsers recurse in C code on hostile input.
+            let worker = std::thread::Builder::new().stack_size(16 << 20);
+            let work = || {
+                let mut report = Report::default();
+                let mut blobs = codebase.repo.blobs();
+                let mut failure = None;
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(e) = one(codebase, &policy, file, &mut blobs, sample, &mut report) {
+                        failure = Some(e);
+                        break;
+                    }
+                }
+                let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
+                whole.0.merge(report, sample);
+                whole.1 = whole.1.take().or(failure);
+            };
+            if worker.spawn_scoped(scope, work).is_err() {
+                tracing::warn!(component = "cli", operation = "chunks", "a thread could not be started");
+            }
+        }
+    });
+    let (mut report, failure) = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match failure {
+        Some(e) => Err(e),
+        None => {
+            report.finish();
+            Ok(report)
+        }
+    }
+}
+
+fn one(
+    codebase: &Codebase,
+    policy: &Policy,
+    file: &git::TreeFile,
+    blobs: &mut git::BlobReader,
+    sample: usize,
+    report: &mut Report,
+) -> Result<(), IndexError> {
+    let path = file.path.as_bstr();
+    let PathDecision::Index { language, .. } = policy.decide_path(path, file.mode) else { return Ok(()) };
+    if blobs.size(&file.oid)?.is_none_or(|size| size > policy.max_blob_bytes()) {
+        return Ok(());
+    }
+    let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
+    if policy.decide_blob(bytes).is_some() {
+        return Ok(());
+    }
+    let language = policy.language(language, path, bytes);
+    let chunked = chunk::chunk_blob(bytes, language, &codebase.settings.chunker);
+    report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
+    let mut reasons: Vec<String> = chunked.degradations.iter().map(|d| name_of(&d.reason)).collect();
+    reasons.sort();
+    reasons.dedup();
+    for reason in reasons {
+        report.degraded.push(Degraded { path: path.to_string(), language: language.name(), reason });
+    }
+    if sample > 0 {
+        let samples = report.samples.entry(language.name()).or_default();
+        samples.extend(chunked.chunks.iter().map(|chunk| drawn(path, language, chunk)));
+        keep_lowest(samples, sample);
+    }
+    Ok(())
+}
+
+/// The name of a value as it is serialised.
+fn name_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn drawn(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
+    let place = format!("{} {path} {}", language.name(), chunk.byte_range.start);
+    let hash = blake3::hash(place.as_bytes());
+    let rank = hash.as_bytes().first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
+    Sample {
+        path: path.to_string(),
+        span: (chunk.line_span.start, chunk.line_span.end),
+        tokens: chunk.token_count,
+        class: chunk.class.name(),
+        title: chunk.title.clone(),
+        rank,
+    }
+}
+
+fn keep_lowest(samples: &mut Vec<Sample>, n: usize) {
+    // Sorting now and then is enough; the exact cut is made at the end.
+    if samples.len() > 4 * n + 64 {
+        samples.sort_by_key(|sample| sample.rank);
+        samples.truncate(n);
+    }
+}
+
+impl LanguageStats {
+    fn add(&mut self, bytes: u64, chunked: &chunk::ChunkedBlob) {
+        let tokens: u64 = chunked.chunks.iter().map(|chunk| u64::from(chunk.token_count)).sum();
+        self.files += 1;
+        self.bytes += bytes;
+        self.chunks += chunked.chunks.len() as u64;
+        self.tokens += tokens;
+        let sums = &mut self.sums;
+        if tokens > u64::from(*GOOD_TOKENS.end()) {
+            sums.larger += chunked.chunks.len() as u64;
+            sums.larger_tokens += tokens;
+            sums.larger_good +=
+                chunked.chunks.iter().filter(|chunk| GOOD_TOKENS.contains(&chunk.token_count)).count() as u64;
+        }
+        sums.boundaries += u64::from(chunked.boundaries);
+        sums.on_nodes += u64::from(chunked.boundaries_on_nodes);
+        sums.nodes += u64::from(chunked.nodes_classified);
+        sums.unknown += u64::from(chunked.nodes_unknown);
+        for degradation in &chunked.degradations {
+            *self.degradations.entry(name_of(&degradation.reason)).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &LanguageStats) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.chunks += other.chunks;
+        self.tokens += other.tokens;
+        let (sums, others) = (&mut self.sums, &other.sums);
+        sums.larger += others.larger;
+        sums.larger_tokens += others.larger_tokens;
+        sums.larger_good += others.larger_good;
+        sums.boundaries += others.boundaries;
+        sums.on_nodes += others.on_nodes;
+        sums.nodes += others.nodes;
+        sums.unknown += others.unknown;
+        for (reason, n) in &other.degradations {
+            *self.degradations.entry(reason.clone()).or_default() += n;
+        }
+    }
+
+    fn finish(&mut self) {
+        // A share of nothing is a whole: nothing was wrong.
+        let share =
+            |part: u64, all: u64, of_none: f64| if all == 0 { of_none } else { part as f64 / all as f64 };
+        let sums = &self.sums;
+        self.mean_tokens = share(self.tokens, self.chunks, 0.0);
+        self.share_200_to_800 = share(sums.larger_good, sums.larger, 1.0);
+        self.mean_tokens_of_larger_files = share(sums.larger_tokens, sums.larger, 0.0);
+        self.share_on_nodes = share(sums.on_nodes, sums.boundaries, 1.0);
+        self.share_unknown = share(sums.unknown, sums.nodes, 0.0);
+    }
+}
+
+impl Report {
+    fn merge(&mut self, other: Report, sample: usize) {
+        for (language, stats) in &other.languages {
+            self.languages.entry(language).or_default().merge(stats);
+        }
+        self.degraded.extend(other.degraded);
+        for (language, samples) in other.samples {
+            let all = self.samples.entry(language).or_default();
+            all.extend(samples);
+            all.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| a.path.cmp(&b.path)));
+            all.truncate(sample);
+        }
+    }
+
+    fn finish(&mut self) {
+        for stats in self.languages.values_mut() {
+            stats.finish();
+            self.total.merge(stats);
+        }
+        self.total.finish();
+        self.degraded.sort_by(|a, b| (&a.reason, &a.path).cmp(&(&b.reason, &b.path)));
+        self.degraded.truncate(MAX_DEGRADED_FILES);
+        for samples in self.samples.values_mut() {
+            samples.sort_by(|a, b| (&a.path, a.span).cmp(&(&b.path, b.span)));
+        }
+    }
+}

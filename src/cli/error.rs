@@ -1,0 +1,350 @@
+//! The one place where errors of the library become an exit code and three lines (requirement U7).
+//!
+//! ```text
+//! error: what does not work
+//!   why: …
+//!   fix: …
+//! ```
+
+use super::context::Context;
+use super::{exit, render};
+use crate::config::ConfigError;
+use crate::embed::EmbedError;
+use crate::eval::EvalError;
+use crate::git::GitError;
+use crate::git::hooks::HookError;
+use crate::index::{IndexError, Lifecycle};
+use crate::policy::PolicyError;
+use crate::query::QueryError;
+use crate::store::StoreError;
+use std::error::Error;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What the user gets to read. Each part may have several lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CliError {
+    pub what: String,
+    pub why: String,
+    pub fix: String,
+    pub code: u8,
+    /// Whoever read our output has gone: nothing to say, and no failure.
+    is_broken_pipe: bool,
+}
+
+impl CliError {
+    pub fn new(what: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> CliError {
+        CliError {
+            what: what.into(),
+            why: why.into(),
+            fix: fix.into(),
+            code: exit::ERROR,
+            is_broken_pipe: false,
+        }
+    }
+
+    pub fn with_code(self, code: u8) -> CliError {
+        CliError { code, ..self }
+    }
+
+    pub fn no_such_directory(dir: &Path) -> CliError {
+        CliError::new(
+            format!("{} is not a directory", dir.display()),
+            "--project names a directory inside a git repository",
+            "check the path",
+        )
+    }
+
+    /// Prints it to stderr and gives the exit code.
+    pub fn report(&self, context: &Context) -> ExitCode {
+        if self.is_broken_pipe {
+            return ExitCode::SUCCESS;
+        }
+        let paint = context.err_paint;
+        let mut text = String::new();
+        let labels = [paint.error("error:"), paint.dim("  why:"), paint.good("  fix:")];
+        for (label, part) in labels.iter().zip([&self.what, &self.why, &self.fix]) {
+            for (i, line) in part.lines().enumerate() {
+                let label = if i == 0 { label.as_str() } else { "      " };
+                text.push_str(&format!("{label} {}\n", render::safe(line)));
+            }
+        }
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        let is_broken_pipe = error.kind() == std::io::ErrorKind::BrokenPipe;
+        let error = CliError::new(
+            "the output cannot be written",
+            error.to_string(),
+            "check the disk and where the output goes",
+        );
+        CliError { is_broken_pipe, ..error }
+    }
+}
+
+impl From<serde_json::Error> for CliError {
+    fn from(error: serde_json::Error) -> Self {
+        CliError::new("the answer cannot be written as JSON", error.to_string(), "please report this")
+    }
+}
+
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> Self {
+        let fix = match &error {
+            GitError::NotARepository { .. } => "git init, or name a repository with --project PATH",
+            other => other.fix(),
+        };
+        let (what, why) = match &error {
+            GitError::NotARepository { path } => {
+                let shown = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                (
+                    format!("{} is not in a git repository", shown.display()),
+                    "there is no .git here or in any directory above".to_owned(),
+                )
+            }
+            GitError::Unsupported { path, feature } => (
+                format!("{} cannot be read", path.display()),
+                format!("it uses {feature}, which is not supported"),
+            ),
+            GitError::Unreadable { path, reason } => {
+                (format!("the repository at {} cannot be read", path.display()), reason.clone())
+            }
+            GitError::UnknownRevision { spec, hint } => (
+                format!("'{spec}' does not name a commit or tree here"),
+                hint.clone().unwrap_or_else(|| "git does not know it".to_owned()),
+            ),
+            GitError::ObjectMissing { .. } => (
+                error.to_string(),
+                "the clone is shallow, partial or damaged, and nothing is ever fetched".to_owned(),
+            ),
+            GitError::BadObject { oid, reason, .. } => {
+                (format!("object {oid} cannot be read"), reason.clone())
+            }
+            GitError::TooManyFiles { .. } => {
+                (error.to_string(), "a tree is held in memory as a whole".to_owned())
+            }
+            GitError::Bare { .. } => (error.to_string(), "there are no files to look at".to_owned()),
+            GitError::PathEscapes { .. } => {
+                (error.to_string(), "only files of the repository are read".to_owned())
+            }
+            GitError::Io { .. } => (error.to_string(), cause(&error)),
+        };
+        CliError::new(what, why, fix)
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Locked { holder } => CliError::new(
+                format!("Indexing already in progress ({holder})"),
+                "one run per worktree at a time; the running one picks up later commits by itself",
+                "wait for it (`git codeweaver status`), or end it with `kill -TERM PID`: it keeps what it has done",
+            )
+            .with_code(exit::NEGATIVE),
+            StoreError::Io { action, path, source } => {
+                let fix = match source.kind() {
+                    std::io::ErrorKind::StorageFull => "free some space and run it again: what is done is kept".to_owned(),
+                    _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
+                };
+                CliError::new(format!("cannot {action} {}", path.display()), source.to_string(), fix)
+            }
+            StoreError::Damaged { path, what } => {
+                CliError::new(format!("{} is damaged", path.display()), what.clone(), "git codeweaver verify --repair")
+            }
+            StoreError::Parquet { path, source } => {
+                CliError::new(format!("{} cannot be read", path.display()), source.to_string(), "git codeweaver verify --repair")
+            }
+            StoreError::Version { path, found, expected } => CliError::new(
+                format!("{} was written by another version", path.display()),
+                format!("it has format {found}, this program reads {expected}"),
+                "git codeweaver index --reindex",
+            ),
+            StoreError::Untrusted { path, why } => CliError::new(
+                format!("{} must not be used", path.display()),
+                why.clone(),
+                format!("remove it (`rm -rf {}`) and run `git codeweaver init`", path.display()),
+            ),
+        }
+    }
+}
+
+impl From<IndexError> for CliError {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::Git(e) => e.into(),
+            IndexError::Store(e) => e.into(),
+            IndexError::Policy(e) => e.into(),
+            IndexError::Embed(e) => e.into(),
+            IndexError::Config(e) => e.into(),
+            IndexError::TooManyFiles { n_files, limit } => CliError::new(
+                format!("this tree has {} files", render::count(n_files as u64)),
+                format!("more than {} are not indexed unless you ask for it", render::count(limit as u64)),
+                "leave folders out (`policy.exclude`, .codeweaverignore), or `git codeweaver index --allow-huge`",
+            ),
+            IndexError::Interrupted { n_chunks } => CliError::new(
+                "interrupted",
+                format!("{} of this run are kept", render::plural(n_chunks, "chunk")),
+                "git codeweaver index continues from there",
+            )
+            .with_code(exit::INTERRUPTED),
+            IndexError::EpochChanged => CliError::new(
+                "the index was reorganised while this ran",
+                "garbage collection or a reindex of another worktree came in between, twice",
+                "run it again: nothing is lost",
+            ),
+            IndexError::Tracked { path } => CliError::new(
+                format!("{path} is tracked by git"),
+                "an index that comes with a repository could be anybody's, so it is never used",
+                "git rm -r --cached .codeweaver && git commit",
+            ),
+            IndexError::NotInitialised => Lifecycle::NotIndexed.into(),
+        }
+    }
+}
+
+impl From<PolicyError> for CliError {
+    fn from(error: PolicyError) -> Self {
+        match error {
+            PolicyError::Git(e) => e.into(),
+            PolicyError::Glob { setting, glob } => CliError::new(
+                format!("policy.{setting} cannot be used"),
+                format!("'{glob}' is not a glob"),
+                format!("git codeweaver config set policy.{setting} 'GLOB,GLOB'"),
+            ),
+            PolicyError::Language { extension, language } => CliError::new(
+                format!("policy.file_extensions.{extension} cannot be used"),
+                format!("'{language}' is not a known language"),
+                format!("git codeweaver config set policy.file_extensions.{extension} LANGUAGE"),
+            ),
+        }
+    }
+}
+
+impl From<EvalError> for CliError {
+    fn from(error: EvalError) -> Self {
+        match error {
+            EvalError::Index(e) => e.into(),
+            EvalError::Query(e) => e.into(),
+            EvalError::Git(e) => e.into(),
+            EvalError::MissingRepository { name, path } => CliError::new(
+                format!("the repository {} is missing", render::safe(&name)),
+                format!("the suite asks about it, and there is no folder {}", path.display()),
+                "clone it there at the revision that the suite names, or name another folder with --repos DIR",
+            ),
+            other => CliError::new("the suite cannot be run", other.to_string(), "see docs/ranking.md for its forms"),
+        }
+    }
+}
+
+impl From<EmbedError> for CliError {
+    fn from(error: EmbedError) -> Self {
+        CliError::new(error.what(), error.why(), error.fix())
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        let (what, why) = match &error {
+            ConfigError::Invalid(problems) => {
+                let lines: Vec<String> =
+                    problems.iter().map(|p| format!("{}: {}", p.origin, p.message)).collect();
+                ("the settings are not valid".to_owned(), lines.join("\n"))
+            }
+            ConfigError::Read { path, source } => {
+                (format!("{} cannot be read", path.display()), source.to_string())
+            }
+            ConfigError::Write { path, source } => {
+                (format!("{} cannot be written", path.display()), source.to_string())
+            }
+            ConfigError::TooLarge { path, .. } => {
+                (format!("{} is too large", path.display()), error.to_string())
+            }
+            ConfigError::Symlink { path } => {
+                (format!("{} is not written", path.display()), error.to_string())
+            }
+            ConfigError::UserOnly { key } => (
+                format!("`{key}` cannot be set for a repository"),
+                "whoever can push a file to a repository must not decide what runs on your machine"
+                    .to_owned(),
+            ),
+        };
+        CliError::new(what, why, error.fix())
+    }
+}
+
+impl From<HookError> for CliError {
+    fn from(error: HookError) -> Self {
+        let why = match &error {
+            HookError::GitFailed { stderr, .. } => stderr.trim().to_owned(),
+            HookError::GlobalNeedsNewerGit { .. } => "older git has no hooks in its configuration".to_owned(),
+            other => cause(other),
+        };
+        let why =
+            if why.is_empty() { "git was asked about the hooks of this repository".to_owned() } else { why };
+        CliError::new(error.to_string(), why, error.fix())
+    }
+}
+
+impl From<QueryError> for CliError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Git(e) => e.into(),
+            QueryError::Store(e) => e.into(),
+            QueryError::Index(e) => e.into(),
+            QueryError::Embed(e) => e.into(),
+            QueryError::Gated(lifecycle) => lifecycle.into(),
+            QueryError::Parameter { name, must, found } => CliError::new(
+                format!("the {name} cannot be used"),
+                format!("it must be {must}, not {found}"),
+                "see `-h`",
+            ),
+            QueryError::NotFound { what } => CliError::new(
+                "there is no such place",
+                what,
+                "`git codeweaver status --files` lists what is not indexed, and why",
+            ),
+        }
+    }
+}
+
+/// A codebase that cannot answer, with the command that changes it (requirement U9).
+impl From<Lifecycle> for CliError {
+    fn from(lifecycle: Lifecycle) -> Self {
+        match lifecycle {
+            Lifecycle::NotIndexed => CliError::new(
+                "this repository is not indexed",
+                "no index has been completed here",
+                "git codeweaver init",
+            ),
+            Lifecycle::Indexing => CliError::new(
+                "the first index is being built",
+                "nothing can be answered before its first checkpoint",
+                "try again in a moment; `git codeweaver status` shows how far it is",
+            ),
+            Lifecycle::Indexed => {
+                CliError::new("the index is being replaced", "it changed while it was read", "run it again")
+            }
+            Lifecycle::IndexFailed(failure) => {
+                CliError::new("the last attempt to index failed", failure, "git codeweaver index")
+            }
+            Lifecycle::RequiresReindex { reason } => {
+                CliError::new("the index does not fit the settings", reason, "git codeweaver index --reindex")
+            }
+        }
+    }
+}
+
+/// The innermost cause of an error.
+fn cause(error: &dyn Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

@@ -1,0 +1,18 @@
+//! One file per verb: parse → call the library → render.
+
+pub mod chunks;
+pub mod completions;
+pub mod config;
+pub mod deinit;
+pub mod doctor;
+pub mod eval;
+pub mod gc;
+pub mod hook;
+pub mod index;
+pub mod init;
+pub mod outline;
+pub mod read;
+pub mod search;
+pub mod similar;
+pub mod status;
+pub mod verify;

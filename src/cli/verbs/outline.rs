@@ -1,0 +1,80 @@
+//! `outline`: what a file defines.
+
+use super::search::{Format, answer, refuse};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::render::{self, Paint, safe};
+use crate::query::Searcher;
+use crate::query::outline::{Outline, OutlineSymbol};
+use clap::Args;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// List what a file defines: names, kinds, signatures, lines
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git codeweaver outline src/lib.rs
+  git codeweaver outline --rev v1.2 src/lib.rs      as it was then
+  git codeweaver outline -o json src/lib.rs")]
+pub struct OutlineArgs {
+    file: String,
+    /// Branch, tag, commit or tree instead of the working tree
+    #[arg(long)]
+    rev: Option<String>,
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    output_format: Format,
+}
+
+pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let path = context.repository_path(&codebase, &args.file);
+    let searcher = Searcher::new(codebase);
+    let outline =
+        match answer(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
+            Ok(outline) => outline,
+            Err(error) => return Err(refuse(error, args.output_format, context)?),
+        };
+    let mut out = context.out();
+    match args.output_format {
+        Format::Table => table(&mut out, &outline, &searcher, context.paint)?,
+        Format::Markdown => markdown(&mut out, &outline)?,
+        Format::Json => writeln!(out, "{}", render::json(&outline, true)?)?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(out: &mut impl Write, outline: &Outline, searcher: &Searcher, paint: Paint) -> Result<(), CliError> {
+    let n = render::plural(outline.symbols.len() as u64, "definition");
+    writeln!(out, "{} ({}, {n})", paint.title(safe(&outline.path)), outline.language)?;
+    let file = searcher.codebase.root().join(&outline.path);
+    let width = outline.symbols.iter().map(|s| s.span.1.to_string().len() * 2 + 1).max().unwrap_or(0);
+    for symbol in &outline.symbols {
+        let span = format!("{}-{}", symbol.span.0, symbol.span.1);
+        let place = paint.link(&file, symbol.span.0, &paint.dim(format!("{span:>width$}")));
+        writeln!(out, "{place}  {}{}", "  ".repeat(symbol.nesting.into()), said(symbol, paint))?;
+    }
+    Ok(())
+}
+
+fn said(symbol: &OutlineSymbol, paint: Paint) -> String {
+    if symbol.signature.is_empty() {
+        format!("{} {}", symbol.kind, paint.bold(safe(&symbol.name)))
+    } else {
+        safe(&symbol.signature).into_owned()
+    }
+}
+
+fn markdown(out: &mut impl Write, outline: &Outline) -> Result<(), CliError> {
+    writeln!(out, "# `{}`\n", safe(&outline.path).replace('`', "'"))?;
+    for symbol in &outline.symbols {
+        let indent = "  ".repeat(symbol.nesting.into());
+        let said = said(symbol, Paint::off()).replace('`', "'");
+        writeln!(out, "{indent}- `{said}` (lines {}-{})", symbol.span.0, symbol.span.1)?;
+        if !symbol.doc.is_empty() {
+            writeln!(out, "{indent}  {}", safe(&symbol.doc))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `read`: a file or some of its lines, from the working tree or any revision.
+
+use super::search::{Format, refuse};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::{render, results};
+use crate::query::Searcher;
+use clap::Args;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Print a file or some of its lines, of the working tree or any revision
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git codeweaver read src/lib.rs:10-40
+  git codeweaver read --rev v1.2 src/lib.rs")]
+pub struct ReadArgs {
+    /// File, with lines FROM-TO if it is not to be the whole
+    #[arg(value_name = "FILE[:FROM-TO]")]
+    place: String,
+    /// Branch, tag, commit or tree instead of the working tree
+    #[arg(long)]
+    rev: Option<String>,
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    output_format: Format,
+}
+
+pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let (file, lines) = parse(&args.place);
+    let path = context.repository_path(&codebase, file);
+    let searcher = Searcher::new(codebase);
+    let text = match searcher.read(&path, lines, args.rev.as_deref()) {
+        Ok(text) => text,
+        Err(error) => return Err(refuse(error, args.output_format, context)?),
+    };
+    let mut out = context.out();
+    match args.output_format {
+        Format::Table => {
+            let width = text.span.1.to_string().len();
+            for (number, line) in (text.span.0..).zip(text.text.lines()) {
+                writeln!(out, "{} {}", context.paint.dim(format!("{number:>width$} │")), render::safe(line))?;
+            }
+        }
+        Format::Markdown => {
+            let body = render::safe_lines(&text.text);
+            let fence = results::fence(&body);
+            let place =
+                format!("{}:{}-{}", render::safe(&text.path), text.span.0, text.span.1).replace('`', "'");
+            writeln!(out, "`{place}`\n\n{fence}{}\n{body}\n{fence}", text.language)?;
+        }
+        Format::Json => writeln!(out, "{}", render::json(&text, true)?)?,
+    }
+    out.flush()?;
+    if text.truncated && args.output_format != Format::Json {
+        context.warn(&format!("cut after line {} of {}", text.span.1, text.total_lines));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `FILE`, `FILE:LINE` or `FILE:FROM-TO`.
+fn parse(place: &str) -> (&str, Option<(u32, u32)>) {
+    let lines = |text: &str| match text.split_once('-') {
+        Some((from, to)) => Some((from.parse().ok()?, to.parse().ok()?)),
+        None => text.parse().ok().map(|line| (line, line)),
+    };
+    match place.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
+        Some((file, span)) => (file, Some(span)),
+        None => (place, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_may_follow_the_file() {
+        assert_eq!(parse("a.rs"), ("a.rs", None));
+        assert_eq!(parse("a.rs:7"), ("a.rs", Some((7, 7))));
+        assert_eq!(parse("a:b.rs:7-9"), ("a:b.rs", Some((7, 9))));
+        assert_eq!(parse("a:b"), ("a:b", None));
+    }
+}

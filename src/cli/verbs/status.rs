@@ -1,0 +1,233 @@
+//! `status`: what is indexed, how current it is, and what is going on (requirement U3).
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::render::{self, bytes, count, plural};
+use crate::index::status::{self, Place, StatusReport};
+use crate::store::time;
+use clap::Args;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Languages shown before the rest is summed up.
+const MAX_LANGUAGES: usize = 8;
+
+/// Show what is indexed, how current it is, and what is going on
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git codeweaver status                a summary
+  git codeweaver status --files        also every file that is left out, and why
+  git codeweaver status --json         everything, for programs")]
+pub struct StatusArgs {
+    /// One JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    /// List the files that are left out, by reason
+    #[arg(long)]
+    files: bool,
+}
+
+pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let report = status::status(&codebase, args.files)?;
+    let mut out = context.out();
+    if args.json {
+        writeln!(out, "{}", render::json(&report, true)?)?;
+    } else {
+        write(&mut out, &report, context)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Result<(), CliError> {
+    let mut row =
+        |name: &str, text: String| writeln!(out, "{} {text}", context.paint.bold(format!("{name:<9}")));
+    row("State", state(report, context))?;
+    row("Codebase", shown_root(report))?;
+    row("HEAD", place(&report.head))?;
+    if let Some(indexed) = &report.indexed {
+        row("Indexed", format!("{}{}", place(indexed), lag(report, context)))?;
+        row("Content", format!("{}, {}", plural(report.files, "file"), plural(report.chunks, "chunk")))?;
+    }
+    if !report.languages.is_empty() {
+        row("Languages", languages(report))?;
+    }
+    if !report.skipped.is_empty() {
+        row("Left out", skipped(report))?;
+    }
+    if report.size_bytes.total > 0 {
+        row("On disk", sizes(report))?;
+    }
+    if let Some(text) = progress(report) {
+        row("Progress", text)?;
+    }
+    if let Some(run) = &report.last_run {
+        let record = &run.record;
+        let took = render::duration(Duration::from_millis(record.duration_ms));
+        let did = format!(
+            "{} changed, {} embedded",
+            plural(record.files_changed, "file"),
+            plural(record.embedded_chunks, "chunk")
+        );
+        row("Last run", format!("{}, took {took}: {did}", render::ago(record.finished_at, time::now())))?;
+    }
+    if let Some(failure) = &report.last_failure {
+        row("Failure", context.paint.warning(render::safe(failure)))?;
+    }
+    row("Hooks", hooks(report, context))?;
+    row("Model", render::safe(&report.model.name).into_owned())?;
+    if let Some(holder) = &report.lock_holder {
+        row("Running", render::safe(holder).into_owned())?;
+    }
+    if let Some(files) = &report.skipped_files {
+        writeln!(out)?;
+        for file in files {
+            writeln!(out, "{:<14} {}", file.reason, render::safe(&file.path))?;
+        }
+    }
+    for warning in report.warnings.iter().filter(|warning| !is_said_already(warning, context)) {
+        context.warn(warning);
+    }
+    Ok(())
+}
+
+/// The warnings of the settings were printed when they were read.
+fn is_said_already(warning: &str, _context: &Context) -> bool {
+    warning.contains("codeweaver.toml")
+}
+
+fn state(report: &StatusReport, context: &Context) -> String {
+    let paint = context.paint;
+    let text = match (report.state, report.current) {
+        ("indexed", true) => paint.good("indexed, current"),
+        ("indexed", false) => paint.warning("indexed, behind HEAD"),
+        ("indexing", _) => paint.title("indexing"),
+        ("not_indexed", _) if report.progress.is_some() => {
+            paint.warning("not indexed: interrupted; `git codeweaver index` continues")
+        }
+        ("not_indexed", _) if report.initialised => {
+            paint.warning("not indexed; `git codeweaver index` does it")
+        }
+        ("not_indexed", _) => paint.warning("not indexed; begin with `git codeweaver init`"),
+        ("requires_reindex", _) => paint.error("requires reindex: `git codeweaver index --reindex`"),
+        ("index_failed", _) => paint.error("the last run failed; `git codeweaver index` tries again"),
+        (other, _) => other.to_owned(),
+    };
+    match &report.reason {
+        Some(reason) => format!("{text} ({})", render::safe(reason)),
+        None => text,
+    }
+}
+
+fn shown_root(report: &StatusReport) -> String {
+    let root = render::safe(&report.codebase.to_string_lossy()).into_owned();
+    if report.worktree == "main" {
+        root
+    } else {
+        format!("{root} (worktree {})", render::safe(&report.worktree))
+    }
+}
+
+fn place(place: &Place) -> String {
+    let commit = place.commit.as_deref().map_or("no commit yet", |oid| oid.get(..12).unwrap_or(oid));
+    let name = place.reference.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
+    match name {
+        Some(name) => format!("{commit} ({})", render::safe(name)),
+        None if place.commit.is_some() => format!("{commit} (detached)"),
+        None => commit.to_owned(),
+    }
+}
+
+fn lag(report: &StatusReport, context: &Context) -> String {
+    let text = match (report.lag.behind, report.lag.commits) {
+        (false, _) | (_, Some(0)) => return String::new(),
+        (true, Some(n)) => format!("  {} behind", plural(n, "commit")),
+        (true, None) => "  behind HEAD".to_owned(),
+    };
+    context.paint.warning(text)
+}
+
+fn languages(report: &StatusReport) -> String {
+    let mut parts: Vec<String> = report
+        .languages
+        .iter()
+        .take(MAX_LANGUAGES)
+        .map(|l| format!("{} {}", l.language, count(l.files)))
+        .collect();
+    let rest: u64 = report.languages.iter().skip(MAX_LANGUAGES).map(|l| l.files).sum();
+    if rest > 0 {
+        parts.push(format!("others {}", count(rest)));
+    }
+    parts.join(", ")
+}
+
+fn skipped(report: &StatusReport) -> String {
+    let n: u64 = report.skipped.values().sum();
+    let parts: Vec<String> = report
+        .skipped
+        .iter()
+        .map(|(reason, n)| format!("{} {}", reason.replace('_', " "), count(*n)))
+        .collect();
+    let hint = if report.skipped_files.is_none() { "; --files lists them" } else { "" };
+    format!("{}: {}{hint}", plural(n, "file"), parts.join(", "))
+}
+
+fn sizes(report: &StatusReport) -> String {
+    let sizes = &report.size_bytes;
+    let kinds = [
+        ("shards", sizes.shards),
+        ("search structures", sizes.segments + sizes.graphs),
+        ("paths and snapshots", sizes.entries + sizes.snapshots),
+        ("other models", sizes.other_models),
+    ];
+    let parts: Vec<String> =
+        kinds.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {}", bytes(*n))).collect();
+    let place = format!("{} in {}", bytes(sizes.total), shown_path(&report.store));
+    if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
+}
+
+fn progress(report: &StatusReport) -> Option<String> {
+    let progress = report.progress.as_ref()?;
+    let share = progress.files_processed * 100 / progress.files_total.max(1);
+    let of = format!(
+        "{share} % ({} of {})",
+        count(progress.files_processed),
+        plural(progress.files_total, "file")
+    );
+    Some(match progress.eta_seconds {
+        Some(eta) => format!("{of}, {} left", render::duration(Duration::from_secs(eta))),
+        None if progress.is_running => of,
+        None => format!("{of} when it was interrupted"),
+    })
+}
+
+fn hooks(report: &StatusReport, context: &Context) -> String {
+    let hooks = &report.hooks;
+    if let Some(problem) = &hooks.problem {
+        return context.paint.warning(format!("unknown: {}", render::safe(problem)));
+    }
+    let place = match hooks.method.as_deref() {
+        Some("configuration") => "git's configuration of this repository".to_owned(),
+        Some("global_configuration") => "your git configuration".to_owned(),
+        Some(dir) => shown_path(std::path::Path::new(dir)),
+        None => String::new(),
+    };
+    if hooks.installed && !hooks.binary_found {
+        return context
+            .paint
+            .warning("installed, but the program they call is gone; run `git codeweaver init`");
+    }
+    if hooks.installed {
+        return format!("installed in {place}, {}", hooks.mode);
+    }
+    let missing: Vec<String> = hooks
+        .events
+        .iter()
+        .filter(|(_, state)| !matches!(state.as_str(), "current" | "outdated"))
+        .map(|(event, state)| format!("{event}: {state}"))
+        .collect();
+    context.paint.warning(format!("not installed ({})", missing.join(", ")))
+}

@@ -1,0 +1,421 @@
+//! What is indexed, how current it is, and what is going on (requirement U3). Reads only; never takes a lock.
+
+use super::codebase::{Codebase, Lifecycle};
+use super::error::IndexError;
+use super::plan::skip_reason;
+use crate::embed;
+use crate::git::hooks::{self, Event, EventState, HookSite, Method, Scope};
+use crate::git::{Head, Oid};
+use crate::store::snapshot::{Snapshot, Totals};
+use crate::store::state::{Phase, RunRecord, State};
+use crate::store::{StoreReader, lock, time};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Commits are counted up to this many; a lag beyond it is only said to be one.
+const MAX_LAG: usize = 1000;
+
+/// Everything `status` shows.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct StatusReport {
+    /// `not_indexed`, `indexing`, `indexed`, `index_failed` or `requires_reindex` (L1).
+    pub state: &'static str,
+    /// Why, where the state needs a reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// `init` was run in this repository.
+    pub initialised: bool,
+    /// The index answers for exactly the tree of HEAD.
+    pub current: bool,
+    /// Root of this worktree.
+    pub codebase: PathBuf,
+    pub worktree: String,
+    pub store: PathBuf,
+    pub head: Place,
+    /// What the index answers for; absent until there is a snapshot.
+    pub indexed: Option<Place>,
+    pub lag: Lag,
+    pub files: u64,
+    pub chunks: u64,
+    /// By language, those with most files first.
+    pub languages: Vec<LanguageCount>,
+    /// Left-out paths by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// The paths themselves, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped_files: Option<Vec<SkippedFile>>,
+    pub size_bytes: Sizes,
+    /// The run that is going on, or that was interrupted.
+    pub progress: Option<RunProgress>,
+    pub last_run: Option<LastRun>,
+    /// Why the last run failed, if it did.
+    pub last_failure: Option<String>,
+    pub hooks: HooksInfo,
+    pub model: ModelInfo,
+    /// Who holds the work lease, for example `PID 4711, started 2026-11-21T10:00:00Z`.
+    pub lock_holder: Option<String>,
+    /// A hook has asked for an update that has not begun.
+    pub update_wanted: bool,
+    pub warnings: Vec<String>,
+}
+
+/// A commit with its tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Place {
+    pub commit: Option<String>,
+    pub tree: Option<String>,
+    /// For example `refs/heads/main`; absent if HEAD is detached.
+    pub reference: Option<String>,
+}
+
+/// How far the index is behind HEAD.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Lag {
+    pub behind: bool,
+    /// Commits of HEAD that the indexed commit does not have, where that is cheap to count.
+    pub commits: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LanguageCount {
+    pub language: String,
+    pub files: u64,
+    pub chunks: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct SkippedFile {
+    pub path: String,
+    pub reason: &'static str,
+}
+
+/// Bytes on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Sizes {
+    pub shards: u64,
+    pub segments: u64,
+    pub entries: u64,
+    pub snapshots: u64,
+    pub graphs: u64,
+    /// Pointers, locks, caches, records.
+    pub other: u64,
+    /// Stores of other models.
+    pub other_models: u64,
+    pub total: u64,
+}
+
+/// How far a run is, or was when it was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RunProgress {
+    pub is_running: bool,
+    pub files_processed: u64,
+    pub files_total: u64,
+    pub chunks_created: u64,
+    pub elapsed_seconds: u64,
+    pub eta_seconds: Option<u64>,
+    pub last_update: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LastRun {
+    pub finished_at: String,
+    #[serde(flatten)]
+    pub record: RunRecord,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct HooksInfo {
+    pub installed: bool,
+    /// `configuration`, `global_configuration` or the directory of the files.
+    pub method: Option<String>,
+    pub events: BTreeMap<&'static str, String>,
+    pub binary: Option<PathBuf>,
+    pub binary_found: bool,
+    pub mode: &'static str,
+    /// Why the hooks cannot be looked at.
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ModelInfo {
+    pub name: String,
+    /// Fingerprint of the vector space (E5).
+    pub vector_space: String,
+}
+
+/// The record of an unfinished run (L4); written by whoever shows the progress, removed on success.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Checkpoint {
+    pub session_id: String,
+    pub project_path: String,
+    /// Seconds since 1970.
+    pub start_time: u64,
+    pub last_checkpoint: u64,
+    pub files_processed: u64,
+    pub files_total: u64,
+    pub chunks_created: u64,
+    pub errors: u64,
+    pub settings_hash: String,
+}
+
+impl Checkpoint {
+    /// The record of this worktree; one that is missing or damaged is none.
+    pub fn read(codebase: &Codebase) -> Option<Checkpoint> {
+        let bytes = std::fs::read(codebase.store().checkpoint(&codebase.worktree_key)).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+/// Chunks that an interrupted first index has stored; `None` if there is no such thing.
+pub fn unfinished(codebase: &Codebase) -> Option<u64> {
+    let reader = StoreReader::open(&codebase.store()).ok()??;
+    let head = reader.state.heads.get(&codebase.worktree_key)?;
+    if head.marker.is_some() || head.phase != Phase::Indexing {
+        return None;
+    }
+    Some(reader.snapshot(&head.snapshot).ok()?.map_or(0, |snapshot| snapshot.totals.n_rows))
+}
+
+impl Lifecycle {
+    /// The name of the state (L1).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Lifecycle::NotIndexed => "not_indexed",
+            Lifecycle::Indexing => "indexing",
+            Lifecycle::Indexed => "indexed",
+            Lifecycle::IndexFailed(_) => "index_failed",
+            Lifecycle::RequiresReindex { .. } => "requires_reindex",
+        }
+    }
+}
+
+/// Looks at everything. A damaged store is a warning, not an error: this is what people call when something is wrong.
+pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, IndexError> {
+    let mut warnings = codebase.loaded.warnings.clone();
+    let store = codebase.store();
+    let (state, reader) = match codebase.check_trust().and_then(|_| Ok(StoreReader::open(&store)?)) {
+        Ok(reader) => (reader.as_ref().map(|r| (*r.state).clone()), reader),
+        Err(e) => {
+            warnings.push(e.to_string());
+            (State::read(&store.state()).ok().flatten(), None)
+        }
+    };
+    let lifecycle = codebase.lifecycle(reader.as_ref());
+    let own = state.as_ref().and_then(|state| state.heads.get(&codebase.worktree_key));
+    let snapshot = match (&reader, own) {
+        (Some(reader), Some(head)) => reader.snapshot(&head.snapshot).unwrap_or_else(|e| {
+            warnings.push(e.to_string());
+            None
+        }),
+        _ => None,
+    };
+    let totals = snapshot.as_ref().map(|snapshot| snapshot.totals.clone()).unwrap_or_default();
+    let head = codebase.repo.head()?;
+    let indexed = snapshot.as_ref().map(|_| Place {
+        commit: own.and_then(|own| own.commit.clone()),
+        tree: (!totals.tree_oid.is_empty()).then(|| totals.tree_oid.clone()),
+        reference: own.and_then(|own| own.reference.clone()),
+    });
+    let current = lifecycle == Lifecycle::Indexed && is_of(&totals, codebase, &head);
+    let lock_holder = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key));
+    Ok(StatusReport {
+        state: lifecycle.name(),
+        reason: match &lifecycle {
+            Lifecycle::IndexFailed(failure) => Some(failure.clone()),
+            Lifecycle::RequiresReindex { reason } => Some(reason.clone()),
+            _ => None,
+        },
+        initialised: codebase.layout.was_initialised(),
+        current,
+        codebase: codebase.root(),
+        worktree: codebase.worktree_key.clone(),
+        store: codebase.layout.root().to_path_buf(),
+        lag: lag(codebase, &head, indexed.as_ref(), current),
+        head: Place {
+            commit: head.commit.map(|oid| oid.to_string()),
+            tree: head.tree.map(|oid| oid.to_string()),
+            reference: head.reference,
+        },
+        indexed,
+        files: totals.n_paths,
+        chunks: totals.n_rows,
+        languages: reader.as_ref().zip(snapshot.as_ref()).map(|(r, s)| languages(r, s)).unwrap_or_default(),
+        skipped: totals
+            .skipped
+            .iter()
+            .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
+            .collect(),
+        skipped_files: match (with_files, &reader, &snapshot) {
+            (true, Some(reader), Some(snapshot)) => Some(skipped_files(reader, snapshot)),
+            (true, ..) => Some(Vec::new()),
+            _ => None,
+        },
+        size_bytes: sizes(codebase),
+        progress: progress(codebase, lock_holder.is_some()),
+        last_run: own
+            .and_then(|own| own.last_run.clone())
+            .map(|record| LastRun { finished_at: time::rfc3339(record.finished_at), record }),
+        last_failure: own.and_then(|own| own.failure.clone()),
+        hooks: hooks_info(codebase),
+        model: ModelInfo { name: model_name(codebase), vector_space: codebase.vector_space.clone() },
+        update_wanted: codebase.layout.wanted().join(&codebase.worktree_key).exists(),
+        lock_holder,
+        warnings,
+    })
+}
+
+fn is_of(totals: &Totals, codebase: &Codebase, head: &Head) -> bool {
+    let tree = head.tree.map(|oid| oid.to_string()).unwrap_or_default();
+    totals.complete && totals.tree_oid == tree && totals.settings == codebase.settings_fingerprint
+}
+
+fn lag(codebase: &Codebase, head: &Head, indexed: Option<&Place>, current: bool) -> Lag {
+    if current {
+        return Lag { behind: false, commits: Some(0) };
+    }
+    let indexed = indexed.and_then(|place| Oid::from_hex(place.commit.as_deref()?.as_bytes()).ok());
+    let commits =
+        head.commit.zip(indexed).and_then(|(head, indexed)| commits_between(codebase, indexed, head));
+    Lag { behind: true, commits }
+}
+
+/// Commits reachable from `head` and not from `base`; `None` if they are too many or some are not in this clone.
+fn commits_between(codebase: &Codebase, base: Oid, head: Oid) -> Option<u64> {
+    let repo = codebase.repo.local();
+    let walk = repo.rev_walk([head]).with_hidden([base]).all().ok()?;
+    let commits: Result<Vec<_>, _> = walk.take(MAX_LAG + 1).collect();
+    let n = commits.ok()?.len();
+    (n <= MAX_LAG).then_some(n as u64)
+}
+
+fn languages(reader: &StoreReader, snapshot: &Snapshot) -> Vec<LanguageCount> {
+    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (_, record, _) in reader.live_entries(&snapshot.entries) {
+        let Some((segment, ordinal)) = reader.locate_doc(record.doc) else { continue };
+        let segment = &reader.segments[segment];
+        let Some(doc) = segment.docs().get(ordinal as usize).filter(|doc| doc.n_rows > 0) else { continue };
+        let count = counts.entry(segment.language(doc.language)).or_default();
+        count.0 += 1;
+        count.1 += u64::from(doc.n_rows);
+    }
+    let row = |(language, (files, chunks)): (&str, (u64, u64))| LanguageCount {
+        language: language.to_owned(),
+        files,
+        chunks,
+    };
+    let mut rows: Vec<LanguageCount> = counts.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.language.cmp(&b.language)));
+    rows
+}
+
+/// Sorted by reason, then path.
+fn skipped_files(reader: &StoreReader, snapshot: &Snapshot) -> Vec<SkippedFile> {
+    let mut files: Vec<SkippedFile> = reader
+        .live_entries(&snapshot.entries)
+        .filter_map(|(_, record, path)| {
+            let of_blob = || {
+                let (segment, ordinal) = reader.locate_doc(record.doc)?;
+                skip_reason(reader.segments[segment].docs().get(ordinal as usize)?.skipped)
+            };
+            let reason = skip_reason(record.skipped).or_else(of_blob)?;
+            Some(SkippedFile { path: String::from_utf8_lossy(path).into_owned(), reason: reason.name() })
+        })
+        .collect();
+    files.sort_by(|a, b| (a.reason, &a.path).cmp(&(b.reason, &b.path)));
+    files
+}
+
+fn sizes(codebase: &Codebase) -> Sizes {
+    let store = codebase.store();
+    let [shards, segments, entries, snapshots, graphs] = store.content_dirs().map(|dir| bytes_below(&dir));
+    let others = codebase.layout.stores().into_iter().filter(|other| *other != store);
+    let other_models = others.map(|other| bytes_below(other.root())).sum();
+    let total = bytes_below(codebase.layout.root());
+    let other = total.saturating_sub(shards + segments + entries + snapshots + graphs + other_models);
+    Sizes { shards, segments, entries, snapshots, graphs, other, other_models, total }
+}
+
+/// Sum of the lengths of all files below `dir`; links are not followed.
+fn bytes_below(dir: &Path) -> u64 {
+    let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    children
+        .map(|child| match child.metadata() {
+            Ok(metadata) if metadata.is_dir() => bytes_below(&child.path()),
+            Ok(metadata) if metadata.is_file() => metadata.len(),
+            _ => 0,
+        })
+        .sum()
+}
+
+fn progress(codebase: &Codebase, is_running: bool) -> Option<RunProgress> {
+    let record = Checkpoint::read(codebase)?;
+    let elapsed = record.last_checkpoint.saturating_sub(record.start_time);
+    let left = record.files_total.saturating_sub(record.files_processed);
+    let eta = (is_running && record.files_processed > 0).then(|| elapsed * left / record.files_processed);
+    Some(RunProgress {
+        is_running,
+        files_processed: record.files_processed,
+        files_total: record.files_total,
+        chunks_created: record.chunks_created,
+        elapsed_seconds: elapsed,
+        eta_seconds: eta,
+        last_update: time::rfc3339(record.last_checkpoint),
+    })
+}
+
+fn hooks_info(codebase: &Codebase) -> HooksInfo {
+    let mode = codebase.settings.hooks.mode.name();
+    match hooks::inspect(&hook_site(codebase)) {
+        Ok(status) => HooksInfo {
+            installed: status.is_installed(),
+            method: Some(match &status.method {
+                Method::Configuration(Scope::Local) => "configuration".to_owned(),
+                Method::Configuration(Scope::Global) => "global_configuration".to_owned(),
+                Method::Files(dir) => dir.to_string_lossy().into_owned(),
+            }),
+            events: status.events.iter().map(|(event, state)| (event.name(), state_name(*state))).collect(),
+            binary: status.recorded_binary,
+            binary_found: status.binary_found,
+            mode,
+            problem: None,
+        },
+        Err(e) => HooksInfo {
+            installed: false,
+            method: None,
+            events: Event::ALL.iter().map(|event| (event.name(), "unknown".to_owned())).collect(),
+            binary: None,
+            binary_found: false,
+            mode,
+            problem: Some(e.to_string()),
+        },
+    }
+}
+
+/// Where git looks for the hooks of this codebase.
+pub fn hook_site(codebase: &Codebase) -> HookSite {
+    HookSite {
+        git_dir: codebase.repo.git_dir().to_path_buf(),
+        common_dir: codebase.repo.common_dir().to_path_buf(),
+        work_dir: codebase.repo.work_dir().map(ToOwned::to_owned),
+    }
+}
+
+fn state_name(state: EventState) -> String {
+    match state {
+        EventState::Current => "current".to_owned(),
+        EventState::Outdated => "outdated".to_owned(),
+        EventState::Native(manager) => format!("called by {}", manager.name()),
+        EventState::SwitchedOff => "switched off".to_owned(),
+        EventState::Foreign => "another hook, without us".to_owned(),
+        EventState::Missing => "missing".to_owned(),
+    }
+}
+
+/// The name that answers give to the model; the name in the settings if it does not open.
+fn model_name(codebase: &Codebase) -> String {
+    if codebase.settings.model.is_builtin() {
+        return embed::open(&codebase.settings.model)
+            .map_or("builtin".to_owned(), |model| model.name().to_owned());
+    }
+    codebase.settings.model.name.clone()
+}

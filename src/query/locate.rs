@@ -1,0 +1,78 @@
+//! Paths and lines as people and clients write them → what is in a view.
+
+use super::candidates::RowId;
+use super::error::QueryError;
+use super::view::{MatchState, View};
+use crate::git::Oid;
+
+/// A file of a view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    pub path: String,
+    pub doc: u32,
+    pub blob_oid: Oid,
+    pub language: String,
+    pub state: MatchState,
+}
+
+/// The indexed file at `path`, repository-relative (requirement X4: anything else is refused).
+pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
+    let path = clean(path)?;
+    let not_found = |why: &str| QueryError::NotFound { what: format!("{path} {why}") };
+    let entry = view.reader.find_entry(&view.snapshot.entries, path.as_bytes());
+    let Some((record, _)) = entry.and_then(|id| view.reader.entry(id)) else {
+        return Err(not_found(&format!("is not in {}", view.spec)));
+    };
+    let located = view.reader.locate_doc(record.doc).and_then(|(s, ordinal)| {
+        let segment = &view.reader.segments[s];
+        let doc = segment.docs().get(ordinal as usize)?;
+        Some((segment.blob_oid(doc), segment.language(doc.language).to_owned()))
+    });
+    match located {
+        Some((blob_oid, language)) => {
+            let state = view.state_of(path.as_bytes());
+            Ok(Located { path: path.to_owned(), doc: record.doc, blob_oid, language, state })
+        }
+        None => {
+            let reason =
+                crate::index::plan::skip_reason(record.skipped).map_or("unknown", |reason| reason.name());
+            Err(not_found(&format!("is not indexed ({reason})")))
+        }
+    }
+}
+
+/// All chunks of a file, in order.
+pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
+    let range =
+        view.reader.locate_doc(doc).map(|(s, ordinal)| (s as u32, view.reader.segments[s].doc_rows(ordinal)));
+    range.into_iter().flat_map(|(segment, rows)| rows.map(move |row| RowId { segment, row }))
+}
+
+/// A repository-relative path without `.` at its head; absolute paths, `..` and NUL are refused.
+pub fn clean(path: &str) -> Result<&str, QueryError> {
+    let path = path.trim_start_matches("./");
+    let escapes =
+        path.starts_with('/') || path.contains('\0') || path.split(['/', '\\']).any(|part| part == "..");
+    if path.is_empty() || escapes {
+        let found = format!("{path:?}");
+        return Err(QueryError::Parameter {
+            name: "path",
+            must: "relative to the root of the repository, inside it",
+            found,
+        });
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_leave_the_repository_are_refused() {
+        for path in ["/etc/passwd", "../x", "a/../../x", "a\0b", "", "..", "a\\..\\b"] {
+            assert!(clean(path).is_err(), "{path:?}");
+        }
+        assert_eq!(clean("./src/a..b.rs").unwrap(), "src/a..b.rs");
+    }
+}

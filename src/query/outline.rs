@@ -1,0 +1,77 @@
+//! The definitions of a file, in order.
+
+use super::error::QueryError;
+use super::locate;
+use super::search::{AskUpdater, Searcher};
+use super::view::MatchState;
+use crate::chunk::{SemanticClass, SymbolKind};
+
+/// What a file defines.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Outline {
+    pub path: String,
+    pub language: String,
+    pub blob: String,
+    pub rev: String,
+    pub state: MatchState,
+    pub symbols: Vec<OutlineSymbol>,
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct OutlineSymbol {
+    pub name: String,
+    pub qualified_name: String,
+    pub kind: &'static str,
+    pub class: &'static str,
+    pub signature: String,
+    pub doc: String,
+    /// First and last line, 1-based, inclusive.
+    pub span: (u32, u32),
+    /// Enclosing definitions.
+    pub nesting: u8,
+}
+
+impl Searcher {
+    /// The outline of `path` in `rev`, or in the working tree.
+    pub fn outline(
+        &self,
+        path: &str,
+        rev: Option<&str>,
+        updater: AskUpdater<'_>,
+    ) -> Result<Outline, QueryError> {
+        let settings = &self.codebase.settings;
+        let view = self.view(
+            rev,
+            !settings.overlay.enabled,
+            u64::from(u32::MAX),
+            settings.search.timeout_ms,
+            updater,
+        )?;
+        let file = locate::file(&view, path)?;
+        let mut symbols = Vec::new();
+        for id in locate::rows(&view, file.doc) {
+            let segment = &view.reader.segments[id.segment as usize];
+            let row = &segment.rows()[id.row as usize];
+            symbols.extend(segment.symbols_of(row).iter().map(|symbol| OutlineSymbol {
+                name: segment.string(symbol.name).to_owned(),
+                qualified_name: segment.string(symbol.qualified_name).to_owned(),
+                kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),
+                class: SemanticClass::from_u8(symbol.class).unwrap_or(SemanticClass::Unknown).name(),
+                signature: segment.string(symbol.signature).to_owned(),
+                doc: segment.string(symbol.doc).to_owned(),
+                span: (symbol.start_line, symbol.end_line),
+                nesting: symbol.nesting,
+            }));
+        }
+        symbols.sort_by(|a, b| (a.span, a.nesting, &a.name).cmp(&(b.span, b.nesting, &b.name)));
+        symbols.dedup_by(|a, b| (a.span, &a.qualified_name) == (b.span, &b.qualified_name));
+        Ok(Outline {
+            path: file.path,
+            language: file.language,
+            blob: file.blob_oid.to_string(),
+            rev: view.spec,
+            state: file.state,
+            symbols,
+        })
+    }
+}

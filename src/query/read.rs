@@ -1,0 +1,120 @@
+//! A file, or some of its lines, from the working tree or a revision. Needs no index.
+
+use super::error::QueryError;
+use super::locate;
+use super::search::Searcher;
+use crate::chunk::language;
+use crate::git::{self, ByteSlice, Oid};
+
+/// More is cut, and said.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Lines of a file.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct FileText {
+    pub path: String,
+    pub language: String,
+    pub text: String,
+    /// Lines that `text` holds, 1-based, inclusive; `(0, 0)` for an empty file.
+    pub span: (u32, u32),
+    pub total_lines: u32,
+    pub blob: String,
+    /// As typed, or `worktree`.
+    pub rev: String,
+    /// True if lines that were asked for are missing at the end because the text is too long.
+    pub truncated: bool,
+}
+
+impl Searcher {
+    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`, or of the working tree (of HEAD in a bare repository).
+    pub fn read(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
+        let path = locate::clean(path)?;
+        if let Some((first, last)) = lines.filter(|(first, last)| *first == 0 || first > last) {
+            return Err(QueryError::Parameter {
+                name: "lines",
+                must: "FIRST-LAST, counted from 1",
+                found: format!("{first}-{last}"),
+            });
+        }
+        let repo = &self.codebase.repo;
+        let rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
+        let (bytes, oid) = match rev {
+            None => self.read_worktree(path)?,
+            Some(rev) => self.read_revision(path, rev)?,
+        };
+        Ok(cut(path, rev.unwrap_or("worktree"), &bytes, oid, lines))
+    }
+
+    fn read_worktree(&self, path: &str) -> Result<(Vec<u8>, Oid), QueryError> {
+        let bytes = git::read_worktree_file(&self.codebase.repo, path.as_bytes().as_bstr())?;
+        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
+            what: format!("{path} is not a file of the working tree"),
+        })?;
+        let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
+        Ok((bytes, oid))
+    }
+
+    fn read_revision(&self, path: &str, rev: &str) -> Result<(Vec<u8>, Oid), QueryError> {
+        let revision = self.codebase.repo.resolve(rev)?;
+        let file = git::entry_at(&self.codebase.repo, &revision.tree, path.as_bytes().as_bstr())?;
+        let file = file.ok_or_else(|| QueryError::NotFound { what: format!("{path} is not in {rev}") })?;
+        let bytes = self.codebase.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec);
+        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
+            what: format!("the blob of {path} is not in this clone"),
+        })?;
+        Ok((bytes, file.oid))
+    }
+}
+
+fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
+    let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
+    let total = all.len() as u32;
+    let (first, last) = lines.unwrap_or((1, total));
+    let last = last.min(total);
+    let mut text = Vec::new();
+    let mut end = first.saturating_sub(1);
+    for line in all.iter().take(last as usize).skip(first.saturating_sub(1) as usize) {
+        if text.len() + line.len() > MAX_BYTES {
+            break;
+        }
+        text.extend_from_slice(line);
+        end += 1;
+    }
+    let language = language::by_path(path.as_bytes().as_bstr()).or_else(|| language::by_first_line(bytes));
+    FileText {
+        path: path.to_owned(),
+        language: language.unwrap_or(language::TEXT).name().to_owned(),
+        text: String::from_utf8_lossy(&text).into_owned(),
+        span: if end < first { (0, 0) } else { (first, end) },
+        total_lines: total,
+        blob: oid.to_string(),
+        rev: rev.to_owned(),
+        truncated: end < last,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_and_counted() {
+        let oid = Oid::null(gix::hash::Kind::Sha1);
+        let read = |bytes: &[u8], lines| cut("a.rs", "HEAD", bytes, oid, lines);
+        let all = read(b"one\ntwo\nthree", None);
+        assert_eq!(
+            (all.text.as_str(), all.span, all.total_lines, all.truncated),
+            ("one\ntwo\nthree", (1, 3), 3, false)
+        );
+        assert_eq!(read(b"one\ntwo\nthree", Some((2, 2))).text, "two\n");
+        assert_eq!(read(b"one\ntwo\n", Some((2, 9))).span, (2, 2));
+        assert_eq!(read(b"one\n", Some((5, 9))).span, (0, 0));
+        assert_eq!(read(b"", None).span, (0, 0));
+        assert!(read(&vec![b'x'; MAX_BYTES + 1], None).truncated);
+    }
+}

@@ -1,0 +1,115 @@
+//! What people read when something is wrong (U7, section 16): what, why, fix.
+
+use crate::harness::{FILES, TestRepo};
+
+#[test]
+fn not_a_repository() {
+    let dir = TestRepo::empty_dir();
+    for args in [&["init"][..], &["index"], &["search", "x"], &["status"], &["doctor"]] {
+        dir.codeweaver(args).fails(2).is_an_error("is not in a git repository", "git init, or name a repository with --project");
+    }
+    dir.codeweaver(["-p", "/nonexistent", "status"]).fails(2).is_an_error("is not a directory", "check the path");
+    dir.codeweaver(["config", "--show"]).success().says(&["search.limit"]);
+}
+
+#[test]
+fn another_project_can_be_named_on_every_verb() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let dir = TestRepo::empty_dir();
+    let root = repo.root().to_str().unwrap();
+    for args in [&["status", "-p", root][..], &["-p", root, "status"], &["search", "parse", "--project", root], &["verify", "-p", root]] {
+        dir.codeweaver(args).success();
+    }
+}
+
+#[test]
+fn unborn_branch_and_detached_head_are_states_not_errors() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.git(["checkout", "-q", "--orphan", "empty"]).git(["rm", "-rqf", "."]);
+    repo.codeweaver(["index"]).success().says(&["No files discovered in"]);
+    let status = repo.status();
+    assert_eq!((&status["head"]["commit"], &status["current"]), (&serde_json::Value::Null, &true.into()), "{status:#}");
+    repo.codeweaver(["search", "parse_header"]).fails(1);
+    repo.git(["checkout", "-q", "--detach", "main"]);
+    repo.codeweaver(["index"]).success();
+    assert_eq!(repo.status()["head"]["reference"], serde_json::Value::Null);
+    repo.codeweaver(["status"]).success().says(&["(detached)"]);
+    assert_eq!(repo.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");
+}
+
+#[test]
+fn unknown_revisions_name_a_near_one() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    for args in [&["search", "--rev", "mian", "x"][..], &["index", "mian"], &["read", "--rev", "mian", "README.md"]] {
+        let run = repo.codeweaver(args);
+        run.fails(2).is_an_error("'mian' does not name a commit or tree", "git rev-parse");
+        assert!(run.stderr().contains("main"), "{}", run.explain());
+    }
+}
+
+#[test]
+fn settings_are_checked_with_line_and_suggestion() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["config", "get", "serch.limit"]).fails(2).is_an_error("settings are not valid", "search.limit");
+    repo.codeweaver(["config", "set", "search.limit", "0"]).fails(2);
+    repo.codeweaver(["config", "set", "model.path", "/x"]).fails(2).is_an_error("cannot be set for a repository", "--user");
+    assert!(!repo.path("codeweaver.toml").exists());
+    repo.codeweaver(["config", "set", "search.limit", "3"]).success();
+    assert_eq!(repo.codeweaver(["config", "get", "search.limit"]).success().stdout(), "3\n");
+    repo.codeweaver(["config"]).success().says(&["search.limit = 3", "codeweaver.toml:"]);
+    repo.write("codeweaver.toml", "[search]\nlimit = 3\n\n[serch]\nlimit = 4\n");
+    let run = repo.codeweaver(["status"]);
+    run.fails(2).is_an_error("settings are not valid", "search");
+    assert!(run.stderr().contains("codeweaver.toml:4"), "{}", run.explain());
+}
+
+#[test]
+fn a_read_only_directory() {
+    let repo = TestRepo::with_files(FILES);
+    use std::os::unix::fs::PermissionsExt as _;
+    let set = |mode| std::fs::set_permissions(repo.root(), std::fs::Permissions::from_mode(mode)).unwrap();
+    set(0o555);
+    let is_enforced = std::fs::write(repo.path("probe"), "").is_err();
+    if is_enforced {
+        repo.codeweaver(["init"]).fails(2).is_an_error("cannot create", "permissions");
+    } else {
+        eprintln!("skipped: this user may write everywhere");
+    }
+    set(0o755);
+}
+
+#[test]
+fn a_store_that_cannot_be_made() {
+    // Also for root, whom permissions do not stop: a file is in the way.
+    let repo = TestRepo::with_files(FILES);
+    repo.write(".git/info/exclude", ".codeweaver\n").write(".codeweaver", "a file\n");
+    repo.codeweaver(["init"]).fails(2).is_an_error("must not be used", "git codeweaver init");
+}
+
+#[test]
+fn settings_of_another_model_require_a_reindex() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.codeweaver(["config", "set", "--user", "model.name", "bge-small-en-v1.5"]).success();
+    let run = repo.codeweaver(["search", "parse_header"]);
+    run.fails(2);
+    assert!(run.stderr().contains("fix:"), "{}", run.explain());
+    repo.codeweaver(["config", "unset", "--user", "model.name"]).success();
+    repo.codeweaver(["search", "parse_header"]).success();
+}
+
+#[test]
+fn changed_settings_are_taken_up() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.codeweaver(["config", "set", "policy.exclude", "src/**"]).success();
+    repo.codeweaver(["index"]).success();
+    let status = repo.codeweaver(["status", "--files", "--json"]).success().json();
+    assert_eq!(status["skipped"]["excluded"], 2, "{status:#}");
+    let paths: Vec<_> = status["skipped_files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    assert_eq!(paths, ["src/parse.rs", "src/retry.py"]);
+    assert!(!repo.found(&["parse_header"]).contains(&"src/parse.rs".to_owned()));
+}

@@ -1,0 +1,87 @@
+//! `init` and `deinit` (G1, S1).
+
+use crate::harness::{FILES, TestRepo, listing};
+
+#[test]
+fn init_sets_up_everything_and_says_what_is_next() {
+    let repo = TestRepo::with_files(FILES);
+    let run = repo.codeweaver(["init"]);
+    run.success().says(&["Created:", "post-commit, post-checkout, post-merge, post-rewrite", "Next:", "git codeweaver search"]);
+    assert_eq!(repo.git_text(["status", "--porcelain"]), "");
+    assert!(repo.read(".git/info/exclude").contains("/.codeweaver/"));
+    assert!(!repo.path(".gitignore").exists());
+    let status = repo.status();
+    assert_eq!(status["state"], "indexed");
+    assert_eq!(status["files"], FILES.len());
+    assert_eq!(status["hooks"]["installed"], true);
+    assert_eq!(status["hooks"]["binary_found"], true);
+    use std::os::unix::fs::PermissionsExt as _;
+    assert_eq!(repo.path(".codeweaver").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn init_again_changes_nothing() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init"]).success();
+    let (hook, exclude) = (repo.read(".git/hooks/post-commit"), repo.read(".git/info/exclude"));
+    repo.codeweaver(["init"]).success().says(&["Up to date:"]);
+    assert_eq!((repo.read(".git/hooks/post-commit"), repo.read(".git/info/exclude")), (hook, exclude));
+}
+
+#[test]
+fn deinit_leaves_the_repository_as_it_was() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write(".git/hooks/post-merge", "#!/bin/sh\necho mine\n");
+    std::fs::set_permissions(repo.path(".git/hooks/post-merge"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let before = (listing(repo.root()), repo.read(".git/config"), repo.read(".git/hooks/post-merge"));
+    repo.codeweaver(["init"]).success();
+    assert!(repo.read(".git/hooks/post-merge").contains("codeweaver"));
+    repo.codeweaver(["deinit"]).success().says(&["Removed:"]);
+    assert_eq!((listing(repo.root()), repo.read(".git/config"), repo.read(".git/hooks/post-merge")), before);
+    repo.codeweaver(["deinit"]).success();
+}
+
+#[test]
+fn deinit_can_keep_the_index() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init"]).success();
+    repo.codeweaver(["deinit", "--keep-index"]).success();
+    assert!(!repo.read(".git/hooks/post-commit").contains("codeweaver"));
+    assert_eq!(repo.found(&["parse_header"])[0], "src/parse.rs");
+    assert_eq!(repo.git_text(["status", "--porcelain"]), "");
+    let report = repo.codeweaver(["init"]).success().stdout();
+    assert!(report.contains("Up to date:"), "{report}");
+}
+
+#[test]
+fn parts_can_be_left_out() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks", "--no-index"]).success();
+    assert_eq!(repo.status()["hooks"]["installed"], false);
+    assert_eq!(repo.status()["state"], "not_indexed");
+    repo.codeweaver(["index"]).success();
+    assert_eq!(repo.status()["state"], "indexed");
+}
+
+#[test]
+fn a_tracked_or_linked_store_is_refused() {
+    let repo = TestRepo::with_files(&[(".codeweaver/state", "hostile\n"), ("a.rs", "fn a() {}\n")]);
+    repo.codeweaver(["init"]).fails(2).is_an_error(".codeweaver is tracked by git", "git rm");
+    let linked = TestRepo::with_files(FILES);
+    std::os::unix::fs::symlink("/tmp", linked.path(".codeweaver")).unwrap();
+    linked.codeweaver(["init"]).fails(2).is_an_error("must not be used", "init");
+    let foreign = TestRepo::with_files(FILES);
+    foreign.write(".codeweaver/nonce", "somebody else's\n");
+    foreign.codeweaver(["init"]).fails(2).is_an_error("must not be used", "init");
+    foreign.codeweaver(["search", "x"]).fails(2).is_an_error("must not be used", "init");
+}
+
+#[test]
+fn a_deleted_store_is_built_again_on_next_use_and_said_once() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init"]).success();
+    std::fs::remove_dir_all(repo.path(".codeweaver")).unwrap();
+    let run = repo.codeweaver(["search", "parse_header"]);
+    run.success().says(&["is being built again", "src/parse.rs"]);
+    assert_eq!(repo.codeweaver(["search", "parse_header"]).success().stderr(), "");
+}

@@ -1,0 +1,95 @@
+//! What others read and bring: shards in DuckDB and Polars (S2), transformer models in the index (E2, E4, E5).
+//!
+//! Both need packages that `.ci/run` installs from a registry; without them the tests say so and pass.
+
+use crate::harness::{FILES, TestRepo};
+use std::process::Command;
+
+/// Reads all shards under `argv[1]` in both libraries and prints a JSON object for each.
+const READ_SHARDS: &str = r#"
+import glob, json, sys
+import duckdb, polars
+files = sorted(glob.glob(sys.argv[1] + "/v1/*/shards/*.parquet"))
+rows = duckdb.sql(f"SELECT language, count(*), min(start_line), max(octet_length(vector)) FROM read_parquet({files}) GROUP BY 1 ORDER BY 1").fetchall()
+names = duckdb.sql(f"""SELECT DISTINCT s->>'name' AS name FROM
+    (SELECT unnest(from_json(symbols, '["JSON"]')) AS s FROM read_parquet({files})) ORDER BY 1""").fetchall()
+frame = polars.concat([polars.read_parquet(f) for f in files])
+print(json.dumps({"duckdb": rows, "names": [n for (n,) in names], "polars_rows": frame.height,
+                  "columns": frame.columns, "bytes": sum(len(v) for v in frame["vector"])}))
+"#;
+
+#[test]
+fn duckdb_and_polars_read_the_shards() {
+    let Some(python) = std::env::var_os("CODEWEAVER_TEST_PYTHON") else {
+        eprintln!("skipped: CODEWEAVER_TEST_PYTHON names no Python with duckdb and polars");
+        return;
+    };
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let output = Command::new(python).args(["-c", READ_SHARDS]).arg(repo.path(".codeweaver")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let chunks = repo.status()["chunks"].as_u64().unwrap();
+    assert_eq!(read["polars_rows"], chunks, "{read}");
+    assert_eq!(read["bytes"], chunks * 256, "{read}");
+    let by_language: u64 = read["duckdb"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).sum();
+    assert_eq!(by_language, chunks, "{read}");
+    let names: Vec<&str> = read["names"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    assert!(names.contains(&"parse_header"), "{names:?}");
+    let columns: Vec<&str> = read["columns"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    let documented = include_str!("../../docs/storage.md");
+    for column in columns {
+        assert!(documented.contains(&format!("`{column}`")), "column {column} is not in docs/storage.md");
+    }
+}
+
+/// A repository as it is, and with the settings for a transformer from a local folder; `None` with a message without one.
+fn with_transformer() -> Option<(TestRepo, TestRepo)> {
+    let (Some(ort), Some(model)) = (std::env::var_os("CODEWEAVER_TEST_ORT"), std::env::var_os("CODEWEAVER_TEST_MODEL")) else {
+        eprintln!("skipped: CODEWEAVER_TEST_ORT and CODEWEAVER_TEST_MODEL name no ONNX Runtime and model");
+        return None;
+    };
+    let plain = TestRepo::with_files(FILES);
+    let configured = plain
+        .at(".")
+        .env("CODEWEAVER_MODEL_PATH", &model.to_string_lossy())
+        .env("CODEWEAVER_MODEL_ORT_LIBRARY", &ort.to_string_lossy());
+    Some((plain, configured))
+}
+
+#[test]
+fn a_transformer_from_a_folder_indexes_and_searches() {
+    let Some((_, repo)) = with_transformer() else { return };
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let answer = repo.codeweaver(["search", "--mode", "semantic", "-o", "json", "cut a header line into key and value"]);
+    let answer = answer.success().json();
+    assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs", "{answer}");
+    assert_eq!(answer["search_strategy"], serde_json::json!(["dense_exact"]), "{answer}");
+
+    // One new function is one new input: everything else is reused by the hash of what is embedded (E4).
+    repo.write("src/extra.py", "def unrelated_new_function():\n    return 'fresh'\n").commit("add");
+    let done = repo.codeweaver(["index", "--json"]).success().json();
+    assert_eq!(done["embedded_chunks"], 1, "{done}");
+    repo.git(["mv", "src/extra.py", "src/other.py"]).commit("rename");
+    let done = repo.codeweaver(["index", "--json"]).success().json();
+    assert_eq!(done["embedded_chunks"], 0, "{done}");
+}
+
+#[test]
+fn another_vector_space_asks_for_a_reindex() {
+    let Some((builtin, repo)) = with_transformer() else { return };
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let refused = builtin.codeweaver(["search", "header"]);
+    refused.fails(2).says(&["does not fit"]);
+    builtin.codeweaver(["index"]).success();
+    builtin.codeweaver(["search", "header"]).success();
+    repo.codeweaver(["search", "header"]).success();
+}
+
+#[test]
+fn a_missing_runtime_is_one_clear_error() {
+    let repo = TestRepo::with_files(FILES)
+        .env("CODEWEAVER_MODEL_NAME", "bge-small-en-v1.5")
+        .env("CODEWEAVER_MODEL_ORT_LIBRARY", "/nonexistent/libonnxruntime.so");
+    repo.codeweaver(["init", "--no-hooks"]).fails(2).says(&["error:", "why:", "fix:"]);
+}

@@ -1,0 +1,23 @@
+//! The program as its users meet it: real repositories, the real binary, real hooks.
+//!
+//! One binary with a module per topic, so that it is linked once. [`harness`] makes repositories that see nothing of the
+//! machine they are on.
+
+#![cfg(unix)]
+
+mod concurrency;
+mod damage;
+mod errors;
+mod faults;
+mod freshness;
+mod harness;
+mod hooks;
+mod incremental;
+mod index;
+mod init;
+mod interchange;
+mod lifecycle;
+mod navigation;
+mod sandbox;
+mod search;
+mod terminal;

@@ -1,0 +1,69 @@
+//! `similar`, `outline`, `read`, `chunks`.
+
+use crate::harness::{FILES, TestRepo};
+
+fn indexed() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    let twin = FILES[0].1.replace("parse_header", "parse_field");
+    repo.write("src/twin.rs", twin).commit("twin");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+#[test]
+fn similar_finds_the_twin_and_not_itself() {
+    let repo = indexed();
+    let response = repo.codeweaver(["similar", "-o", "json", "src/parse.rs:2"]).success().json();
+    assert_eq!(response["matches"][0]["file"]["path"], "src/twin.rs", "{response:#}");
+    let paths: Vec<_> = response["matches"].as_array().unwrap().iter().map(|m| &m["file"]["path"]).collect();
+    assert!(!paths.contains(&&"src/parse.rs".into()));
+    repo.codeweaver(["similar", "src/parse.rs"]).fails(2).is_an_error("names no line", "FILE:LINE");
+    repo.codeweaver(["similar", "src/nothing.rs:1"]).fails(2).is_an_error("no such place", "status --files");
+}
+
+#[test]
+fn an_outline_lists_definitions_of_any_revision() {
+    let repo = indexed();
+    repo.codeweaver(["outline", "src/parse.rs"]).success().says(&["1 definition", "pub fn parse_header"]);
+    let outline = repo.codeweaver(["outline", "-o", "json", "src/retry.py"]).success().json();
+    assert_eq!(outline["symbols"][0]["name"], "retry_with_backoff");
+    assert_eq!(outline["symbols"][0]["span"], serde_json::json!([4, 11]));
+    repo.write("src/parse.rs", "pub fn another() {}\n");
+    repo.codeweaver(["outline", "src/parse.rs"]).success().says(&["pub fn another"]);
+    repo.codeweaver(["outline", "--rev", "HEAD", "src/parse.rs"]).success().says(&["pub fn parse_header"]);
+}
+
+#[test]
+fn files_are_named_as_seen_from_the_current_directory() {
+    let repo = indexed();
+    repo.at("src").codeweaver(["outline", "parse.rs"]).success().says(&["src/parse.rs"]);
+    repo.at("src").codeweaver(["outline", "src/parse.rs"]).success().says(&["src/parse.rs"]);
+    let absolute = repo.path("src/parse.rs");
+    repo.codeweaver(["outline", absolute.to_str().unwrap()]).success().says(&["src/parse.rs"]);
+}
+
+#[test]
+fn read_prints_lines_of_the_working_tree_or_a_revision() {
+    let repo = indexed();
+    let text = repo.codeweaver(["read", "src/parse.rs:2-3"]).success().stdout();
+    assert_eq!(text.lines().count(), 2);
+    assert!(text.starts_with("2 │ pub fn parse_header"), "{text}");
+    repo.write("src/parse.rs", "changed\n");
+    assert_eq!(repo.codeweaver(["read", "src/parse.rs"]).success().stdout(), "1 │ changed\n");
+    repo.codeweaver(["read", "--rev", "HEAD", "src/parse.rs:2"]).success().says(&["parse_header"]);
+    for path in ["../outside", "/etc/passwd", ".git/config/../../../x"] {
+        repo.codeweaver(["read", path]).fails(2);
+    }
+}
+
+#[test]
+fn chunks_shows_a_file_and_measures_a_tree() {
+    let repo = indexed();
+    repo.codeweaver(["chunks", "src/parse.rs"]).success().says(&["parse_header", "DEFINITION_CALLABLE"]);
+    let report = repo.codeweaver(["chunks", "--stats", "--sample", "3", "--json"]).success().json();
+    assert_eq!(report["total"]["files"], FILES.len() + 1, "{report:#}");
+    assert_eq!(report["languages"]["rust"]["files"], 3);
+    assert!(report["samples"]["rust"].as_array().unwrap().len() <= 3);
+    let again = repo.codeweaver(["chunks", "--stats", "--sample", "3", "--json"]).success().json();
+    assert_eq!(report, again, "the same on every run");
+}

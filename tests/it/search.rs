@@ -1,0 +1,177 @@
+//! `search`: the form of answers (R5, R7, U1), filters (R2), exit codes (U9).
+
+use crate::harness::{FILES, TestRepo};
+
+fn indexed() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+#[test]
+fn json_is_exactly_one_response() {
+    let repo = indexed();
+    let text = repo.codeweaver(["search", "-o", "json", "call again after a pause"]).success().stdout();
+    let response: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (key, is_of_type) in [
+        ("status", serde_json::Value::is_string as fn(&serde_json::Value) -> bool),
+        ("matches", serde_json::Value::is_array),
+        ("summary", serde_json::Value::is_string),
+        ("query_intent", serde_json::Value::is_object),
+        ("total_matches", serde_json::Value::is_u64),
+        ("total_results", serde_json::Value::is_u64),
+        ("token_count", serde_json::Value::is_u64),
+        ("execution_time_ms", serde_json::Value::is_u64),
+        ("search_strategy", serde_json::Value::is_array),
+        ("languages_found", serde_json::Value::is_array),
+        ("warnings", serde_json::Value::is_array),
+        ("index", serde_json::Value::is_object),
+    ] {
+        assert!(is_of_type(&response[key]), "{key}: {}", response[key]);
+    }
+    let found = &response["matches"][0];
+    assert_eq!(found["file"]["path"], "src/retry.py", "{response:#}");
+    assert_eq!(found["file"]["language"], "python");
+    assert_eq!(found["span"], serde_json::json!([1, 11]));
+    assert!((0.0..=1.0).contains(&found["relevance_score"].as_f64().unwrap()));
+    assert!(["SEMANTIC", "SYNTACTIC", "KEYWORD", "FILE_PATTERN"].contains(&found["match_type"].as_str().unwrap()));
+    assert_eq!(found["state"], "committed");
+    assert_eq!(found["rev"], "HEAD");
+    assert_eq!(found["blob"], repo.git_text(["rev-parse", "HEAD:src/retry.py"]).trim());
+    assert!(found["related_symbols"].as_array().unwrap().contains(&"retry_with_backoff".into()));
+    assert!(found["more_in_file"].is_array());
+    let index = &response["index"];
+    assert_eq!(index["commit"], repo.git_text(["rev-parse", "HEAD"]).trim());
+    assert_eq!(index["tree"], repo.git_text(["rev-parse", "HEAD^{tree}"]).trim());
+    assert_eq!((&index["freshness"], &index["dirty_files"]), (&"fresh".into(), &0.into()));
+    assert_eq!(response["total_results"], response["matches"].as_array().unwrap().len());
+}
+
+#[test]
+fn the_table_has_the_promised_form() {
+    let repo = indexed();
+    let text = repo.codeweaver(["search", "-l", "1", "parse_header"]).success().stdout();
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    assert!(head.starts_with("Found 1 match (") && head.contains(" candidates processed in ") && head.ends_with(" ms)"), "{text}");
+    assert_eq!(lines.next(), Some(""));
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("1. src/parse.rs:1-5 (relevance: "), "{text}");
+    assert!(first.ends_with(", type: DEFINITION_CALLABLE)"), "{text}");
+    assert_eq!(lines.next().unwrap().trim(), "pub fn parse_header(line: &str) -> Option<(&str, &str)>");
+    assert_eq!(lines.next().unwrap().trim(), "Splits a header line into its name and value.");
+    assert!(!text.contains('\x1b'), "plain when piped");
+}
+
+#[test]
+fn markdown_has_a_fence_per_match() {
+    let repo = indexed();
+    let text = repo.codeweaver(["search", "-o", "markdown", "-l", "2", "parse_header"]).success().stdout();
+    assert!(text.starts_with("# Search: parse_header\n"), "{text}");
+    assert!(text.contains("## 1. `src/parse.rs:1-5`") && text.contains("```rust\n"), "{text}");
+    assert_eq!(text.matches("```").count() % 2, 0, "{text}");
+}
+
+#[test]
+fn filters_narrow_and_tests_can_be_left_out() {
+    let repo = indexed();
+    assert!(repo.found(&["parse_header"]).contains(&"tests/parse_test.rs".to_owned()));
+    assert!(!repo.found(&["--no-tests", "parse_header"]).contains(&"tests/parse_test.rs".to_owned()));
+    assert!(repo.found(&["--lang", "python", "parse"]).iter().all(|path| path.ends_with(".py")));
+    assert!(repo.found(&["--path", "src", "parse header"]).iter().all(|path| path.starts_with("src/")));
+    assert!(repo.found(&["--exclude", "src", "parse header"]).iter().all(|path| !path.starts_with("src/")));
+    assert_eq!(repo.found(&["-l", "1", "parse header"]).len(), 1);
+    for mode in ["hybrid", "semantic", "keyword", "symbol"] {
+        assert_eq!(repo.found(&["--mode", mode, "--no-tests", "parse_header"])[0], "src/parse.rs", "{mode}");
+    }
+}
+
+#[test]
+fn locations_have_no_text_and_explain_has_a_sum() {
+    let repo = indexed();
+    let found = repo.codeweaver(["search", "-o", "json", "--locations", "--explain", "parse_header"]).success().json();
+    assert_eq!(found["matches"][0]["content"]["text"], "");
+    assert!(found["matches"][0]["explanation"]["score"].is_number());
+}
+
+#[test]
+fn nothing_found_says_what_was_searched_and_what_to_try() {
+    let repo = indexed();
+    let run = repo.codeweaver(["search", "--min-score", "1", "haskell monad transformer"]);
+    run.fails(1).says(&["No results found (searched ", "chunks across 4 files)", "Languages here: ", "--intent", "status", "config --show"]);
+    run.says(&["There is no haskell in this index."]);
+    let json = repo.codeweaver(["search", "-o", "json", "--min-score", "1", "zzz"]);
+    assert_eq!(json.fails(1).json()["total_results"], 0);
+}
+
+#[test]
+fn any_revision_can_be_searched() {
+    let repo = indexed();
+    repo.git(["tag", "v1"]).git(["rm", "-q", "src/parse.rs"]).git(["commit", "-q", "-m", "gone"]);
+    repo.git(["checkout", "-q", "-b", "side", "v1"]).write("side.rs", "pub fn only_on_side() {}\n").commit("side");
+    repo.git(["checkout", "-q", "main"]);
+    assert!(!repo.found(&["parse_header"]).contains(&"src/parse.rs".to_owned()));
+    let response = repo.codeweaver(["search", "-o", "json", "--rev", "v1", "parse_header"]).success().json();
+    assert_eq!(response["matches"][0]["file"]["path"], "src/parse.rs");
+    assert_eq!(response["matches"][0]["rev"], "v1");
+    assert_eq!(repo.found(&["--rev", "side", "only_on_side"])[0], "side.rs");
+    assert_eq!(repo.found(&["--rev", "HEAD~1:src", "parse_header"])[0], "parse.rs");
+}
+
+#[test]
+fn exit_codes_are_those_of_the_table() {
+    let repo = indexed();
+    for (args, code) in [
+        (&["search", "parse_header"][..], 0),
+        (&["search", "--min-score", "1", "zzz"], 1),
+        (&["search", "--limit", "0", "x"], 2),
+        (&["search", "--min-score", "2", "x"], 2),
+        (&["search", "--token-limit", "0", "x"], 2),
+        (&["search", ""], 2),
+        (&["search", "--task", "DANCE", "x"], 2),
+        (&["search", "--rev", "nonsense", "x"], 2),
+        (&["search", "--mode", "nonsense", "x"], 2),
+        (&["search"], 2),
+        (&["nonsense"], 2),
+        (&[], 2),
+        (&["--help"], 0),
+        (&["-h"], 0),
+        (&["--version"], 0),
+        (&["search", "-h"], 0),
+        (&["status"], 0),
+        (&["doctor"], 0),
+        (&["verify"], 0),
+        (&["config", "--show"], 0),
+        (&["config", "get", "search.limit"], 0),
+        (&["completions", "bash"], 0),
+        (&["man"], 0),
+        (&["hook", "post-commit"], 0),
+        (&["hook", "no-such-event", "x"], 0),
+        (&["hook"], 0),
+    ] {
+        let run = repo.codeweaver(args);
+        assert_eq!(run.code(), code, "{}", run.explain());
+    }
+    let run = repo.codeweaver(["search", "-i", "dance", "parse_header"]);
+    run.success().says(&["the intent 'dance' is not known", "src/parse.rs"]);
+}
+
+#[test]
+fn without_an_index_the_gate_names_the_fix() {
+    let repo = TestRepo::with_files(FILES);
+    for args in [&["search", "x"][..], &["similar", "src/parse.rs:2"], &["outline", "src/parse.rs"]] {
+        repo.codeweaver(args).fails(2).is_an_error("this repository is not indexed", "git codeweaver init");
+    }
+    let gate = repo.codeweaver(["search", "-o", "json", "x"]).fails(2).json();
+    assert_eq!((&gate["status"], &gate["reason"]), (&"not_indexed".into(), &"not_indexed".into()));
+    assert!(!repo.path(".codeweaver").exists(), "a reader writes nothing");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let repo = indexed();
+    let script = "git-codeweaver completions bash | head -1 >/dev/null; echo ${PIPESTATUS[0]}";
+    let output = repo.command("bash").args(["-c", script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
