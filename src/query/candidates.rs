@@ -308,18 +308,19 @@ fn rows_of_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<Row
     found
 }
 
-/// How well a named path fits a file: 1 if one is the tail of the other with a folder in common or they are equal, less if
-/// only the file name is the same.
+/// How well a named path fits a file: 1 if they are equal or one is the tail of the other, less if only their ends are the
+/// same (an installed copy has other folders above), least if only the file names are.
 pub fn mention_fit(mention: &Mention, path: &[u8]) -> f32 {
     let named = mention.path.as_bytes();
-    let (long, short) = if named.len() >= path.len() { (named, path) } else { (path, named) };
-    let is_tail = long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with(b"/"));
-    let name = |path: &[u8]| path.rsplit(|&b| b == b'/').next().unwrap_or(path).to_vec();
-    match () {
-        () if is_tail && (named == path || short.contains(&b'/')) => 1.0,
-        () if is_tail => 0.8,
-        () if name(named) == name(path) => 0.4,
-        () => 0.0,
+    let parts = |path: &[u8]| path.iter().filter(|&&b| b == b'/').count() + 1;
+    let pairs = named.rsplit(|&b| b == b'/').zip(path.rsplit(|&b| b == b'/'));
+    let n_common = pairs.take_while(|(a, b)| a == b).count();
+    match n_common {
+        0 => 0.0,
+        n if n == parts(path) || (n > 1 && n == parts(named)) => 1.0,
+        1 if parts(named) == 1 => 0.8,
+        1 => 0.4,
+        _ => 0.7,
     }
 }
 
@@ -327,4 +328,21 @@ fn rows_of_doc(view: &View, scope: &Scope, doc: u32) -> Vec<RowId> {
     let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return Vec::new() };
     let rows = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
     rows.take(ROWS_PER_FILE).map(|row| RowId { segment: s as u32, row }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_of_a_path_is_named_the_better_it_fits() {
+        let fit = |named: &str, path: &str| mention_fit(&Mention { path: named.to_owned(), line: None }, path.as_bytes());
+        assert_eq!(fit("src/a/b.rs", "src/a/b.rs"), 1.0);
+        assert_eq!(fit("a/b.rs", "src/a/b.rs"), 1.0);
+        assert_eq!(fit("/home/me/src/a/b.rs", "src/a/b.rs"), 1.0);
+        assert_eq!(fit("/usr/lib/a/b.rs", "src/a/b.rs"), 0.7);
+        assert_eq!(fit("b.rs", "src/a/b.rs"), 0.8);
+        assert_eq!(fit("x/b.rs", "src/a/b.rs"), 0.4);
+        assert_eq!(fit("xb.rs", "src/a/b.rs"), 0.0);
+    }
 }

@@ -25,6 +25,8 @@ pub mod request;
 pub mod response;
 pub mod search;
 pub mod similar;
+#[cfg(test)]
+mod tests;
 pub mod view;
 
 pub use error::QueryError;

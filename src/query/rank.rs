@@ -78,7 +78,7 @@ pub struct Weights {
     pub prior_prose: f32,
 }
 
-/// Found by hand on two thirds of the development repositories, starting from the feasibility study's.
+/// Found by hand on those development repositories that are not kept aside, starting from the feasibility study's.
 pub const WEIGHTS: Weights = Weights {
     k1: 1.0,
     b: 0.75,
@@ -261,8 +261,13 @@ fn group(context: &Context<'_>, found: &Candidates, words: &Words<'_>) -> Vec<Ra
     let mut files = Vec::with_capacity(by_doc.len());
     for (doc, mut chunks) in by_doc {
         let Some((entry, also_at)) = best_entry(context, doc, words) else { continue };
-        let start = |c: &ChunkScore| context.view.reader.segments[c.candidate.id.segment as usize].rows()[c.candidate.id.row as usize].start_byte;
-        chunks.sort_by(|a, b| b.explanation.chunk().total_cmp(&a.explanation.chunk()).then_with(|| start(a).cmp(&start(b))));
+        let (path, _) = context.view.entry(entry);
+        // The line that was asked about comes first, then the best.
+        let order = |c: &ChunkScore| (!has_mentioned_line(context, &c.candidate, path), -c.explanation.chunk(), row_of(context.view, &c.candidate).start_byte);
+        chunks.sort_by(|a, b| {
+            let (a, b) = (order(a), order(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
+        });
         let mut explanation = chunks[0].explanation;
         explanation.file_sum = sums.get(&doc).copied().unwrap_or(0.0);
         let chunks = chunks.into_iter().map(|c| c.candidate).collect();
@@ -388,6 +393,14 @@ fn has_implementation(view: &View, path: &[u8]) -> bool {
     implementations.iter().any(|extension| {
         let sibling = [&path[..=dot], extension.as_bytes()].concat();
         view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
+    })
+}
+
+/// Whether the question names a line of this chunk.
+fn has_mentioned_line(context: &Context<'_>, candidate: &Candidate, path: &[u8]) -> bool {
+    let row = row_of(context.view, candidate);
+    context.mentions.iter().any(|mention| {
+        mention.line.is_some_and(|line| (row.start_line..=row.end_line).contains(&line)) && mention_fit(mention, path) > 0.0
     })
 }
 
