@@ -44,11 +44,13 @@ pub fn wanted(query: &str, identifiers: &[String], mode: Mode) -> Vec<Wanted> {
         }
     };
     let words: Vec<&str> = query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
+    let terms = text::query_terms(query);
+    let says_something = |word: &str| terms.iter().any(|term| term.term == stem(&word.to_lowercase()));
     for (i, word) in words.iter().enumerate() {
         let is_capitalised = word.chars().next().is_some_and(char::is_uppercase) && word.chars().any(char::is_lowercase);
         // A qualifier is no name of its own.
         let is_part = identifiers.iter().any(|name| segments(name).any(|segment| segment == *word));
-        if is_capitalised && !is_part && word.len() > 2 && (i > 0 || words.len() <= 3) {
+        if is_capitalised && !is_part && word.len() > 2 && (i > 0 || (words.len() <= 3 && says_something(word))) {
             add((*word).to_owned(), 0.6);
         }
     }

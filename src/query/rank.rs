@@ -368,8 +368,11 @@ fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &m
         e.definition *= weights.definition_in_own_file;
     }
     e.file_lexical = weights.file_lexical * share(whole.bm25, words.max_file);
-    e.path = weights.path * path_share(path, words, weights);
-    e.mention = weights.mention * mention_share(path, context.mentions);
+    if !found.idf.is_empty() {
+        // Where only vectors are compared, words of the path are no evidence either.
+        e.path = weights.path * path_share(path, words, weights);
+        e.mention = weights.mention * mention_share(path, context.mentions);
+    }
     e.prior = prior(context, flags, language);
     if flags.contains(PathFlags::REEXPORT) && e.prior == weights.prior_reexport {
         // A large file of such a name is not only there for its exports.
