@@ -22,12 +22,14 @@
 //! * [`store`]: what lies in `.codeweaver/` and how it is published, verified and collected.
 //! * [`index`]: the update pipeline from a wanted tree to a published snapshot.
 //! * [`query`]: a question → ranked matches, with the proof of their freshness.
+//! * [`eval`]: labelled questions → how good the ranking is.
 //! * [`cli`]: one small file per verb: parse, call the library, render.
 
 pub mod chunk;
 pub mod cli;
 pub mod config;
 pub mod embed;
+pub mod eval;
 pub mod git;
 pub mod index;
 mod mem;

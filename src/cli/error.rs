@@ -10,6 +10,7 @@ use super::context::Context;
 use super::{exit, render};
 use crate::config::ConfigError;
 use crate::embed::EmbedError;
+use crate::eval::EvalError;
 use crate::git::GitError;
 use crate::git::hooks::HookError;
 use crate::index::{IndexError, Lifecycle};
@@ -221,6 +222,22 @@ impl From<PolicyError> for CliError {
                 format!("'{language}' is not a known language"),
                 format!("git codeweaver config set policy.file_extensions.{extension} LANGUAGE"),
             ),
+        }
+    }
+}
+
+impl From<EvalError> for CliError {
+    fn from(error: EvalError) -> Self {
+        match error {
+            EvalError::Index(e) => e.into(),
+            EvalError::Query(e) => e.into(),
+            EvalError::Git(e) => e.into(),
+            EvalError::MissingRepository { name, path } => CliError::new(
+                format!("the repository {} is missing", render::safe(&name)),
+                format!("the suite asks about it, and there is no folder {}", path.display()),
+                "clone it there at the revision that the suite names, or name another folder with --repos DIR",
+            ),
+            other => CliError::new("the suite cannot be run", other.to_string(), "see docs/ranking.md for its forms"),
         }
     }
 }

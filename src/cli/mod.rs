@@ -73,6 +73,7 @@ fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
         Verb::Config(args) => verbs::config::run(args, context),
         Verb::Chunks(args) => verbs::chunks::run(args, context),
         Verb::Verify(args) => verbs::verify::run(args, context),
+        Verb::Eval(args) => verbs::eval::run(args, context),
         Verb::Gc(args) => verbs::gc::run(args, context),
         Verb::Hook(args) => verbs::hook::run(args, context),
         Verb::Completions(args) => verbs::completions::run(args, context),

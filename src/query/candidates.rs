@@ -1,37 +1,34 @@
-//! Retrieval: chunks worth ranking, from four kinds of evidence (requirement R1).
+//! Retrieval: chunks worth ranking, from five kinds of evidence (requirement R1).
 //!
 //! * dense: exact int8 scan over live rows (or the graph, where the planner prefers it);
-//! * lexical: BM25 over the fields of a chunk, with statistics of live rows only;
-//! * symbol: chunks that define what the query names;
-//! * path: chunks of files whose path has the query's words.
+//! * lexical: BM25 over the fields of a chunk and over whole files (see [`super::lexical`]);
+//! * symbol: chunks that define what the query names (see [`super::definitions`]);
+//! * path: chunks of files whose path has the query's words, or that the query names.
 //!
 //! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
 //! segmented. Everything found is then scored on all evidence.
 
+use super::definitions::{self, Wanted};
 use super::dense;
 use super::filter::Scope;
+use super::lexical::{FileLexical, Lexical};
+use super::rank::Weights;
 use super::request::{Ann, Mode};
 use super::view::View;
 use crate::mem::DotKernel;
-use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
+use crate::store::entries::NO_DOC;
 use crate::store::rows::DocKey;
-use crate::text::QueryTerm;
+use crate::text::{Mention, QueryTerm};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 use std::time::Instant;
 
 /// Rows kept from each list.
 const KEEP: usize = 300;
-/// Files admitted for their path alone.
-const KEEP_PATHS: usize = 64;
+/// Files admitted for their path alone, and for their words alone.
+const KEEP_FILES: usize = 64;
 /// Rows of such a file that are considered.
-const ROWS_PER_PATH: u32 = 40;
-
-/// BM25 (Robertson and Zaragoza 2009): saturation of the frequency, and how much length counts.
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
-/// Weight of a match in the body, in names of definitions, in documentation, in enclosing names.
-const FIELD_WEIGHT: [f32; N_FIELDS] = [1.0, 0.9, 0.3, 0.4];
+const ROWS_PER_FILE: usize = 40;
 
 /// A chunk of one segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -59,6 +56,12 @@ pub struct Candidate {
 #[derive(Default)]
 pub struct Candidates {
     pub list: Vec<Candidate>,
+    /// Evidence of the whole file, for every doc in `list`.
+    pub files: FxHashMap<u32, FileLexical>,
+    /// Rarity of each term of the question.
+    pub idf: Vec<f32>,
+    /// Share of all paths that have the term.
+    pub path_share: Vec<f32>,
     /// Mean cosine over all live rows: what an unrelated chunk scores.
     pub mean_cosine: f32,
     /// Rows that were scored, for the answer's header.
@@ -71,69 +74,108 @@ pub struct Candidates {
 /// The parts of a question that retrieval needs.
 pub struct Question<'a> {
     pub terms: &'a [QueryTerm],
-    pub identifiers: &'a [String],
+    /// Names that a definition may bear.
+    pub names: &'a [Wanted],
+    /// Files that the question names.
+    pub mentions: &'a [Mention],
     /// Absent if the dense side is unavailable or not wanted.
     pub vector: Option<&'a [i8]>,
     pub scale: f32,
     pub mode: Mode,
     pub ann: Ann,
+    pub weights: &'a Weights,
     pub deadline: Instant,
 }
 
 /// Finds candidates among the rows of `scope`.
 pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidates {
-    let mut found = Candidates::default();
-    let lexical = Lexical::score(view, scope, question);
-    let mut rows: FxHashMap<RowId, f32> = FxHashMap::default();
-    if question.mode != Mode::Semantic && question.mode != Mode::Symbol {
-        let best = best_rows(view, lexical.rows(scope), KEEP);
-        rows.extend(best.into_iter().map(|(score, id)| (id, score)));
-        found.strategies.push("lexical_bm25");
-    }
-    found.n_scored = lexical.n_scored;
+    let terms: &[QueryTerm] = if question.mode == Mode::Semantic { &[] } else { question.terms };
+    let lexical = Lexical::score(view, scope, terms, question.weights, question.deadline);
     let kernel = question.vector.filter(|vector| usable(view, vector)).map(DotKernel::new);
     let unit = 1.0 / (question.scale * question.scale);
-    if let (Some(kernel), Mode::Hybrid | Mode::Semantic) = (&kernel, question.mode) {
-        if Instant::now() < question.deadline {
-            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP);
-            found.strategies.push(if nearest.used_graph { "dense_hnsw" } else { "dense_exact" });
-            let best = best_rows(view, nearest.rows.into_iter(), KEEP);
-            rows.extend(best.into_iter().map(|(_, id)| (id, 0.0)));
-            found.n_scored = found.n_scored.max(scope.n_rows);
-        } else {
-            found.timed_out = true;
-        }
-    }
-    let definitions = definitions(view, scope, question.identifiers);
-    if !definitions.is_empty() {
-        found.strategies.push("symbol");
-    }
-    rows.extend(definitions.keys().map(|id| (*id, 0.0)));
+    let mut found = Found { rows: Vec::new(), strategies: Vec::new() };
+    let mut n_scored = lexical.n_scored;
+    let mut timed_out = false;
+    let mut path_share = Vec::new();
     if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
-        let by_path = rows_by_path(view, scope, question.terms);
-        if !by_path.is_empty() {
-            found.strategies.push("path");
-        }
-        rows.extend(by_path.into_iter().map(|id| (id, 0.0)));
+        found.add("lexical_bm25", best_rows(view, lexical.rows(scope), KEEP).into_iter().map(|(_, id)| id));
+        found.add("lexical_bm25", best_files(view, scope, &lexical));
     }
-    found.mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
-    found.list = rows
-        .into_keys()
+    if let (Some(kernel), Mode::Hybrid | Mode::Semantic) = (&kernel, question.mode) {
+        timed_out = Instant::now() >= question.deadline;
+        if !timed_out {
+            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP);
+            let strategy = if nearest.used_graph { "dense_hnsw" } else { "dense_exact" };
+            found.add(strategy, best_rows(view, nearest.rows.into_iter(), KEEP).into_iter().map(|(_, id)| id));
+            n_scored = n_scored.max(scope.n_rows);
+        }
+    }
+    let mut definitions = FxHashMap::default();
+    if question.mode != Mode::Semantic {
+        let names = specific_names(view, question);
+        definitions = definitions::find(view, scope, &names, question.mode == Mode::Symbol);
+        found.add("symbol", definitions.keys().copied());
+        found.add("path", rows_of_mentions(view, scope, question.mentions));
+    }
+    if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
+        let (rows, share) = rows_by_path(view, scope, terms);
+        found.add("path", rows);
+        path_share = share;
+    }
+    let Found { mut rows, strategies } = found;
+    rows.sort_unstable_by_key(|id| (id.segment, id.row));
+    rows.dedup();
+    let mut files = FxHashMap::default();
+    let mut list: Vec<Candidate> = rows
+        .into_iter()
         .map(|id| {
             let segment = &view.reader.segments[id.segment as usize];
+            let ordinal = segment.rows()[id.row as usize].doc;
+            let doc = view.reader.state.segments[id.segment as usize].doc_base + ordinal;
+            files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, ordinal));
             let (bm25, coverage) = lexical.of(id);
-            Candidate {
-                id,
-                doc: view.reader.state.segments[id.segment as usize].doc_base + segment.rows()[id.row as usize].doc,
-                bm25,
-                cosine: kernel.as_ref().map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit),
-                definition: definitions.get(&id).copied().unwrap_or(0.0),
-                coverage,
-            }
+            let cosine = kernel.as_ref().map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit);
+            Candidate { id, doc, bm25, cosine, definition: definitions.get(&id).copied().unwrap_or(0.0), coverage }
         })
         .collect();
-    found.list.sort_by(|a, b| row_order(view, a.id, b.id));
-    found
+    list.sort_by_cached_key(|candidate| row_key(view, candidate.id));
+    let mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
+    Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
+}
+
+/// The wanted names, those in a sentence with less certainty the more paths have them: the name of the project says
+/// little about what is looked for in it.
+fn specific_names(view: &View, question: &Question<'_>) -> Vec<Wanted> {
+    let n_paths = view.snapshot.totals.n_paths.max(1) as f32;
+    let is_sentence = question.terms.iter().filter(|term| term.weight == 1.0).count() > 1;
+    let specific = |wanted: &Wanted| {
+        let term = crate::text::stem(&definitions::joined(wanted.last()));
+        let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
+            let mut n = 0u32;
+            if let Some(list) = entries.list(&term) {
+                list.for_each(|local, _| n += u32::from(view.snapshot.entries.contains(reference.entry_base + local)));
+            }
+            n
+        });
+        let share = n.sum::<u32>() as f32 / n_paths;
+        Wanted { name: wanted.name.clone(), certainty: wanted.certainty * (1.0 - share.min(1.0)) }
+    };
+    if is_sentence && question.mode != Mode::Symbol { question.names.iter().map(specific).collect() } else { question.names.to_vec() }
+}
+
+struct Found {
+    rows: Vec<RowId>,
+    strategies: Vec<&'static str>,
+}
+
+impl Found {
+    fn add(&mut self, strategy: &'static str, rows: impl IntoIterator<Item = RowId>) {
+        let before = self.rows.len();
+        self.rows.extend(rows);
+        if self.rows.len() > before && !self.strategies.contains(&strategy) {
+            self.strategies.push(strategy);
+        }
+    }
 }
 
 /// Cosines of one vector with all rows of the scope, for `similar`.
@@ -184,176 +226,51 @@ fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize)
 
 /// A total order of chunks that does not depend on how the store is segmented.
 pub fn row_order(view: &View, a: RowId, b: RowId) -> Ordering {
-    let key = |id: RowId| -> (DocKey, u32, u32) {
-        let segment = &view.reader.segments[id.segment as usize];
-        let row = &segment.rows()[id.row as usize];
-        let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
-        (segment.key(&doc), row.start_byte, row.end_byte)
-    };
-    key(a).cmp(&key(b))
+    row_key(view, a).cmp(&row_key(view, b))
 }
 
-/// BM25 of every row that has a term of the query.
-struct Lexical {
-    /// Per segment and row.
-    scores: Vec<Vec<f32>>,
-    coverage: Vec<Vec<f32>>,
-    /// Number (from one) of the last term that counts in `coverage`, per segment and row.
-    covered: Vec<Vec<u16>>,
-    n_scored: u64,
+fn row_key(view: &View, id: RowId) -> (DocKey, u32, u32) {
+    let segment = &view.reader.segments[id.segment as usize];
+    let row = &segment.rows()[id.row as usize];
+    let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
+    (segment.key(&doc), row.start_byte, row.end_byte)
 }
 
-impl Lexical {
-    /// Adds up the terms in the order of the query and, within a term, of the fields, so that a row's score does not
-    /// depend on its segment.
-    fn score(view: &View, scope: &Scope, question: &Question<'_>) -> Lexical {
-        let totals = &view.snapshot.totals;
-        let n_rows = totals.n_rows.max(1) as f32;
-        let mut lexical = Lexical {
-            scores: view.reader.segments.iter().map(|s| vec![0.0; s.n_rows() as usize]).collect(),
-            coverage: view.reader.segments.iter().map(|s| vec![0.0; s.n_rows() as usize]).collect(),
-            covered: view.reader.segments.iter().map(|s| vec![0; s.n_rows() as usize]).collect(),
-            n_scored: 0,
-        };
-        let postings: Vec<_> = view.reader.segments.iter().map(|segment| segment.postings()).collect();
-        let mut lists: Vec<Vec<[Option<PostingList<'_>>; N_FIELDS]>> = Vec::new();
-        let mut idf = Vec::new();
-        for term in question.terms {
-            let of_term: Vec<[Option<PostingList<'_>>; N_FIELDS]> = postings
-                .iter()
-                .map(|postings| FIELDS.map(|field| postings.as_ref().and_then(|p| p.get(field, &term.term))))
-                .collect();
-            let df = FIELDS.map(|field| {
-                let of_segment = of_term.iter().zip(&view.live);
-                of_segment.map(|(lists, live)| lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))).sum::<u64>()
-            });
-            let df = df.into_iter().max().unwrap_or(0) as f32;
-            idf.push(if df == 0.0 { 0.0 } else { libm::logf(1.0 + (n_rows - df + 0.5).max(0.0) / (df + 0.5)) });
-            lists.push(of_term);
-        }
-        let total_weight: f32 = question.terms.iter().zip(&idf).map(|(term, idf)| term.weight * idf.max(missing_idf(n_rows, *idf))).sum();
-        for (number, ((term, of_term), &idf)) in (1..).zip(question.terms.iter().zip(&lists).zip(&idf)) {
-            if Instant::now() > question.deadline {
-                break;
-            }
-            let share = if total_weight > 0.0 { term.weight * idf / total_weight } else { 0.0 };
-            for (s, lists) in of_term.iter().enumerate() {
-                lexical.add_term(view, scope, s, lists, (number, term.weight * idf, share));
-            }
-        }
-        lexical
+/// Rows of the files that are best as a whole.
+fn best_files(view: &View, scope: &Scope, lexical: &Lexical) -> Vec<RowId> {
+    let mut files: Vec<(f32, usize, u32)> = Vec::new();
+    for (s, segment) in view.reader.segments.iter().enumerate() {
+        let scored = (0..segment.n_docs()).map(|ordinal| (lexical.of_file(s, ordinal).bm25, s, ordinal));
+        files.extend(scored.filter(|(score, ..)| *score > 0.0));
     }
-
-    fn add_term(
-        &mut self,
-        view: &View,
-        scope: &Scope,
-        s: usize,
-        lists: &[Option<PostingList<'_>>; N_FIELDS],
-        (number, weight, share): (u16, f32, f32),
-    ) {
-        let totals = &view.snapshot.totals;
-        let records = view.reader.segments[s].rows();
-        let (scores, coverage, covered) = (&mut self.scores[s], &mut self.coverage[s], &mut self.covered[s]);
-        for field in FIELDS {
-            let f = field as usize;
-            let Some(list) = &lists[f] else { continue };
-            let average = (totals.field_len[f] as f32 / totals.n_rows.max(1) as f32).max(1.0);
-            let mut n_scored = 0;
-            list.for_each(|row, tf| {
-                if !scope.rows[s].contains(row) {
-                    return;
-                }
-                let Some(record) = records.get(row as usize) else { return };
-                let (tf, len) = (tf as f32, f32::from(record.field_len[f]));
-                let saturated = tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * len / average));
-                scores[row as usize] += FIELD_WEIGHT[f] * weight * saturated;
-                // Every term counts once per row, whichever fields have it.
-                if covered[row as usize] != number {
-                    covered[row as usize] = number;
-                    coverage[row as usize] += share;
-                }
-                n_scored += 1;
-            });
-            self.n_scored += n_scored;
-        }
-    }
-
-    /// Rows with a score.
-    fn rows<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = (f32, RowId)> + 'a {
-        self.scores.iter().zip(&scope.rows).enumerate().flat_map(|(s, (scores, rows))| {
-            let scored = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
-            scored
-                .filter(|(row, _)| rows.contains(*row as u32))
-                .map(move |(row, &score)| (score, RowId { segment: s as u32, row: row as u32 }))
-        })
-    }
-
-    fn of(&self, id: RowId) -> (f32, f32) {
-        let (s, row) = (id.segment as usize, id.row as usize);
-        (self.scores[s][row], self.coverage[s][row].min(1.0))
-    }
+    let key = |s: usize, ordinal: u32| view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize]);
+    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2))));
+    let best = files.into_iter().take(KEEP_FILES);
+    best.flat_map(|(_, s, ordinal)| best_rows_of_file(view, scope, lexical, s, ordinal)).collect()
 }
 
-/// A word that is nowhere weighs as much as the rarest: a question about something absent is not covered.
-fn missing_idf(n_rows: f32, idf: f32) -> f32 {
-    if idf > 0.0 { idf } else { libm::logf(1.0 + n_rows / 0.5) }
+/// The best few rows of a file, which need not be among the best of all.
+fn best_rows_of_file(view: &View, scope: &Scope, lexical: &Lexical, s: usize, ordinal: u32) -> Vec<RowId> {
+    const BEST: usize = 3;
+    let ids = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
+    let mut rows: Vec<(f32, RowId)> =
+        ids.map(|row| RowId { segment: s as u32, row }).map(|id| (lexical.of(id).0, id)).collect();
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.row.cmp(&b.1.row)));
+    rows.into_iter().take(BEST).map(|(_, id)| id).collect()
 }
 
-/// Rows that define one of `names`, with how well: 1 for the name as written, less for other case or a part of a
-/// qualified name.
-fn definitions(view: &View, scope: &Scope, names: &[String]) -> FxHashMap<RowId, f32> {
-    let mut found: FxHashMap<RowId, f32> = FxHashMap::default();
-    for name in names {
-        let last = name.rsplit([':', '.', '#', '/', '>']).next().unwrap_or(name);
-        if last.is_empty() {
-            continue;
-        }
-        let mut whole = String::new();
-        crate::text::for_each_term(last, &mut |term| whole = term.to_owned());
-        for (s, segment) in view.reader.segments.iter().enumerate() {
-            let Some(list) = segment.list(Field::Symbol, &whole) else { continue };
-            list.for_each(|row, _| {
-                if !scope.rows[s].contains(row) {
-                    return;
-                }
-                let Some(record) = segment.rows().get(row as usize) else { return };
-                let strength = segment.symbols_of(record).iter().map(|symbol| {
-                    name_strength(segment.string(symbol.name), segment.string(symbol.qualified_name), name, last)
-                });
-                let strength = strength.fold(0.0, f32::max);
-                if strength > 0.0 {
-                    let slot = found.entry(RowId { segment: s as u32, row }).or_default();
-                    *slot = slot.max(strength);
-                }
-            });
-        }
-    }
-    found
-}
-
-fn name_strength(name: &str, qualified: &str, wanted: &str, last: &str) -> f32 {
-    if qualified == wanted || (name == last && wanted == last) {
-        1.0
-    } else if name == last {
-        // `Parser.next` asks for the `next` of Parser: another `next` is only a possibility.
-        if qualified.ends_with(wanted) { 1.0 } else { 0.6 }
-    } else if name.eq_ignore_ascii_case(last) {
-        0.7
-    } else {
-        0.0
-    }
-}
-
-/// Rows of the files whose path has most of the query's words.
-fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> Vec<RowId> {
+/// Rows of the files whose path has most of the query's words, and which share of all paths each word is in.
+fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> (Vec<RowId>, Vec<f32>) {
+    let mut n_paths = vec![0u32; terms.len()];
     let mut hits: FxHashMap<u32, f32> = FxHashMap::default();
     for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
-        for term in terms {
+        for (term, n) in terms.iter().zip(&mut n_paths) {
             let Some(list) = entries.list(&term.term) else { continue };
             list.for_each(|local, _| {
                 let id = reference.entry_base + local;
-                if view.snapshot.entries.contains(id) {
+                let is_indexed = entries.records().get(local as usize).is_some_and(|record| record.doc != NO_DOC);
+                if is_indexed && view.snapshot.entries.contains(id) {
+                    *n += 1;
                     *hits.entry(id).or_default() += term.weight;
                 }
             });
@@ -364,12 +281,68 @@ fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> Vec<RowId> {
         .filter_map(|(id, score)| view.reader.entry(id).map(|(record, path)| (score, path, record.doc)))
         .collect();
     files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let mut rows = Vec::new();
-    for (_, _, doc) in files.into_iter().take(KEEP_PATHS) {
-        let Some((s, ordinal)) = view.reader.locate_doc(doc) else { continue };
-        let range = view.reader.segments[s].doc_rows(ordinal);
-        let in_scope = range.take(ROWS_PER_PATH as usize).filter(|&row| scope.rows[s].contains(row));
-        rows.extend(in_scope.map(|row| RowId { segment: s as u32, row }));
+    let rows = files.into_iter().take(KEEP_FILES).flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
+    let n_all = view.snapshot.totals.n_paths.max(1) as f32;
+    (rows, n_paths.into_iter().map(|n| (n as f32 / n_all).min(1.0)).collect())
+}
+
+/// Rows of the files that the question names.
+fn rows_of_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<RowId> {
+    if mentions.is_empty() {
+        return Vec::new();
     }
-    rows
+    let mut found = Vec::new();
+    let entries = view.reader.live_entries(&view.snapshot.entries);
+    let named = entries.filter(|(_, _, path)| mentions.iter().any(|mention| mention_fit(mention, path) > 0.0));
+    for (_, record, _) in named.take(KEEP_FILES) {
+        found.extend(rows_of_doc(view, scope, record.doc));
+        let Some((s, ordinal)) = view.reader.locate_doc(record.doc) else { continue };
+        let segment = &view.reader.segments[s];
+        let has_line = |row: &u32| {
+            let record = &segment.rows()[*row as usize];
+            mentions.iter().filter_map(|mention| mention.line).any(|line| (record.start_line..=record.end_line).contains(&line))
+        };
+        let rows = segment.doc_rows(ordinal).filter(|row| scope.rows[s].contains(*row) && has_line(row));
+        found.extend(rows.map(|row| RowId { segment: s as u32, row }));
+    }
+    found
+}
+
+/// How well a named path fits a file: 1 if they are equal or one is the tail of the other, less if only their ends are the
+/// same (an installed copy has other folders above), least if only the file names are.
+pub fn mention_fit(mention: &Mention, path: &[u8]) -> f32 {
+    let named = mention.path.as_bytes();
+    let parts = |path: &[u8]| path.iter().filter(|&&b| b == b'/').count() + 1;
+    let pairs = named.rsplit(|&b| b == b'/').zip(path.rsplit(|&b| b == b'/'));
+    let n_common = pairs.take_while(|(a, b)| a == b).count();
+    match n_common {
+        0 => 0.0,
+        n if n == parts(path) || (n > 1 && n == parts(named)) => 1.0,
+        1 if parts(named) == 1 => 0.8,
+        1 => 0.4,
+        _ => 0.7,
+    }
+}
+
+fn rows_of_doc(view: &View, scope: &Scope, doc: u32) -> Vec<RowId> {
+    let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return Vec::new() };
+    let rows = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
+    rows.take(ROWS_PER_FILE).map(|row| RowId { segment: s as u32, row }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_of_a_path_is_named_the_better_it_fits() {
+        let fit = |named: &str, path: &str| mention_fit(&Mention { path: named.to_owned(), line: None }, path.as_bytes());
+        assert_eq!(fit("src/a/b.rs", "src/a/b.rs"), 1.0);
+        assert_eq!(fit("a/b.rs", "src/a/b.rs"), 1.0);
+        assert_eq!(fit("/home/me/src/a/b.rs", "src/a/b.rs"), 1.0);
+        assert_eq!(fit("/usr/lib/a/b.rs", "src/a/b.rs"), 0.7);
+        assert_eq!(fit("b.rs", "src/a/b.rs"), 0.8);
+        assert_eq!(fit("x/b.rs", "src/a/b.rs"), 0.4);
+        assert_eq!(fit("xb.rs", "src/a/b.rs"), 0.0);
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! * [`request`], [`intent`]: what is asked, and to what end.
 //! * [`view`]: which snapshot answers, with the working tree laid over it.
-//! * [`filter`], [`candidates`], [`dense`]: which chunks come into question, by four kinds of evidence.
+//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`], [`lexical`],
+//!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence.
@@ -10,10 +11,12 @@
 
 pub mod candidates;
 pub mod content;
+pub mod definitions;
 pub mod dense;
 pub mod error;
 pub mod filter;
 pub mod intent;
+pub mod lexical;
 pub mod locate;
 pub mod outline;
 pub mod rank;
@@ -22,6 +25,8 @@ pub mod request;
 pub mod response;
 pub mod search;
 pub mod similar;
+#[cfg(test)]
+mod tests;
 pub mod view;
 
 pub use error::QueryError;

@@ -2,10 +2,11 @@
 
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
+use super::definitions;
 use super::error::{QueryError, guarded};
 use super::filter::{Scope, canonical_language, passes_path};
 use super::intent;
-use super::rank::{self, Context, RankedFile, WEIGHTS};
+use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
 use super::view::{Freshness, Opened, View, Wanted};
@@ -130,8 +131,16 @@ impl Searcher {
     }
 
     fn answer(&self, request: &Request, view: &View, deadline: Instant) -> Result<Answer, QueryError> {
+        let found = self.rank(request, view, &WEIGHTS, deadline);
+        self.to_answer(request, view, found)
+    }
+
+    /// Ranks the files of `view` for `request`, without limits and texts. Evaluation comes in here, with other weights.
+    pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Found {
         let terms = text::query_terms(&request.query);
         let identifiers = text::identifiers(&request.query);
+        let names = definitions::wanted(&request.query, &identifiers, request.mode);
+        let mentions = text::mentions(&request.query);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
         let query_intent = intent::detect(&request.query, request.intent, &focus);
         let scope = Scope::new(view, &request.filters);
@@ -153,7 +162,8 @@ impl Searcher {
         let vector = vector.and_then(Result::ok);
         let question = Question {
             terms: &terms,
-            identifiers: &identifiers,
+            names: &names,
+            mentions: &mentions,
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
             mode: if vector.is_none() && request.mode == Mode::Semantic {
@@ -162,6 +172,7 @@ impl Searcher {
                 request.mode
             },
             ann: request.ann,
+            weights,
             deadline,
         };
         let found = candidates::retrieve(view, &scope, &question);
@@ -169,11 +180,12 @@ impl Searcher {
         let context = Context {
             view,
             terms: &terms,
-            identifiers: &identifiers,
+            names: &names,
+            mentions: &mentions,
             query: &request.query,
             intent: &query_intent,
             task: request.task,
-            weights: &WEIGHTS,
+            weights,
             passes: &passes,
         };
         let files: Vec<RankedFile> = rank::rank(&context, &found);
@@ -183,15 +195,14 @@ impl Searcher {
                 request.timeout_ms
             ));
         }
-        let found = Found {
+        Found {
             files,
             n_candidates: found.list.len(),
             strategies: found.strategies,
             warnings,
             absent_languages: scope.absent_languages,
             ..Found::new(query_intent)
-        };
-        self.to_answer(request, view, found)
+        }
     }
 
     /// Fetches the text of what was found, within the budget.
@@ -284,7 +295,7 @@ impl Searcher {
 }
 
 /// What was found, before any text is fetched.
-pub(super) struct Found {
+pub struct Found {
     pub files: Vec<RankedFile>,
     pub intent: intent::QueryIntent,
     pub n_candidates: usize,

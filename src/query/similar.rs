@@ -64,7 +64,8 @@ impl Searcher {
         let context = Context {
             view: &view,
             terms: &[],
-            identifiers: &[],
+            names: &[],
+            mentions: &[],
             query: "",
             intent: &query_intent,
             task: None,

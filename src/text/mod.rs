@@ -6,13 +6,19 @@
 //! * [`terms`]: text → terms.
 //! * [`stem`]: the suffix rules.
 //! * [`random`]: what looks like a key or a hash and never becomes a term.
+//! * [`affinity`]: how near two terms are.
+//! * [`mentions`]: paths and lines in a question, such as a stack trace has.
 //! * [`query`]: a question → weighted terms and the identifiers in it.
 
+mod affinity;
+mod mentions;
 mod query;
 mod random;
 mod stem;
 mod terms;
 
+pub use affinity::affinity;
+pub use mentions::{Mention, mentions};
 pub use query::{QueryTerm, identifiers, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_terms};

@@ -5,6 +5,7 @@ pub mod completions;
 pub mod config;
 pub mod deinit;
 pub mod doctor;
+pub mod eval;
 pub mod gc;
 pub mod hook;
 pub mod index;

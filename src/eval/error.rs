@@ -1,0 +1,31 @@
+//! What can go wrong while evaluating.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum EvalError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path} is no suite: {why}")]
+    Format { path: PathBuf, why: String },
+    #[error("the repository {name} is not at {path}; clone it there, or name another folder with --repos")]
+    MissingRepository { name: String, path: PathBuf },
+    #[error("there is no weight called {name}")]
+    UnknownWeight { name: String },
+    #[error("cannot index: {0}")]
+    Index(#[from] crate::index::IndexError),
+    #[error("cannot search: {0}")]
+    Query(#[from] crate::query::QueryError),
+    #[error("cannot read the repository: {0}")]
+    Git(#[from] crate::git::GitError),
+}
+
+impl EvalError {
+    pub(super) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> EvalError + '_ {
+        move |source| EvalError::Read { path: path.to_path_buf(), source }
+    }
+
+    pub(super) fn format(path: &Path, why: impl ToString) -> EvalError {
+        EvalError::Format { path: path.to_path_buf(), why: why.to_string() }
+    }
+}

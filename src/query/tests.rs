@@ -1,0 +1,106 @@
+//! Signals of the ranking, each on a small repository in which only that signal decides.
+
+use super::{Mode, Request, Searcher};
+use crate::eval::foreign;
+use crate::git::testing::TestRepo;
+use crate::index::progress::Silent;
+use crate::index::{Codebase, Target, UpdateOptions, updater};
+use crate::query::rank::WEIGHTS;
+use std::time::{Duration, Instant};
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "src/http/server.py",
+        "class HttpServer:\n    def accept_connection(self, socket):\n        \"\"\"Waits for a client and answers its request.\"\"\"\n        return self.router.dispatch(socket.read())\n",
+    ),
+    (
+        "src/http/router.py",
+        "class Router:\n    def register_route(self, pattern, handler):\n        self.routes.append((pattern, handler))\n\n    def dispatch(self, request):\n        for pattern, handler in self.routes:\n            if pattern.match(request):\n                return handler(request)\n",
+    ),
+    (
+        "src/auth/login.py",
+        "def authenticate(user, password):\n    stored = load_hash(user)\n    return verify_hash(stored, password)\n\n\ndef load_hash(user):\n    return DATABASE[user]\n",
+    ),
+    (
+        "tests/test_login.py",
+        "from auth.login import authenticate\n\n\ndef test_authenticate_user_password():\n    assert authenticate('user', 'password')\n    assert not authenticate('user', 'wrong password')\n",
+    ),
+    ("src/util/numbers.py", "def parse_number(text):\n    return int(text)\n\n\ndef next_prime(n):\n    return n + 1\n"),
+    ("src/util/tokens.py", "class Lexer:\n    def next_token(self):\n        return self.tokens.pop()\n\n\nclass Parser:\n    def next(self):\n        return self.lexer.next_token()\n"),
+];
+
+struct Asker {
+    searcher: Searcher,
+    _repo: TestRepo,
+}
+
+impl Asker {
+    fn new() -> Asker {
+        let repo = TestRepo::with_files(FILES);
+        let codebase = Codebase::open(repo.root(), &[]).unwrap();
+        updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent).unwrap();
+        Asker { searcher: Searcher::new(codebase), _repo: repo }
+    }
+
+    /// Paths with their relevance, best first.
+    fn ask(&self, query: &str, mode: Mode) -> Vec<(String, f32)> {
+        let mut request = Request::new(query, &self.searcher.codebase.settings);
+        request.mode = mode;
+        let view = self.searcher.view(None, true, 0, 60_000, &|_, _| false).unwrap();
+        let found = self.searcher.rank(&request, &view, &WEIGHTS, Instant::now() + Duration::from_secs(60));
+        let path = |entry| String::from_utf8_lossy(view.entry(entry).0).into_owned();
+        found.files.iter().map(|file| (path(file.entry), file.relevance)).collect()
+    }
+
+    fn first(&self, query: &str, mode: Mode) -> String {
+        self.ask(query, mode).first().map(|(path, _)| path.clone()).unwrap_or_default()
+    }
+}
+
+#[test]
+fn each_signal_brings_its_file_to_the_top() {
+    let asker = Asker::new();
+    for (query, expected) in [
+        ("how are routes registered", "src/http/router.py"),
+        ("where is a password verified against the stored hash", "src/auth/login.py"),
+        ("authenticate user password", "src/auth/login.py"), // not its test
+        ("tests of authenticate", "tests/test_login.py"),
+        ("http server", "src/http/server.py"),
+        ("next_token", "src/util/tokens.py"),
+        ("Parser.next", "src/util/tokens.py"),
+        ("Router::dispatch()", "src/http/router.py"),
+        ("nextTokne", "src/util/tokens.py"),
+        ("src/util/numbers.py", "src/util/numbers.py"),
+        ("File \"/opt/app/src/http/router.py\", line 6, in dispatch: TypeError", "src/http/router.py"),
+    ] {
+        assert_eq!(asker.first(query, Mode::Hybrid), expected, "{query}");
+    }
+}
+
+#[test]
+fn symbol_mode_completes_and_corrects_names_and_finds_nothing_else() {
+    let asker = Asker::new();
+    for query in ["next_token", "nextToken", "next_tok", "NEXT_TOKEN", "next_tokn", "next token"] {
+        assert_eq!(asker.first(query, Mode::Symbol), "src/util/tokens.py", "{query}");
+    }
+    assert_eq!(asker.ask("DATABASE_of_password_rules", Mode::Symbol), []);
+}
+
+#[test]
+fn every_mode_answers_on_its_own_evidence() {
+    let asker = Asker::new();
+    for mode in [Mode::Keyword, Mode::Semantic, Mode::Hybrid] {
+        let found = asker.ask("load the stored hash of a user", mode);
+        assert_eq!(found[0].0, "src/auth/login.py", "{mode:?}");
+        assert!(found.iter().all(|(_, relevance)| (0.0..=1.0).contains(relevance)));
+    }
+}
+
+#[test]
+fn foreign_questions_have_little_relevance() {
+    let asker = Asker::new();
+    let best = |query: &str| asker.ask(query, Mode::Hybrid).first().map_or(0.0, |(_, relevance)| *relevance);
+    let n_low = foreign::QUESTIONS.iter().filter(|query| best(query) < 0.2).count();
+    assert!(n_low * 10 >= foreign::QUESTIONS.len() * 9, "{n_low} of {}", foreign::QUESTIONS.len());
+    assert!(best("where is a password verified against the stored hash") > 0.3);
+}
