@@ -22,7 +22,8 @@ fn measure(corpus: &Corpus) -> Result<()> {
     plain.codeweaver.run(["init", "--no-hooks"])?;
     let files = hooked.source_files()?;
     let (mut with, mut without) = (Samples::default(), Samples::default());
-    let (mut after, mut by_hand, mut by_search) = (Samples::default(), Samples::default(), Samples::default());
+    let (mut after, mut by_hand, mut by_search) =
+        (Samples::default(), Samples::default(), Samples::default());
     for i in 0..setting("CODEWEAVER_BENCH_RUNS", 20) {
         let file = &files[i * 7919 % files.len()];
         without.push(commit(&plain, file, i)?);

@@ -33,14 +33,19 @@ fn measure(corpus: &Corpus) -> Result<()> {
         }
     }
     let mut next = common::QUERIES.iter().cycle();
-    row(&scratch.name, "cold search afterwards", Samples::of(20, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?);
+    row(
+        &scratch.name,
+        "cold search afterwards",
+        Samples::of(20, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?,
+    );
     Ok(())
 }
 
 fn report(name: &str, store: &Path, n_commits: usize, samples: &Samples) -> Result<()> {
     for space in std::fs::read_dir(store.join("v1"))?.flatten() {
         let text = std::fs::read_to_string(space.path().join("state"))?;
-        let state: serde_json::Value = serde_json::from_str(text.split_once('\n').map_or("", |(_, json)| json))?;
+        let state: serde_json::Value =
+            serde_json::from_str(text.split_once('\n').map_or("", |(_, json)| json))?;
         let count = |key: &str| state[key].as_array().map_or(0, Vec::len);
         let n_snapshots = state["snapshots"].as_object().map_or(0, serde_json::Map::len);
         let (n_segments, n_entries) = (count("segments"), count("entries"));

@@ -19,8 +19,10 @@ use std::time::Instant;
 const QUIET: usize = 3;
 
 fn main() -> Result<()> {
-    let args: Vec<PathBuf> = std::env::args_os().skip(1).filter(|arg| !is_option(arg)).map(PathBuf::from).collect();
-    let mut found: Vec<Corpus> = args.iter().flat_map(|path| repositories(path)).map(Corpus::clone_of).collect();
+    let args: Vec<PathBuf> =
+        std::env::args_os().skip(1).filter(|arg| !is_option(arg)).map(PathBuf::from).collect();
+    let mut found: Vec<Corpus> =
+        args.iter().flat_map(|path| repositories(path)).map(Corpus::clone_of).collect();
     if found.is_empty() {
         found = common::corpora();
     }
@@ -48,7 +50,8 @@ fn is_option(arg: &OsStr) -> bool {
 fn repositories(path: &Path) -> Vec<PathBuf> {
     let is_repository = |path: &Path| path.join(".git").exists() || path.join("HEAD").is_file();
     let children = |path: &Path| -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> = std::fs::read_dir(path).into_iter().flatten().flatten().map(|child| child.path()).collect();
+        let mut all: Vec<PathBuf> =
+            std::fs::read_dir(path).into_iter().flatten().flatten().map(|child| child.path()).collect();
         all.sort();
         all
     };
@@ -67,14 +70,20 @@ fn measure(corpus: &Corpus, complaints: &mut Vec<String>) -> Result<()> {
     if lines > QUIET {
         complain(format!("the first index wrote {lines} lines to stderr"));
     }
-    let done: serde_json::Value = serde_json::from_str(String::from_utf8(output.stdout)?.lines().last().unwrap_or("{}"))?;
+    let done: serde_json::Value =
+        serde_json::from_str(String::from_utf8(output.stdout)?.lines().last().unwrap_or("{}"))?;
     let mut cold = Samples::default();
     for query in QUERIES {
         let started = Instant::now();
-        let output = scratch.codeweaver.command(["search", "-l", "20", "--output-format", "json", query]).output()?;
+        let output =
+            scratch.codeweaver.command(["search", "-l", "20", "--output-format", "json", query]).output()?;
         cold.push(started.elapsed());
         if !matches!(output.status.code(), Some(0 | 1)) {
-            complain(format!("search \"{query}\" ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
+            complain(format!(
+                "search \"{query}\" ended with {}: {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            ));
             continue;
         }
         check_spans(&scratch, query, &output.stdout, &mut complain)?;
@@ -85,12 +94,20 @@ fn measure(corpus: &Corpus, complaints: &mut Vec<String>) -> Result<()> {
 }
 
 /// The text shown must be the lines it claims to be, of the blob it claims to be from.
-fn check_spans(scratch: &Scratch, query: &str, stdout: &[u8], complain: &mut impl FnMut(String)) -> Result<()> {
+fn check_spans(
+    scratch: &Scratch,
+    query: &str,
+    stdout: &[u8],
+    complain: &mut impl FnMut(String),
+) -> Result<()> {
     let response: serde_json::Value = serde_json::from_slice(stdout)?;
     for found in response["matches"].as_array().into_iter().flatten() {
         let path = found["file"]["path"].as_str().unwrap_or_default();
         let blob = found["blob"].as_str().unwrap_or_default();
-        let (first, last) = (found["span"][0].as_u64().unwrap_or(0) as usize, found["span"][1].as_u64().unwrap_or(0) as usize);
+        let (first, last) = (
+            found["span"][0].as_u64().unwrap_or(0) as usize,
+            found["span"][1].as_u64().unwrap_or(0) as usize,
+        );
         let bytes = scratch.git.run(["cat-file", "blob", blob])?.stdout;
         let whole = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = whole.lines().collect();
@@ -102,7 +119,8 @@ fn check_spans(scratch: &Scratch, query: &str, stdout: &[u8], complain: &mut imp
         let is_elided = found["content"]["elided"].as_bool().unwrap_or(false);
         let expected = lines[first - 1..last].join("\n");
         // A chunk may begin or end within a line; then it is a part of its lines.
-        if !is_elided && !expected.replace('\r', "").contains(shown.replace('\r', "").trim_end_matches('\n')) {
+        if !is_elided && !expected.replace('\r', "").contains(shown.replace('\r', "").trim_end_matches('\n'))
+        {
             complain(format!("\"{query}\": {path}:{first}-{last} does not show these lines"));
         }
     }
@@ -112,13 +130,18 @@ fn check_spans(scratch: &Scratch, query: &str, stdout: &[u8], complain: &mut imp
 /// Commits a new definition and looks for it; returns how long the update took.
 fn edit_and_find(scratch: &Scratch, complain: &mut impl FnMut(String)) -> Result<Samples> {
     let mut samples = Samples::default();
-    let Some(file) = scratch.source_files()?.into_iter().find(|file| !file.ends_with(".md")) else { return Ok(samples) };
+    let Some(file) = scratch.source_files()?.into_iter().find(|file| !file.ends_with(".md")) else {
+        return Ok(samples);
+    };
     let mut found_in = String::new();
     for i in 0..5 {
         scratch.edit(&file, i)?;
         scratch.git.run(["commit", "-q", "-m", "edit", "--", &file])?;
         samples.push(scratch.codeweaver.time(["index", "-q"])?);
-        let output = scratch.codeweaver.command(["search", "-l", "5", "--locations", &format!("benchmark_edit_{i}")]).output()?;
+        let output = scratch
+            .codeweaver
+            .command(["search", "-l", "5", "--locations", &format!("benchmark_edit_{i}")])
+            .output()?;
         found_in = String::from_utf8_lossy(&output.stdout).into_owned();
     }
     let name = file.rsplit('/').next().unwrap_or(&file);

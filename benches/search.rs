@@ -82,6 +82,10 @@ fn others(scratch: &Scratch, runs: usize) -> Result<()> {
         Ok(samples) => row(&scratch.name, "rg -n -w, one word", samples),
         Err(_) => row(&scratch.name, "rg -n -w, one word", "not installed"),
     }
-    row(&scratch.name, "git --version, to start a process", Samples::of(runs, || scratch.git.time(["--version"]))?);
+    row(
+        &scratch.name,
+        "git --version, to start a process",
+        Samples::of(runs, || scratch.git.time(["--version"]))?,
+    );
     Ok(())
 }

@@ -44,7 +44,11 @@ fn measure(corpus: &Corpus) -> Result<()> {
     row(name, &format!("switch, {n_changed} files differ, new tree of known blobs"), &combined);
     row(name, "embedded in all of these", embedded);
     scratch.codeweaver.run(["index", "-q"])?;
-    row(name, "nothing to do: git codeweaver index", Samples::of(runs, || scratch.codeweaver.run(["index", "-q"]))?);
+    row(
+        name,
+        "nothing to do: git codeweaver index",
+        Samples::of(runs, || scratch.codeweaver.run(["index", "-q"]))?,
+    );
     row(name, "nothing to do: git status", Samples::of(runs, || scratch.git.run(["status", "--porcelain"]))?);
     worktree(&scratch, &main)
 }

@@ -100,7 +100,9 @@ fn watch_peak(status: &Path) -> u64 {
     let mut peak = 0;
     while let Ok(text) = std::fs::read_to_string(status) {
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let Some(kib) = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()) else { break };
+        let Some(kib) = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()) else {
+            break;
+        };
         peak = peak.max(kib << 10);
         std::thread::sleep(Duration::from_millis(5));
     }

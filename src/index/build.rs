@@ -29,6 +29,10 @@ const SEAL_ROWS: usize = 48 * 1024;
 /// Files of a unit for a model that costs microseconds, and for one that costs milliseconds a chunk.
 const UNIT_TABLE: usize = 48;
 const UNIT_MODEL: usize = 4;
+/// Files of a unit when only a few are to be done at once.
+const SMALL_UNIT: usize = 4;
+/// Stack of a thread that parses.
+const PARSER_STACK: usize = 16 << 20;
 /// Finished units that may wait for the thread that merges them.
 const QUEUE: usize = 16;
 /// Sealed work is handed over not more often than this (requirement L4).
@@ -84,7 +88,7 @@ pub fn build(
             std::thread::Builder::new()
                 .name("index".to_owned())
                 // Parsers recurse in C code on hostile input.
-                .stack_size(16 << 20)
+                .stack_size(PARSER_STACK)
                 .spawn_scoped(scope, move || {
                     let mut blobs = worker.codebase.repo.blobs();
                     while !worker.progress.stopped() {
@@ -218,8 +222,7 @@ pub fn build_in_memory(
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
     let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
-    let unit = worker.run(jobs, &mut codebase.repo.blobs())?;
-    Ok((unit.builder, unit.docs))
+    worker.small(jobs, &|worker, job, blobs, builder| worker.job(job, blobs, builder))
 }
 
 /// As [`build_in_memory`], for bytes that are in no object database.
@@ -232,11 +235,65 @@ pub fn build_bytes(
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
     let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
-    let mut builder = SegmentBuilder::new(embedder.dim());
-    let docs =
-        jobs.iter().map(|(job, bytes)| worker.doc(job, bytes.len() as u64, bytes, &mut builder).map(Some));
-    let docs = docs.collect::<Result<_, _>>()?;
-    Ok((builder, docs))
+    worker.small(jobs, &|worker, (job, bytes), _, builder| {
+        worker.doc(job, bytes.len() as u64, bytes, builder).map(Some)
+    })
+}
+
+/// Runs one job of [`Worker::small`]; returns the ordinal of its doc.
+type RunSmall<'r, J> = &'r (
+        dyn Fn(&Worker<'_>, &J, &mut BlobReader, &mut SegmentBuilder) -> Result<Option<u32>, IndexError>
+            + Sync
+    );
+
+impl Worker<'_> {
+    /// Runs `jobs` on all cores without a merging thread: the result of each core's share is put together in job order.
+    fn small<J: Sync>(
+        &self,
+        jobs: &[J],
+        run: RunSmall<'_, J>,
+    ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
+        let threads = self.codebase.settings.index.threads.unwrap_or_else(available_threads);
+        let n_units =
+            if jobs.len() < SMALL_UNIT * 2 || threads < 2 { 1 } else { jobs.len().div_ceil(SMALL_UNIT) };
+        let units: Vec<&[J]> = jobs.chunks(jobs.len().div_ceil(n_units).max(1)).collect();
+        let next = AtomicUsize::new(0);
+        let take = || -> Result<Vec<(usize, Unit)>, IndexError> {
+            let (mut blobs, mut done) = (self.codebase.repo.blobs(), Vec::new());
+            while let Some((number, jobs)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, units.get(n)?)))
+            {
+                let mut unit = Unit {
+                    builder: SegmentBuilder::new(self.embedder.dim()),
+                    docs: Vec::with_capacity(jobs.len()),
+                };
+                for job in *jobs {
+                    unit.docs.push(run(self, job, &mut blobs, &mut unit.builder)?);
+                }
+                done.push((number, unit));
+            }
+            Ok(done)
+        };
+        let mut done = std::thread::scope(|scope| {
+            let spawn =
+                |_| std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, take).ok();
+            let helpers: Vec<_> = (1..threads.min(units.len())).filter_map(spawn).collect();
+            let mut done = take()?;
+            for helper in helpers {
+                done.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok::<_, IndexError>(done)
+        })?;
+        done.sort_unstable_by_key(|(number, _)| *number);
+        let (mut builder, mut docs) =
+            (SegmentBuilder::new(self.embedder.dim()), Vec::with_capacity(jobs.len()));
+        for (_, unit) in done {
+            let base = builder.n_docs() as u32;
+            docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| base + ordinal)));
+            builder.append(unit.builder);
+        }
+        Ok((builder, docs))
+    }
 }
 
 /// Rows with their vectors.

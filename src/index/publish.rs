@@ -118,6 +118,7 @@ pub fn read_state(store: &StoreLayout) -> Result<State, IndexError> {
 
 /// Replaces the pointer; the caller holds the publish lock.
 pub fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexError> {
+    store.sync_names()?;
     state.generation += 1;
     let (current, previous) = (store.state(), store.previous_state());
     // A second name for the old state, for repair by hand; losing it is harmless.

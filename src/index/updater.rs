@@ -14,10 +14,14 @@ use crate::store::lock::Lock;
 use crate::store::{StoreError, fault, layout};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time for comparing the working tree after an update; nobody waits for it but the updater.
 const COMPARE_BUDGET: Duration = Duration::from_secs(5);
+
+/// How long a run waits for the lease before it is refused, and how often it looks.
+const HOOK_PATIENCE: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(20);
 
 /// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
 pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
@@ -55,11 +59,26 @@ pub fn run(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    let _lease = lease(codebase)?;
+    let lease = lease_after_hooks(codebase)?;
     if target.is_head {
         take_wish(codebase);
     }
-    run_leased(codebase, target, options, progress)
+    let report = run_leased(codebase, target, options, progress)?;
+    drop(lease);
+    if target.is_head {
+        catch_up(codebase, target, progress);
+    }
+    Ok(report)
+}
+
+/// Serves who wished for something newer than `target` while it was worked on and went away because the lease was held.
+fn catch_up(codebase: &Codebase, target: &Target, progress: &dyn Progress) {
+    let has_moved = || Target::head(codebase).is_ok_and(|head| head.tree != target.tree);
+    if (wish(codebase).exists() || has_moved())
+        && let Err(e) = serve_wishes(codebase, progress)
+    {
+        tracing::warn!(component = "index", operation = "catch up", error = %e, "a later commit is not indexed yet");
+    }
 }
 
 fn run_leased(
@@ -92,6 +111,17 @@ fn compare_files(codebase: &Codebase, target: &Target) {
         );
         if let Err(e) = compared {
             tracing::debug!(component = "index", operation = "compare", error = %e, "the working tree was not compared");
+        }
+    }
+}
+
+/// The lease, once a hook's short update is through: `git commit` followed by `index` is no reason to refuse.
+fn lease_after_hooks(codebase: &Codebase) -> Result<Lock, IndexError> {
+    let deadline = Instant::now() + HOOK_PATIENCE;
+    loop {
+        match lease(codebase) {
+            Err(IndexError::Store(StoreError::Locked { .. })) if Instant::now() < deadline => std::thread::sleep(POLL),
+            lease => return lease,
         }
     }
 }

@@ -116,7 +116,8 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
         }
         rows.extend(by_path.into_iter().map(|id| (id, 0.0)));
     }
-    found.mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
+    found.mean_cosine =
+        question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
     found.list = rows
         .into_keys()
         .map(|id| {
@@ -124,9 +125,12 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
             let (bm25, coverage) = lexical.of(id);
             Candidate {
                 id,
-                doc: view.reader.state.segments[id.segment as usize].doc_base + segment.rows()[id.row as usize].doc,
+                doc: view.reader.state.segments[id.segment as usize].doc_base
+                    + segment.rows()[id.row as usize].doc,
                 bm25,
-                cosine: kernel.as_ref().map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit),
+                cosine: kernel
+                    .as_ref()
+                    .map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit),
                 definition: definitions.get(&id).copied().unwrap_or(0.0),
                 coverage,
             }
@@ -164,7 +168,8 @@ fn mean_dot(view: &View, vector: &[i8]) -> f32 {
 
 /// The `keep` best of `rows`, best first; ties by blob and position.
 fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize) -> Vec<(f32, RowId)> {
-    let order = |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0).then_with(|| row_order(view, a.1, b.1));
+    let order =
+        |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0).then_with(|| row_order(view, a.1, b.1));
     let mut best: Vec<(f32, RowId)> = Vec::with_capacity(keep * 4);
     let mut threshold = f32::NEG_INFINITY;
     for row in rows {
@@ -225,13 +230,26 @@ impl Lexical {
                 .collect();
             let df = FIELDS.map(|field| {
                 let of_segment = of_term.iter().zip(&view.live);
-                of_segment.map(|(lists, live)| lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))).sum::<u64>()
+                of_segment
+                    .map(|(lists, live)| {
+                        lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))
+                    })
+                    .sum::<u64>()
             });
             let df = df.into_iter().max().unwrap_or(0) as f32;
-            idf.push(if df == 0.0 { 0.0 } else { libm::logf(1.0 + (n_rows - df + 0.5).max(0.0) / (df + 0.5)) });
+            idf.push(if df == 0.0 {
+                0.0
+            } else {
+                libm::logf(1.0 + (n_rows - df + 0.5).max(0.0) / (df + 0.5))
+            });
             lists.push(of_term);
         }
-        let total_weight: f32 = question.terms.iter().zip(&idf).map(|(term, idf)| term.weight * idf.max(missing_idf(n_rows, *idf))).sum();
+        let total_weight: f32 = question
+            .terms
+            .iter()
+            .zip(&idf)
+            .map(|(term, idf)| term.weight * idf.max(missing_idf(n_rows, *idf)))
+            .sum();
         for (number, ((term, of_term), &idf)) in (1..).zip(question.terms.iter().zip(&lists).zip(&idf)) {
             if Instant::now() > question.deadline {
                 break;
@@ -319,7 +337,12 @@ fn definitions(view: &View, scope: &Scope, names: &[String]) -> FxHashMap<RowId,
                 }
                 let Some(record) = segment.rows().get(row as usize) else { return };
                 let strength = segment.symbols_of(record).iter().map(|symbol| {
-                    name_strength(segment.string(symbol.name), segment.string(symbol.qualified_name), name, last)
+                    name_strength(
+                        segment.string(symbol.name),
+                        segment.string(symbol.qualified_name),
+                        name,
+                        last,
+                    )
                 });
                 let strength = strength.fold(0.0, f32::max);
                 if strength > 0.0 {

@@ -69,8 +69,22 @@ pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, Qu
     let Some(bytes) = view.blob(codebase, &oid)? else {
         return Ok("(this blob is not in this clone)".to_owned());
     };
-    let text = bytes.get(row.start_byte as usize..row.end_byte as usize).unwrap_or(&[]);
-    Ok(String::from_utf8_lossy(text).into_owned())
+    match bytes.get(row.start_byte as usize..row.end_byte as usize) {
+        Some(text) if lines_of(&bytes, row) == (row.start_line, row.end_line) => {
+            Ok(String::from_utf8_lossy(text).into_owned())
+        }
+        _ => {
+            let name = &view.reader.state.segments[id.segment as usize].name;
+            let what = "the bytes and the lines of a chunk do not agree";
+            Err(StoreError::damaged(&view.reader.layout.segment(name), what).into())
+        }
+    }
+}
+
+/// The lines that the byte range of `row` touches, 1-based, inclusive.
+fn lines_of(bytes: &[u8], row: &RowRecord) -> (u32, u32) {
+    let newlines = |end: u32| bytes.iter().take(end as usize).filter(|&&byte| byte == b'\n').count() as u32;
+    (newlines(row.start_byte) + 1, newlines(row.end_byte.saturating_sub(1).max(row.start_byte)) + 1)
 }
 
 fn place(view: &View, id: RowId) -> (&Segment, &RowRecord) {

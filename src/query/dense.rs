@@ -67,6 +67,7 @@ fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize, o
     let (vectors, dim) = (segment.vectors(), segment.dim());
     let first = out.len();
     let mut threshold = f32::NEG_INFINITY;
+    let mut most = keep * 8;
     for run in scope.rows[s].runs() {
         let of_run = &vectors[run.start as usize * dim..run.end as usize * dim];
         for (row, vector) in run.zip(of_run.chunks_exact(dim)) {
@@ -75,7 +76,7 @@ fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize, o
                 continue;
             }
             out.push((dot, RowId { segment: s as u32, row }));
-            if out.len() - first >= keep * 8 {
+            if out.len() - first >= most {
                 // Everything equal to the last that is kept stays: ties are cut later, by blob and position.
                 let tail = &mut out[first..];
                 tail.select_nth_unstable_by(keep - 1, |a, b| b.0.total_cmp(&a.0));
@@ -84,6 +85,8 @@ fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize, o
                     tail.iter().copied().filter(|(dot, _)| *dot >= threshold).collect();
                 out.truncate(first);
                 out.extend(kept);
+                // Thousands of equal vectors must not be looked through again for each one more.
+                most = most.max(2 * (out.len() - first));
             }
         }
     }

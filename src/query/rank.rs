@@ -116,7 +116,12 @@ pub fn rank(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
     for file in &mut files {
         finish(context, file);
     }
-    files.sort_by(|a, b| b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(context, a).cmp(path(context, b))));
+    files.sort_by(|a, b| {
+        b.explanation
+            .score
+            .total_cmp(&a.explanation.score)
+            .then_with(|| path(context, a).cmp(path(context, b)))
+    });
     calibrate(context, found, &mut files);
     files
 }
@@ -145,7 +150,10 @@ fn group(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
     let mut files = Vec::with_capacity(by_doc.len());
     for (doc, mut chunks) in by_doc {
         let Some((entry, also_at)) = best_entry(context, doc) else { continue };
-        let start = |c: &ChunkScore| context.view.reader.segments[c.candidate.id.segment as usize].rows()[c.candidate.id.row as usize].start_byte;
+        let start = |c: &ChunkScore| {
+            context.view.reader.segments[c.candidate.id.segment as usize].rows()[c.candidate.id.row as usize]
+                .start_byte
+        };
         chunks.sort_by(|a, b| b.total().total_cmp(&a.total()).then_with(|| start(a).cmp(&start(b))));
         let explanation = chunks[0].explanation;
         let chunks = chunks.into_iter().map(|c| c.candidate).collect();
@@ -163,7 +171,9 @@ fn score_chunks(context: &Context<'_>, found: &Candidates) -> Vec<ChunkScore> {
     let share = |value: f32, max: f32| if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 };
     let is_only_name = context.identifiers.len() == 1 && context.query.split_whitespace().count() == 1;
     let definition = if is_only_name { weights.definition } else { weights.definition_in_sentence };
-    let task = context.task.or_else(|| context.intent.intent.filter(|_| context.intent.confidence == 1.0).map(Intent::task));
+    let task = context
+        .task
+        .or_else(|| context.intent.intent.filter(|_| context.intent.confidence == 1.0).map(Intent::task));
     let task = task.unwrap_or(TaskProfile::Default);
     found
         .list
@@ -204,7 +214,8 @@ fn best_entry(context: &Context<'_>, doc: u32) -> Option<(u32, Vec<u32>)> {
         let (path, flags) = view.entry(id);
         prior(context, flags, "") * (1.0 + path_share(path, context.terms))
     };
-    entries.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then_with(|| view.entry(a).0.cmp(view.entry(b).0)));
+    entries
+        .sort_by(|&a, &b| score(b).total_cmp(&score(a)).then_with(|| view.entry(a).0.cmp(view.entry(b).0)));
     let first = *entries.first()?;
     Some((first, entries.split_off(1)))
 }
@@ -256,19 +267,30 @@ fn finish(context: &Context<'_>, file: &mut RankedFile) {
 fn prior(context: &Context<'_>, flags: PathFlags, language: &str) -> f32 {
     let weights = context.weights;
     let about = |words: &[&str]| context.terms.iter().any(|term| words.contains(&term.term.as_str()));
-    let wants_tests = context.intent.intent == Some(Intent::Test) || about(&["test", "spec", "fixture", "mock"]);
-    let wants_docs = context.intent.intent == Some(Intent::Document) || about(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]);
+    let wants_tests =
+        context.intent.intent == Some(Intent::Test) || about(&["test", "spec", "fixture", "mock"]);
+    let wants_docs = context.intent.intent == Some(Intent::Document)
+        || about(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]);
     let roles = [
         (PathFlags::TEST, weights.prior_test, wants_tests),
-        (PathFlags::EXAMPLE, weights.prior_example, about(&["exampl", "example", "sample", "demo", "tutorial"])),
+        (
+            PathFlags::EXAMPLE,
+            weights.prior_example,
+            about(&["exampl", "example", "sample", "demo", "tutorial"]),
+        ),
         (PathFlags::DOCS, weights.prior_docs, wants_docs),
-        (PathFlags::COMPAT, weights.prior_compat, about(&["compat", "compatibility", "legacy", "deprecat", "polyfill"])),
+        (
+            PathFlags::COMPAT,
+            weights.prior_compat,
+            about(&["compat", "compatibility", "legacy", "deprecat", "polyfill"]),
+        ),
         (PathFlags::BENCH, weights.prior_bench, about(&["bench", "benchmark", "perf", "performance"])),
         (PathFlags::VENDORED_LIKE, weights.prior_vendored, false),
         (PathFlags::STUB, weights.prior_stub, about(&["type", "stub", "declaration"])),
         (PathFlags::REEXPORT, weights.prior_reexport, about(&["export", "reexport", "index", "init"])),
     ];
-    let by_role = roles.iter().filter(|(flag, _, wanted)| flags.contains(*flag) && !wanted).map(|(_, prior, _)| *prior);
+    let by_role =
+        roles.iter().filter(|(flag, _, wanted)| flags.contains(*flag) && !wanted).map(|(_, prior, _)| *prior);
     let mut prior = by_role.fold(1.0, f32::min);
     if let Some(language) = LanguageId::by_name(language) {
         let wants_config = context.intent.intent == Some(Intent::Configure);
@@ -290,13 +312,21 @@ fn path_share(path: &[u8], terms: &[QueryTerm]) -> f32 {
     text::path_terms(name, &mut |term| words.push(term.to_owned()));
     text::path_terms(parent, &mut |term| words.push(term.to_owned()));
     let total: f32 = terms.iter().map(|term| term.weight).sum();
-    let fits = |term: &str| words.iter().any(|word| word == term || (term.len() >= 3 && word.starts_with(term)) || (word.len() >= 4 && term.starts_with(word.as_str())));
+    let fits = |term: &str| {
+        words.iter().any(|word| {
+            word == term
+                || (term.len() >= 3 && word.starts_with(term))
+                || (word.len() >= 4 && term.starts_with(word.as_str()))
+        })
+    };
     let hit: f32 = terms.iter().filter(|term| fits(&term.term)).map(|term| term.weight).sum();
     if total > 0.0 { hit / total } else { 0.0 }
 }
 
 fn is_stem_of(path: &[u8], name: &str) -> bool {
-    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let plain = |text: &str| {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>()
+    };
     let path = String::from_utf8_lossy(path);
     let file = path.rsplit('/').next().unwrap_or(&path);
     let stem = file.split('.').next().unwrap_or(file);
@@ -313,10 +343,14 @@ fn calibrate(context: &Context<'_>, found: &Candidates, files: &mut [RankedFile]
     let top = best.explanation.score.max(f32::MIN_POSITIVE);
     let strongest = |of: &dyn Fn(&Candidate) -> f32| best.chunks.iter().map(of).fold(0.0f32, f32::max);
     let coverage = strongest(&|c| c.coverage);
-    let nearness = ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
+    let nearness =
+        ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
     let definition = strongest(&|c| c.definition);
     let path = best.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
-    let doubt = (1.0 - 0.75 * coverage * coverage) * (1.0 - 0.5 * nearness) * (1.0 - 0.9 * definition) * (1.0 - 0.4 * path);
+    let doubt = (1.0 - 0.75 * coverage * coverage)
+        * (1.0 - 0.5 * nearness)
+        * (1.0 - 0.9 * definition)
+        * (1.0 - 0.4 * path);
     let sure = (1.0 - doubt).clamp(0.0, 1.0);
     for file in files {
         file.relevance = (sure * file.explanation.score / top).clamp(0.0, 1.0);

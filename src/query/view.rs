@@ -12,13 +12,13 @@ use crate::index::plan::{self, Plan, PlannedDoc};
 use crate::index::publish;
 use crate::index::{Codebase, Lifecycle, Target};
 use crate::policy::{PathFlags, Policy};
+use crate::store::StoreReader;
 use crate::store::entries::{Entries, NewEntry};
 use crate::store::live::LiveRows;
 use crate::store::reader::OpenFiles;
 use crate::store::segment::Segment;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
-use crate::store::StoreReader;
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 

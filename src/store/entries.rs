@@ -92,8 +92,12 @@ pub struct Entries {
 }
 
 impl Entries {
+    /// Opens and re-hashes: a path is shown as it stands here, and a wrong one would lead to the wrong file. Entry files are
+    /// small beside everything else that a question reads.
     pub fn open(path: &Path) -> Result<Entries, StoreError> {
-        Entries::of(Container::open(path, MAGIC, VERSION)?)
+        let entries = Entries::of(Container::open(path, MAGIC, VERSION)?)?;
+        entries.verify()?;
+        Ok(entries)
     }
 
     /// Entries that are never written, for files that are not committed.

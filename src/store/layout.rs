@@ -212,12 +212,23 @@ impl StoreLayout {
     pub fn create(&self) -> Result<(), StoreError> {
         self.content_dirs().iter().try_for_each(|dir| create_private_dir(dir))
     }
+
+    /// Makes the names of all content written so far durable; a folder without news costs next to nothing.
+    pub fn sync_names(&self) -> Result<(), StoreError> {
+        self.content_dirs().iter().try_for_each(|dir| sync_dir(dir))
+    }
 }
 
 /// Writes a file so that after a crash it is wholly there or not at all: temporary name, fsync, rename, fsync of the folder.
 ///
 /// Rename alone is atomic, not durable; a power cut could leave the pointer naming a file whose bytes never reached the disk.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    replace(path, bytes)?;
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// All of [`write_atomically`] but the last step: the bytes are on disk, the new name may not be yet.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = StoreError::io("write", path);
     let dir = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
@@ -228,10 +239,21 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         file.as_file().sync_all()?;
         fault::step()?;
         file.persist(path).map_err(|e| e.error)?;
-        fault::step()?;
-        std::fs::File::open(dir)?.sync_all()
+        Ok(())
     };
     write().map_err(failed)
+}
+
+fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    let sync = || -> std::io::Result<()> {
+        fault::step()?;
+        match std::fs::File::open(dir) {
+            // Nothing was ever written there.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            opened => opened?.sync_all(),
+        }
+    };
+    sync().map_err(StoreError::io("write", dir))
 }
 
 /// Writes a file whose name is the hash of its content; one that is there already, whole, is left alone.
@@ -247,7 +269,7 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
                 .and_then(|f| f.set_modified(std::time::SystemTime::now()));
             now.map_err(StoreError::io("touch", path))
         }
-        _ => write_atomically(path, bytes),
+        _ => replace(path, bytes),
     }
 }
 

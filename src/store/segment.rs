@@ -20,10 +20,12 @@ use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
 use super::rows::{DocKey, DocMeta, RowMeta};
 use super::shard::ShardData;
-use crate::git::Oid;
+use crate::git::{ByteSlice, Oid};
 use crate::mem::Mapped;
 use crate::text;
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::path::Path;
 
@@ -199,7 +201,7 @@ impl SegmentBuilder {
 
     /// The bytes of the segment file; `vectors_at` is where the shard's vectors begin.
     pub fn finish(self, vectors_at: u64) -> Vec<u8> {
-        let mut strings = Vec::new();
+        let mut strings = Strings::default();
         let mut languages = Languages::default();
         let mut writer = ContainerWriter::new(MAGIC, VERSION);
         let oid_len = self.data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len());
@@ -220,7 +222,7 @@ impl SegmentBuilder {
         writer.section(DOCS_SORTED, bytemuck::cast_slice(&sorted).to_vec());
         writer.section(DOCS_FANOUT, bytemuck::cast_slice(&fanout).to_vec());
         writer.section(SYMBOLS, bytemuck::cast_slice(&symbols).to_vec());
-        writer.section(STRINGS, strings);
+        writer.section(STRINGS, strings.bytes);
         let (terms, lists) = self.postings.finish();
         writer.section(TERMS, terms);
         writer.section(LISTS, lists);
@@ -275,6 +277,43 @@ impl Languages {
     }
 }
 
+/// The strings section, being built: equal strings are stored once.
+///
+/// Declarations repeat much (registers of a family of devices, overridden methods), and each is named three times.
+#[derive(Default)]
+struct Strings {
+    bytes: Vec<u8>,
+    /// By hash; a string whose hash is taken by another one is stored again.
+    known: FxHashMap<u64, StringRef>,
+}
+
+impl Strings {
+    fn put(&mut self, text: &str) -> StringRef {
+        if text.is_empty() {
+            return StringRef { offset: 0, len: 0 };
+        }
+        let place = StringRef { offset: self.bytes.len() as u32, len: text.len() as u32 };
+        let known = *self.known.entry(FxBuildHasher.hash_one(text)).or_insert(place);
+        if known.offset != place.offset && self.at(known) == text.as_bytes() {
+            return known;
+        }
+        self.bytes.extend_from_slice(text.as_bytes());
+        place
+    }
+
+    /// As [`Self::put`], for a string that is likely a part of the one at `whole`.
+    fn put_within(&mut self, whole: StringRef, text: &str) -> StringRef {
+        match self.at(whole).find(text) {
+            Some(at) => StringRef { offset: whole.offset + at as u32, len: text.len() as u32 },
+            None => self.put(text),
+        }
+    }
+
+    fn at(&self, place: StringRef) -> &[u8] {
+        &self.bytes[place.offset as usize..][..place.len as usize]
+    }
+}
+
 fn doc_records(data: &ShardData, languages: &mut Languages) -> (Vec<DocRecord>, Vec<u32>) {
     let mut records = Vec::with_capacity(data.docs.len());
     let mut row_docs = Vec::with_capacity(data.rows.len());
@@ -300,28 +339,23 @@ fn row_records(
     data: &ShardData,
     field_len: &[[u16; N_FIELDS]],
     row_docs: &[u32],
-    strings: &mut Vec<u8>,
+    strings: &mut Strings,
     languages: &mut Languages,
 ) -> (Vec<RowRecord>, Vec<SymbolRecord>) {
-    let mut put = |text: &str| {
-        let offset = strings.len() as u32;
-        strings.extend_from_slice(text.as_bytes());
-        StringRef { offset, len: text.len() as u32 }
-    };
     let mut rows = Vec::with_capacity(data.rows.len());
     let mut symbols = Vec::new();
     for (i, row) in data.rows.iter().enumerate() {
         let first_symbol = symbols.len() as u32;
         for symbol in row.symbols.iter().take(usize::from(u16::MAX)) {
-            let name = put(&symbol.name);
-            // Most names are not qualified: one string serves both.
-            let qualified_name =
-                if symbol.qualified_name == symbol.name { name } else { put(&symbol.qualified_name) };
+            // A signature holds the name nearly always, a qualified name always: one string serves all three.
+            let signature = strings.put(&symbol.signature);
+            let qualified_name = strings.put_within(signature, &symbol.qualified_name);
+            let name = strings.put_within(qualified_name, &symbol.name);
             symbols.push(SymbolRecord {
                 name,
                 qualified_name,
-                signature: put(&symbol.signature),
-                doc: put(&symbol.doc),
+                signature,
+                doc: strings.put(&symbol.doc),
                 start_byte: symbol.byte_range.start,
                 end_byte: symbol.byte_range.end,
                 start_line: symbol.lines.0,
@@ -340,7 +374,7 @@ fn row_records(
             start_line: row.lines.0,
             end_line: row.lines.1,
             token_count: row.token_count,
-            title: put(&row.title),
+            title: strings.put(&row.title),
             first_symbol,
             n_symbols: (symbols.len() as u32 - first_symbol) as u16,
             language: languages.id(&row.language),

@@ -1,0 +1,193 @@
+//! Readers never block and never see half a write (requirement S4); writers of several worktrees, compaction and garbage
+//! collection run at once; no wish is lost (G5, L3).
+
+use crate::sandbox::{Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, try_index};
+use codeweaver::index::progress::Silent;
+use codeweaver::index::{IndexError, Target, updater};
+use codeweaver::query::{QueryError, Searcher};
+use codeweaver::store::StoreError;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+fn sample(n_files: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for i in 0..n_files {
+        sandbox.write(
+            &format!("file_{i}.py"),
+            format!("def alpha_{i}():\n    \"\"\"Alpha.\"\"\"\n    return {i}\n"),
+        );
+    }
+    sandbox.commit("first");
+    sandbox.index();
+    sandbox
+}
+
+fn worktree(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let path = sandbox.beside(name);
+    sandbox.git(&["worktree", "add", "-q", path.to_str().unwrap(), "-b", name]);
+    path
+}
+
+fn commit_in(root: &Path, text: &str) {
+    std::fs::write(root.join("changed.py"), text).unwrap();
+    for args in [&["add", "-A"][..], &["commit", "-q", "-m", "change"]] {
+        assert!(crate::sandbox::git_output(root, args).status.success());
+    }
+}
+
+#[test]
+fn two_worktrees_update_at_once() {
+    let sandbox = sample(10);
+    let roots = [sandbox.root().to_path_buf(), worktree(&sandbox, "left"), worktree(&sandbox, "right")];
+    std::thread::scope(|scope| {
+        for (n, root) in roots.iter().enumerate() {
+            scope.spawn(move || {
+                for round in 0..6 {
+                    // Some blobs are new in all worktrees at once: one of them may stay, none may be lost.
+                    let marker = if round % 2 == 0 { n } else { 9 };
+                    commit_in(root, &format!("def omega_{marker}_{round}():\n    return 1\n"));
+                    index(root);
+                }
+            });
+        }
+    });
+    for root in &roots {
+        assert_sound(root);
+        let answer = ask(root, &hybrid("omega_9_5"));
+        assert_eq!(answer["matches"][0]["file"]["path"], "changed.py", "{}", root.display());
+        assert!(index(root).known);
+    }
+    let fresh = sandbox.copy();
+    let _ = std::fs::remove_dir_all(fresh.root().join(".git/worktrees"));
+    fresh.index();
+    assert_eq!(sandbox.ask(&hybrid("alpha")), fresh.ask(&hybrid("alpha")));
+}
+
+/// Readers loop, each question with an index that is replaced, merged and collected under it.
+#[test]
+fn readers_notice_nothing_of_updates_compaction_and_collection() {
+    let sandbox = sample(12);
+    let done = AtomicBool::new(false);
+    let n_answers = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for kept in [true, false] {
+            let (sandbox, done, n_answers) = (&sandbox, &done, &n_answers);
+            scope.spawn(move || {
+                // A server keeps its searcher, a command makes a new one.
+                let server = Searcher::new(open(sandbox.root()));
+                while !done.load(Ordering::Relaxed) {
+                    let command;
+                    let searcher = if kept {
+                        &server
+                    } else {
+                        command = Searcher::new(open(sandbox.root()));
+                        &command
+                    };
+                    match search(searcher, &crate::sandbox::Question { committed: true, ..hybrid("alpha_3") })
+                    {
+                        Ok(response) => {
+                            assert_eq!(response.matches[0].file.path, "file_3.py");
+                            assert!(response.matches[0].content.text.contains("def alpha_3"), "{response:?}");
+                            n_answers.fetch_add(1, Ordering::Relaxed);
+                        }
+                        // With a grace period of nothing, a reader may lose the race for a file several times in a row.
+                        Err(QueryError::Store(e)) if e.is_not_found() => {}
+                        Err(e) => panic!("a reader fails: {e}"),
+                    }
+                }
+            });
+        }
+        for round in 0..24 {
+            sandbox.write("other.py", format!("def other_{round}():\n    return {round}\n"));
+            sandbox.commit("round");
+            sandbox.index();
+            if round % 3 == 2 {
+                collect(sandbox.root());
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(n_answers.load(Ordering::Relaxed) > 10);
+    assert_sound(sandbox.root());
+}
+
+#[test]
+fn no_wish_is_lost() {
+    let sandbox = sample(2);
+    let mut rng = fastrand::Rng::with_seed(3);
+    for round in 0..30 {
+        commit_in(sandbox.root(), &format!("def omega_{round}():\n    return 1\n"));
+        let delays: Vec<u64> = (0..3).map(|_| rng.u64(0..4)).collect();
+        let root = sandbox.root();
+        std::thread::scope(|scope| {
+            for delay in delays {
+                scope.spawn(move || {
+                    let codebase = open(root);
+                    std::thread::sleep(Duration::from_millis(delay));
+                    updater::note_wish(&codebase).unwrap();
+                    updater::serve_wishes(&codebase, &Silent).unwrap();
+                });
+            }
+            scope.spawn(move || {
+                // The verb, in between.
+                match try_index(root) {
+                    Ok(_) | Err(IndexError::Store(StoreError::Locked { .. })) => {}
+                    Err(e) => panic!("{e}"),
+                }
+            });
+            // A last commit, noted while the others may be at work.
+            std::thread::sleep(Duration::from_millis(2));
+            commit_in(root, &format!("def omega_{round}():\n    return 2\n"));
+            let codebase = open(root);
+            updater::note_wish(&codebase).unwrap();
+            updater::serve_wishes(&codebase, &Silent).unwrap();
+        });
+        let codebase = open(root);
+        assert!(!codebase.layout.wanted().join("main").exists(), "round {round}");
+        let tree = Target::head(&codebase).unwrap().tree.unwrap().to_string();
+        let head = reader(root).state.heads["main"].clone();
+        assert_eq!(head.snapshot, codebase.snapshot_key(&tree), "round {round}");
+    }
+}
+
+#[test]
+fn a_second_run_is_refused_and_a_dead_holder_is_not_waited_for() {
+    let sandbox = sample(1);
+    let codebase = open(sandbox.root());
+    {
+        let _lease = updater::lease(&codebase).unwrap();
+        let error = try_index(sandbox.root()).unwrap_err().to_string();
+        assert!(error.contains("already in progress (PID "), "{error}");
+        // A hook leaves its wish and goes.
+        updater::note_wish(&codebase).unwrap();
+        assert_eq!(updater::serve_wishes(&codebase, &Silent).unwrap(), None);
+    }
+    std::fs::write(codebase.layout.work_lock("main"), "PID 1, started 2020-01-01T00:00:00Z").unwrap();
+    sandbox.index();
+    assert!(!codebase.layout.wanted().join("main").exists());
+}
+
+/// Asking for the holder must not look like holding, to others who ask or to who wants the lease.
+#[test]
+fn whoever_asks_does_not_hold() {
+    let sandbox = sample(1);
+    let codebase = open(sandbox.root());
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let path = codebase.layout.work_lock("probe");
+                    let _ = codeweaver::store::lock::holder(&path);
+                    std::thread::yield_now();
+                }
+            });
+        }
+        for _ in 0..300 {
+            let lock = codeweaver::store::lock::Lock::try_acquire(&codebase.layout.work_lock("probe"));
+            assert!(lock.is_ok(), "{:?}", lock.err());
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}

@@ -181,7 +181,13 @@ impl History {
         self.rng.shuffle(&mut questions);
         questions.truncate(5);
         for question in &questions {
-            let (ours, wanted) = (self.sandbox.ask(question), fresh.ask(question));
+            let (mut ours, wanted) = (self.sandbox.ask(question), fresh.ask(question));
+            if ours != wanted && self.line_ends_changed() {
+                // Git trusts the stat of a file although other attributes would clean it to other bytes now; a copy has
+                // no stat to trust. With stats that nobody trusts, both must look at the bytes.
+                self.touch_all();
+                ours = self.sandbox.ask(question);
+            }
             if ours != wanted {
                 let lines = |value| serde_json::to_string_pretty(value).unwrap_or_default();
                 let (ours, wanted) = (lines(&ours), lines(&wanted));
@@ -198,6 +204,22 @@ impl History {
                     fresh.display(),
                     difference.join("\n")
                 ));
+            }
+        }
+    }
+
+    fn line_ends_changed(&self) -> bool {
+        self.log.iter().any(|said| said.contains("crlf") || said.contains("text"))
+            || self.sandbox.try_git(&["config", "core.autocrlf"])
+    }
+
+    fn touch_all(&self) {
+        for path in self.sandbox.git(&["ls-files", "-z"]).split('\0') {
+            let path = self.sandbox.root().join(path);
+            if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+                let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+                let file = std::fs::File::options().append(true).open(path).unwrap();
+                file.set_modified(later).unwrap();
             }
         }
     }
@@ -638,4 +660,21 @@ fn many_files_with_the_same_functions_answer_alike_on_every_path_there() {
             assert_eq!(sandbox.ask(&question), fresh.ask(&question), "{question:?}");
         }
     }
+}
+
+/// The same bytes on disk are other bytes to git once the attributes change.
+#[test]
+fn changed_attributes_are_not_answered_from_what_was_cleaned_under_the_old() {
+    let sandbox = Sandbox::with(&[("notes.txt", "alpha notes\nsecond line\n")]);
+    sandbox.index();
+    sandbox.write(".gitattributes", "*.txt text eol=crlf\n");
+    // Read with care for racy times: the file is older than whatever remembers it.
+    sandbox.write("notes.txt", "alpha notes\r\nsecond line\r\n");
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    for _ in 0..2 {
+        assert_eq!(sandbox.ask(&hybrid("alpha notes"))["matches"][0]["state"], "committed");
+        std::thread::sleep(std::time::Duration::from_millis(60));
+    }
+    std::fs::remove_file(sandbox.root().join(".gitattributes")).unwrap();
+    assert_eq!(sandbox.ask(&hybrid("alpha notes"))["matches"][0]["state"], "dirty");
 }

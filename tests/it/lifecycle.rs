@@ -1,1 +1,303 @@
+//! States of a codebase and what leads from one to another (requirements L1, L2); what happens to the folder; garbage
+//! collection (S6).
 
+use crate::sandbox::{
+    Question, Sandbox, assert_sound, collect, hybrid, index, open, reader, respond, try_index,
+};
+use codeweaver::index::progress::{Meter, Silent};
+use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
+use codeweaver::store::state::Phase;
+use codeweaver::store::{StoreError, StoreReader};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+fn sample() -> Sandbox {
+    Sandbox::with(&[("a.py", "def alpha():\n    return 1\n"), ("b.md", "# Beta\n\nText of beta.\n")])
+}
+
+fn lifecycle(codebase: &Codebase) -> Lifecycle {
+    codebase.lifecycle(StoreReader::open(&codebase.store()).unwrap().as_ref())
+}
+
+fn lifecycle_at(root: &Path) -> Lifecycle {
+    lifecycle(&open(root))
+}
+
+fn in_other_space(root: &Path) -> Codebase {
+    // Another fingerprint of the vector space, without a model to open.
+    let mut codebase = open(root);
+    codebase.vector_space = "another model".to_owned();
+    codebase
+}
+
+#[test]
+fn states_follow_each_other_as_the_table_says() {
+    let sandbox = sample();
+    let root = sandbox.root();
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    {
+        let _lease = updater::lease(&open(root)).unwrap();
+        assert_eq!(lifecycle_at(root), Lifecycle::Indexing);
+    }
+    // The lease alone leaves nothing behind.
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+
+    // Stopped before the end: never indexed, whatever lies on disk.
+    let stopped = Meter::default();
+    stopped.stop.store(true, Ordering::Relaxed);
+    let codebase = open(root);
+    let target = Target::head(&codebase).unwrap();
+    let result = updater::run(&codebase, &target, UpdateOptions::default(), &stopped);
+    assert!(matches!(result, Err(IndexError::Interrupted { .. })), "{result:?}");
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    {
+        let _lease = updater::lease(&codebase).unwrap();
+        assert_eq!(lifecycle_at(root), Lifecycle::Indexing);
+    }
+
+    sandbox.index();
+    assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
+    {
+        // An incremental update leaves the state as it is.
+        let _lease = updater::lease(&codebase).unwrap();
+        assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
+    }
+
+    // The marker is the only proof.
+    let set = |change: &dyn Fn(&mut codeweaver::store::state::Head)| {
+        publish::change_state(&codebase, |state| change(state.heads.get_mut("main").unwrap())).unwrap();
+    };
+    set(&|head| head.marker = None);
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    sandbox.index();
+    assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
+    set(&|head| head.marker.as_mut().unwrap().kind = "another".to_owned());
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    set(&|head| head.marker.as_mut().unwrap().codebase_path = "/elsewhere".to_owned());
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    sandbox.index();
+    assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
+
+    // While indexing, a marker counts as absent.
+    set(&|head| head.phase = Phase::Indexing);
+    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    sandbox.index();
+
+    set(&|head| (head.phase, head.failure) = (Phase::IndexFailed, Some("no disk".to_owned())));
+    assert_eq!(lifecycle_at(root), Lifecycle::IndexFailed("no disk".to_owned()));
+    {
+        let _lease = updater::lease(&codebase).unwrap();
+        assert_eq!(lifecycle_at(root), Lifecycle::Indexing);
+    }
+    sandbox.index();
+    assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
+    assert_eq!(reader(root).state.heads["main"].failure, None);
+}
+
+#[test]
+fn only_another_vector_space_requires_a_reindex() {
+    let sandbox = sample();
+    sandbox.index();
+    assert!(matches!(lifecycle(&in_other_space(sandbox.root())), Lifecycle::RequiresReindex { .. }));
+
+    // Another chunker is no outage: the old complete snapshot answers until the new one is there.
+    let overrides = [("chunker.target_tokens".to_owned(), "300".to_owned())];
+    let codebase = Codebase::open(sandbox.root(), &overrides).unwrap();
+    assert_ne!(codebase.settings_fingerprint, open(sandbox.root()).settings_fingerprint);
+    assert_eq!(lifecycle(&codebase), Lifecycle::Indexed);
+    let searcher = codeweaver::query::Searcher::new(codebase.clone());
+    let response = crate::sandbox::search(&searcher, &hybrid("alpha")).unwrap();
+    assert_eq!(response.matches[0].file.path, "a.py");
+    assert!(!response.warnings.is_empty(), "it says that the index is of other settings");
+    let target = Target::head(&codebase).unwrap();
+    updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap();
+    let response = crate::sandbox::search(&searcher, &hybrid("alpha")).unwrap();
+    assert!(response.warnings.is_empty(), "{:?}", response.warnings);
+}
+
+#[test]
+fn another_worktree_never_makes_this_one_indexed() {
+    let sandbox = sample();
+    sandbox.index();
+    let other = sandbox.beside("other");
+    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    assert_eq!(lifecycle_at(&other), Lifecycle::NotIndexed);
+    index(&other);
+    assert_eq!(lifecycle_at(&other), Lifecycle::Indexed);
+    // Another worktree under the same name, elsewhere.
+    sandbox.git(&["worktree", "remove", other.to_str().unwrap()]);
+    let again = sandbox.beside("again").join("other");
+    sandbox.git(&["worktree", "add", "-q", again.to_str().unwrap(), "other"]);
+    assert_eq!(open(&again).worktree_key, "other");
+    assert_eq!(lifecycle_at(&again), Lifecycle::NotIndexed);
+}
+
+#[test]
+fn a_reindex_answers_from_the_old_snapshot_until_it_is_done() {
+    let sandbox = sample();
+    sandbox.index();
+    let wanted = sandbox.ask(&hybrid("alpha"));
+    let codebase = open(sandbox.root());
+    let stopped = Meter::default();
+    stopped.stop.store(true, Ordering::Relaxed);
+    let target = Target::head(&codebase).unwrap();
+    let reindex = UpdateOptions { reindex: true, ..UpdateOptions::default() };
+    let result = updater::run(&codebase, &target, reindex, &stopped);
+    assert!(matches!(result, Err(IndexError::Interrupted { .. })), "{result:?}");
+    assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    publish::change_state(&codebase, |state| state.heads.get_mut("main").unwrap().phase = Phase::Indexing)
+        .unwrap();
+    {
+        let _lease = updater::lease(&codebase).unwrap();
+        assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexing);
+        assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    }
+    let report = updater::run(&codebase, &target, reindex, &Silent).unwrap();
+    assert!(report.embedded_chunks > 0);
+    assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    assert_sound(sandbox.root());
+}
+
+#[test]
+fn an_empty_repository_is_a_valid_empty_index() {
+    let sandbox = Sandbox::new();
+    let report = sandbox.index();
+    assert_eq!((report.files, report.chunks), (0, 0));
+    assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
+    assert_eq!(sandbox.ask(&hybrid("alpha"))["matches"].as_array().unwrap().len(), 0);
+    sandbox.write("a.py", "def alpha():\n    return 1\n");
+    assert_eq!(sandbox.ask(&hybrid("alpha"))["matches"][0]["state"], "untracked");
+    sandbox.commit("first");
+    sandbox.index();
+    assert_eq!(sandbox.ask(&hybrid("alpha"))["matches"][0]["state"], "committed");
+    assert_sound(sandbox.root());
+}
+
+#[test]
+fn a_deleted_folder_is_rebuilt() {
+    let sandbox = sample();
+    sandbox.index();
+    let wanted = sandbox.ask(&hybrid("alpha"));
+    sandbox.git(&["clean", "-q", "-fdx"]);
+    assert!(!sandbox.root().join(".codeweaver").exists());
+    assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::NotIndexed);
+    assert!(open(sandbox.root()).layout.was_initialised());
+    assert!(respond(sandbox.root(), &hybrid("alpha")).is_err());
+    // A hook comes first: its wish must not make the new folder look foreign.
+    let codebase = open(sandbox.root());
+    updater::note_wish(&codebase).unwrap();
+    updater::serve_wishes(&codebase, &Silent).unwrap();
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    std::fs::remove_dir_all(sandbox.root().join(".codeweaver")).unwrap();
+    std::fs::create_dir(sandbox.root().join(".codeweaver")).unwrap();
+    std::fs::write(sandbox.root().join(".codeweaver/.tmp-left"), b"x").unwrap();
+    sandbox.index();
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+}
+
+#[test]
+fn a_folder_that_git_tracks_or_that_is_a_link_is_refused() {
+    let sandbox = sample();
+    sandbox.write(".codeweaver/nonce", "crafted\n");
+    sandbox.git(&["add", "-f", ".codeweaver/nonce"]);
+    let error = try_index(sandbox.root()).unwrap_err();
+    assert!(
+        matches!(error, IndexError::Store(StoreError::Untrusted { .. }) | IndexError::Tracked { .. }),
+        "{error}"
+    );
+    sandbox.git(&["rm", "-q", "-r", "--cached", ".codeweaver"]);
+    std::fs::remove_dir_all(sandbox.root().join(".codeweaver")).unwrap();
+
+    let outside = sandbox.beside("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, sandbox.root().join(".codeweaver")).unwrap();
+    let codebase = open(sandbox.root());
+    assert!(matches!(try_index(sandbox.root()), Err(IndexError::Store(StoreError::Untrusted { .. }))));
+    assert!(updater::note_wish(&codebase).is_err());
+    assert!(updater::serve_wishes(&codebase, &Silent).is_err());
+    assert!(respond(sandbox.root(), &hybrid("alpha")).is_err());
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "nothing is written through a link");
+}
+
+#[test]
+fn several_processes_may_create_the_folder_at_once() {
+    for _ in 0..20 {
+        let sandbox = sample();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| open(sandbox.root()).layout.create().unwrap());
+            }
+        });
+        open(sandbox.root()).layout.create().unwrap();
+    }
+}
+
+#[test]
+fn a_moved_repository_is_indexed_again_for_its_new_root_at_no_cost() {
+    let sandbox = sample();
+    sandbox.index();
+    let moved = sandbox.beside("moved");
+    std::fs::rename(sandbox.root(), &moved).unwrap();
+    assert_eq!(lifecycle_at(&moved), Lifecycle::NotIndexed);
+    let report = index(&moved);
+    assert_eq!(report.embedded_chunks, 0);
+    assert_eq!(lifecycle_at(&moved), Lifecycle::Indexed);
+}
+
+#[test]
+fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
+    let sandbox = sample();
+    sandbox.index();
+    sandbox.git(&["switch", "-q", "-c", "branch"]);
+    for i in 0..5 {
+        sandbox.write(&format!("only_branch_{i}.py"), format!("def omega_{i}():\n    return {i}\n"));
+        sandbox.commit("branch");
+        sandbox.index();
+    }
+    let on_branch = sandbox.ask(&hybrid("omega_2"));
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.index();
+    let on_main = sandbox.ask(&hybrid("alpha"));
+
+    // Everything is reachable from a kept snapshot: nothing is dropped.
+    let report = collect(sandbox.root());
+    assert_eq!((report.docs_dropped, report.heads_dropped), (0, 0));
+    assert_eq!(sandbox.ask(&hybrid("alpha")), on_main);
+    sandbox.git(&["switch", "-q", "branch"]);
+    assert_eq!(sandbox.index().embedded_chunks, 0);
+    assert_eq!(sandbox.ask(&hybrid("omega_2")), on_branch);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.index();
+
+    // Forgotten snapshots: their docs go, ids are given out anew, answers stay.
+    let codebase = open(sandbox.root());
+    publish::change_state(&codebase, |state| {
+        let kept = state.heads["main"].snapshot.clone();
+        state.snapshots.retain(|key, _| *key == kept);
+    })
+    .unwrap();
+    let before = reader(sandbox.root());
+    let report = collect(sandbox.root());
+    let after = reader(sandbox.root());
+    assert_eq!(report.docs_dropped, 5, "{report:?}");
+    assert!(report.rows_after < report.rows_before && report.files_removed > 0, "{report:?}");
+    assert!(after.state.epoch > before.state.epoch && after.state.next_doc() < before.state.next_doc());
+    assert_sound(sandbox.root());
+    assert_eq!(sandbox.ask(&hybrid("alpha")), on_main);
+    sandbox.git(&["switch", "-q", "branch"]);
+    let question = Question { committed: true, ..hybrid("omega_2") };
+    assert_eq!(sandbox.ask(&question)["matches"], on_branch["matches"]);
+    sandbox.index();
+    assert_eq!(sandbox.ask(&hybrid("omega_2")), on_branch);
+    // Collecting what is clean already does nothing.
+    assert_eq!(collect(sandbox.root()).docs_dropped, 0);
+}
+
+#[test]
+fn collection_without_an_index_does_nothing() {
+    let sandbox = sample();
+    assert_eq!(collect(sandbox.root()).files_removed, 0);
+    assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::NotIndexed);
+}

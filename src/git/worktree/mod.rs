@@ -94,7 +94,8 @@ pub fn worktree_changes(
         (tracked, untracked, head)
     });
     let (tracked, untracked, head) = (tracked, untracked?, head?);
-    let known = StatCache::load(cache_file);
+    let rules = cleaning_rules(repo, root, &index, &untracked.paths);
+    let known = StatCache::load(cache_file).if_under(rules);
     let mut overlay = Overlay {
         repo,
         index: &index,
@@ -102,7 +103,7 @@ pub fn worktree_changes(
         reader: None,
         is_complete: tracked.unchecked == 0 && untracked.unchecked == 0,
         known,
-        fresh: StatCache::default(),
+        fresh: StatCache::under(rules),
         has_news: false,
         deadline,
         result: WorktreeChanges {
@@ -123,6 +124,52 @@ pub fn worktree_changes(
 /// Errors: [`GitError::PathEscapes`] for paths that are absolute, contain `..` or `.git`, or lead through a link.
 pub fn read_worktree_file(repo: &Repo, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
     WorktreeReader::open(repo)?.read(path)
+}
+
+/// Identity of everything but the file itself that decides its cleaned bytes: attributes, line-end settings, and the index,
+/// since git leaves the line ends of a file alone that was committed with carriage returns.
+fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, untracked: &[BString]) -> [u8; 16] {
+    const NAME: &[u8] = b".gitattributes";
+    let is_attributes =
+        |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
+    let mut hasher = blake3::Hasher::new();
+    let mut apply = false;
+    let local = repo.local();
+    let config = local.config_snapshot();
+    for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
+        if let Some(value) = config.string(key) {
+            apply = true;
+            hasher.update(key.as_bytes()).update(&value).update(b"\0");
+        }
+    }
+    let mut file = |path: &Path| {
+        let is_file = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+        if let Some(bytes) = is_file.then(|| std::fs::read(path).ok()).flatten() {
+            apply = true;
+            hasher.update(path.as_os_str().as_encoded_bytes()).update(blake3::hash(&bytes).as_bytes());
+        }
+    };
+    file(&repo.common_dir().join("info").join("attributes"));
+    let tracked = index.entries().iter().map(|entry| entry.path(index));
+    for path in tracked.chain(untracked.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path)) {
+        if let Ok(path) = gix::path::from_bstr(path) {
+            file(&root.join(path));
+        }
+    }
+    for entry in index.entries().iter().filter(|entry| is_attributes(entry.path(index))) {
+        // In force also where the file itself is gone.
+        apply = true;
+        hasher.update(entry.id.as_slice());
+    }
+    if apply {
+        // Per file would do; but entries of the git index vouch for nearly all files, and these are few.
+        for entry in index.entries() {
+            hasher.update(entry.id.as_slice());
+        }
+    }
+    let mut rules = [0; 16];
+    rules.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    rules
 }
 
 /// What `lstat` says about the tracked files.

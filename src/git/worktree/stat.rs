@@ -134,18 +134,30 @@ pub(super) struct Known {
 
 /// Files whose content was hashed because the git index does not vouch for them. One cache file per worktree.
 ///
-/// Layout, little endian: magic `CWSTAT02`; bytes per oid u8; entries u32; entries; first 16 bytes of the blake3 of all
+/// Layout, little endian: magic `CWSTAT03`; rules 16 bytes; bytes per oid u8; entries u32; entries; first 16 bytes of the blake3 of all
 /// before. Entry: path length u16, path, size u64, mtime and ctime each as seconds u64 and nanoseconds u32, inode u64,
 /// clean size u64, oid. A file that is anything else counts as empty; losing it costs time only.
 #[derive(Default)]
 pub(super) struct StatCache {
     entries: FxHashMap<BString, Known>,
+    /// Identity of what the cleaned bytes depend on besides the file (see [`super::cleaning_rules`]).
+    rules: [u8; 16],
 }
 
-const MAGIC: &[u8; 8] = b"CWSTAT02";
+const MAGIC: &[u8; 8] = b"CWSTAT03";
 const CHECKSUM_BYTES: usize = 16;
 
 impl StatCache {
+    /// Nothing is known yet under these rules.
+    pub fn under(rules: [u8; 16]) -> StatCache {
+        StatCache { entries: FxHashMap::default(), rules }
+    }
+
+    /// This cache if it was made under `rules`, otherwise an empty one: other attributes clean the same file to other bytes.
+    pub fn if_under(self, rules: [u8; 16]) -> StatCache {
+        if self.rules == rules { self } else { StatCache::under(rules) }
+    }
+
     /// Entries that a change could hide behind are left out: the time of last change must be older than the cache file,
     /// by the clock that wrote both.
     pub fn load(path: &Path) -> StatCache {
@@ -160,6 +172,7 @@ impl StatCache {
             return None;
         }
         let mut rest = body.strip_prefix(MAGIC)?;
+        let rules = take(&mut rest)?;
         let oid_bytes = usize::from(take::<1>(&mut rest)?[0]);
         let count = u32::from_le_bytes(take(&mut rest)?);
         let mut entries = FxHashMap::default();
@@ -180,7 +193,7 @@ impl StatCache {
                 entries.insert(path, Known { stat, oid, clean_size });
             }
         }
-        Some(StatCache { entries })
+        Some(StatCache { entries, rules })
     }
 
     pub fn get(&self, path: &BStr, stat: &FileStat) -> Option<Known> {
@@ -206,7 +219,7 @@ impl StatCache {
     }
 
     fn try_store(&self, path: &Path) -> std::io::Result<()> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = [MAGIC.as_slice(), &self.rules].concat();
         let mut entries: Vec<_> =
             self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
         entries.sort_by(|a, b| a.0.cmp(b.0));
