@@ -52,13 +52,17 @@ impl Scope {
             rows.seal();
             for row in rows.runs().flatten() {
                 let record = &segment.rows()[row as usize];
-                let language = languages.is_empty() || languages.iter().any(|name| name == segment.language(record.language));
+                let language = languages.is_empty()
+                    || languages.iter().any(|name| name == segment.language(record.language));
                 let kind = kinds.is_empty() || {
                     let class = SemanticClass::from_u8(record.class).map_or("", SemanticClass::name);
                     let symbols = segment.symbols_of(record);
                     kinds.iter().any(|wanted| {
                         wanted.eq_ignore_ascii_case(class)
-                            || symbols.iter().any(|s| SymbolKind::from_u8(s.kind).is_some_and(|k| k.name().eq_ignore_ascii_case(wanted)))
+                            || symbols.iter().any(|s| {
+                                SymbolKind::from_u8(s.kind)
+                                    .is_some_and(|k| k.name().eq_ignore_ascii_case(wanted))
+                            })
                     })
                 };
                 if language && kind {
@@ -89,7 +93,9 @@ fn glob_matches(glob: &str, path: &[u8]) -> bool {
     let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
     let pattern: &BStr = glob.into();
     let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
-    below || gix::glob::wildmatch(pattern, path.as_bstr(), mode) || (!glob.contains('/') && gix::glob::wildmatch(pattern, name.as_bstr(), mode))
+    below
+        || gix::glob::wildmatch(pattern, path.as_bstr(), mode)
+        || (!glob.contains('/') && gix::glob::wildmatch(pattern, name.as_bstr(), mode))
 }
 
 /// The name that the language table uses for `name`, or `name` in lower case.

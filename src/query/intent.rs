@@ -55,7 +55,18 @@ const RULES: &[Rule] = &[
         intent: Intent::Understand,
         name: "understand",
         task: TaskProfile::Search,
-        words: &["how", "what", "where", "why", "explain", "understand", "overview", "architecture", "flow", "works"],
+        words: &[
+            "how",
+            "what",
+            "where",
+            "why",
+            "explain",
+            "understand",
+            "overview",
+            "architecture",
+            "flow",
+            "works",
+        ],
         favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData],
         factor: 1.5,
     },
@@ -64,22 +75,61 @@ const RULES: &[Rule] = &[
         name: "implement",
         task: TaskProfile::Implement,
         words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
-        favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData, C::BoundaryModule, C::BoundaryError, C::BoundaryResource],
+        favours: &[
+            C::DefinitionCallable,
+            C::DefinitionType,
+            C::DefinitionData,
+            C::BoundaryModule,
+            C::BoundaryError,
+            C::BoundaryResource,
+        ],
         factor: 1.3,
     },
     Rule {
         intent: Intent::Debug,
         name: "debug",
         task: TaskProfile::Debug,
-        words: &["debug", "fix", "bug", "error", "exception", "crash", "fails", "failing", "broken", "traceback", "panic", "wrong", "issue"],
-        favours: &[C::FlowBranching, C::FlowIteration, C::FlowControl, C::FlowAsync, C::OperationInvocation, C::OperationData, C::OperationOperator],
+        words: &[
+            "debug",
+            "fix",
+            "bug",
+            "error",
+            "exception",
+            "crash",
+            "fails",
+            "failing",
+            "broken",
+            "traceback",
+            "panic",
+            "wrong",
+            "issue",
+        ],
+        favours: &[
+            C::FlowBranching,
+            C::FlowIteration,
+            C::FlowControl,
+            C::FlowAsync,
+            C::OperationInvocation,
+            C::OperationData,
+            C::OperationOperator,
+        ],
         factor: 1.4,
     },
     Rule {
         intent: Intent::Optimize,
         name: "optimize",
         task: TaskProfile::Refactor,
-        words: &["optimize", "optimise", "performance", "faster", "slow", "speed", "memory", "refactor", "efficient"],
+        words: &[
+            "optimize",
+            "optimise",
+            "performance",
+            "faster",
+            "slow",
+            "speed",
+            "memory",
+            "refactor",
+            "efficient",
+        ],
         favours: &[],
         factor: 1.0,
     },
@@ -95,7 +145,17 @@ const RULES: &[Rule] = &[
         intent: Intent::Configure,
         name: "configure",
         task: TaskProfile::LocalEdit,
-        words: &["configure", "configuration", "config", "setting", "settings", "option", "environment", "setup", "install"],
+        words: &[
+            "configure",
+            "configuration",
+            "config",
+            "setting",
+            "settings",
+            "option",
+            "environment",
+            "setup",
+            "install",
+        ],
         favours: &[],
         factor: 1.0,
     },
@@ -103,7 +163,16 @@ const RULES: &[Rule] = &[
         intent: Intent::Document,
         name: "document",
         task: TaskProfile::Document,
-        words: &["document", "documentation", "docs", "readme", "changelog", "docstring", "comment", "describe"],
+        words: &[
+            "document",
+            "documentation",
+            "docs",
+            "readme",
+            "changelog",
+            "docstring",
+            "comment",
+            "describe",
+        ],
         favours: &[],
         factor: 1.0,
     },
@@ -160,9 +229,15 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     // Question words are weak evidence: "how are tests run" asks about tests.
     let weight = |rule: &Rule| if rule.intent == Intent::Understand { 1 } else { 2 };
     let best = RULES.iter().map(|rule| (hits(rule) * weight(rule), rule)).filter(|(n, _)| *n > 0);
-    match best.fold(None, |best: Option<(usize, &Rule)>, next| if best.is_some_and(|b| b.0 >= next.0) { best } else { Some(next) }) {
+    match best.fold(
+        None,
+        |best: Option<(usize, &Rule)>, next| {
+            if best.is_some_and(|b| b.0 >= next.0) { best } else { Some(next) }
+        },
+    ) {
         Some((n, rule)) => {
-            let found: Vec<&str> = words.iter().map(String::as_str).filter(|word| rule.words.contains(word)).collect();
+            let found: Vec<&str> =
+                words.iter().map(String::as_str).filter(|word| rule.words.contains(word)).collect();
             let confidence = (0.3 + 0.2 * n as f32).min(0.9);
             let reasoning = format!("the words {} speak for it", found.join(", "));
             QueryIntent { intent: Some(rule.intent), confidence, reasoning, focus_areas, complexity }
