@@ -237,7 +237,11 @@ impl From<EvalError> for CliError {
                 format!("the suite asks about it, and there is no folder {}", path.display()),
                 "clone it there at the revision that the suite names, or name another folder with --repos DIR",
             ),
-            other => CliError::new("the suite cannot be run", other.to_string(), "see docs/ranking.md for its forms"),
+            other => CliError::new(
+                "the suite cannot be run",
+                other.to_string(),
+                "see docs/ranking.md for its forms",
+            ),
         }
     }
 }

@@ -45,8 +45,16 @@ pub fn value(weights: &Weights, name: &str) -> f32 {
 }
 
 /// Runs the suite once for each of `values` of the weight called `name`.
-pub fn sweep(runner: &Runner, weights: &Weights, name: &str, values: &[f32]) -> Result<Vec<Change>, EvalError> {
-    values.iter().map(|&value| Ok(Change::of(name, value, &runner.run(&with(weights, name, value)?)))).collect()
+pub fn sweep(
+    runner: &Runner,
+    weights: &Weights,
+    name: &str,
+    values: &[f32],
+) -> Result<Vec<Change>, EvalError> {
+    values
+        .iter()
+        .map(|&value| Ok(Change::of(name, value, &runner.run(&with(weights, name, value)?))))
+        .collect()
 }
 
 /// Runs the suite with each weight left out: 0, or 1 for factors and priors.

@@ -73,13 +73,25 @@ const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5];
 pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
     let report = runner.run(weights);
     let real: Vec<f32> = report.questions.iter().map(|asked| asked.relevance).collect();
-    let right: Vec<f32> =
-        report.questions.iter().filter(|asked| asked.scores.hit_at_1 == 1.0).map(|asked| asked.relevance).collect();
+    let right: Vec<f32> = report
+        .questions
+        .iter()
+        .filter(|asked| asked.scores.hit_at_1 == 1.0)
+        .map(|asked| asked.relevance)
+        .collect();
     let of = |query: &&str| {
-        runner.opened().iter().map(|opened| opened.rank(&opened.request(query), weights).first().map_or(0.0, |file| file.relevance)).collect::<Vec<_>>()
+        runner
+            .opened()
+            .iter()
+            .map(|opened| {
+                opened.rank(&opened.request(query), weights).first().map_or(0.0, |file| file.relevance)
+            })
+            .collect::<Vec<_>>()
     };
     let foreign: Vec<f32> = QUESTIONS.iter().flat_map(of).collect();
-    let share = |all: &[f32], min: f32| all.iter().filter(|&&one| one >= min).count() as f64 / all.len().max(1) as f64;
+    let share = |all: &[f32], min: f32| {
+        all.iter().filter(|&&one| one >= min).count() as f64 / all.len().max(1) as f64
+    };
     Separation {
         auc: auc(&real, &foreign),
         thresholds: THRESHOLDS
@@ -98,7 +110,17 @@ pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
 fn auc(above: &[f32], below: &[f32]) -> f64 {
     let wins: f64 = above
         .iter()
-        .flat_map(|a| below.iter().map(move |b| if a > b { 1.0 } else if a == b { 0.5 } else { 0.0 }))
+        .flat_map(|a| {
+            below.iter().map(move |b| {
+                if a > b {
+                    1.0
+                } else if a == b {
+                    0.5
+                } else {
+                    0.0
+                }
+            })
+        })
         .sum();
     wins / ((above.len() * below.len()).max(1) as f64)
 }

@@ -35,7 +35,8 @@ pub const DEPTH: usize = 10;
 
 impl Target {
     pub fn is_covered_by(&self, place: &Place) -> bool {
-        let shares_line = self.lines.is_none_or(|(first, last)| place.lines.0 <= last && first <= place.lines.1);
+        let shares_line =
+            self.lines.is_none_or(|(first, last)| place.lines.0 <= last && first <= place.lines.1);
         shares_line && paths_match(&self.path, &place.path)
     }
 }
@@ -103,9 +104,13 @@ mod tests {
 
     #[test]
     fn tails_match_at_folder_boundaries_only() {
-        for (a, b, expected) in
-            [("src/a.rs", "a.rs", true), ("a.rs", "src/a.rs", true), ("src/ba.rs", "a.rs", false), ("a.rs", "a.rs", true), ("x/a.rs", "y/a.rs", false)]
-        {
+        for (a, b, expected) in [
+            ("src/a.rs", "a.rs", true),
+            ("a.rs", "src/a.rs", true),
+            ("src/ba.rs", "a.rs", false),
+            ("a.rs", "a.rs", true),
+            ("x/a.rs", "y/a.rs", false),
+        ] {
             assert_eq!(paths_match(a, b), expected, "{a} {b}");
         }
     }
@@ -116,7 +121,10 @@ mod tests {
         let scores = score(&results, &[file("a"), file("b")]);
         let gain = |rank: f64| 1.0 / (rank + 1.0).log2();
         assert!((scores.ndcg_at_10 - (gain(2.0) + gain(4.0)) / (gain(1.0) + gain(2.0))).abs() < 1e-12);
-        assert_eq!((scores.recall_at_10, scores.mrr_at_10, scores.hit_at_1, scores.hit_at_5), (1.0, 0.5, 0.0, 1.0));
+        assert_eq!(
+            (scores.recall_at_10, scores.mrr_at_10, scores.hit_at_1, scores.hit_at_5),
+            (1.0, 0.5, 0.0, 1.0)
+        );
         // Two targets in one result are one gain; lines must be shared.
         let lines = |first, last| Target { path: "a".to_owned(), lines: Some((first, last)) };
         let scores = score(&results, &[lines(1, 2), lines(5, 6)]);

@@ -49,9 +49,13 @@ impl Report {
         let all = |_: &Asked| true;
         let mut micros: Vec<u64> = questions.iter().map(|asked| asked.micros).collect();
         micros.sort_unstable();
-        let percentile = |p: usize| micros.get((micros.len() * p / 100).min(micros.len().saturating_sub(1))).copied().unwrap_or(0);
-        let categories: std::collections::BTreeSet<&str> = questions.iter().map(|asked| asked.category.as_str()).collect();
-        let languages: std::collections::BTreeSet<&str> = questions.iter().map(|asked| asked.language.as_str()).collect();
+        let percentile = |p: usize| {
+            micros.get((micros.len() * p / 100).min(micros.len().saturating_sub(1))).copied().unwrap_or(0)
+        };
+        let categories: std::collections::BTreeSet<&str> =
+            questions.iter().map(|asked| asked.category.as_str()).collect();
+        let languages: std::collections::BTreeSet<&str> =
+            questions.iter().map(|asked| asked.language.as_str()).collect();
         Report {
             model,
             overall: macro_mean(&questions, all),
@@ -60,11 +64,15 @@ impl Report {
             by_repository: by_repository(&questions, all),
             by_language: languages
                 .into_iter()
-                .map(|language| (language.to_owned(), macro_mean(&questions, |asked| asked.language == language)))
+                .map(|language| {
+                    (language.to_owned(), macro_mean(&questions, |asked| asked.language == language))
+                })
                 .collect(),
             by_category: categories
                 .into_iter()
-                .map(|category| (category.to_owned(), macro_mean(&questions, |asked| asked.category == category)))
+                .map(|category| {
+                    (category.to_owned(), macro_mean(&questions, |asked| asked.category == category))
+                })
                 .collect(),
             micros_p50: percentile(50),
             micros_p95: percentile(95),
@@ -81,16 +89,28 @@ impl Report {
     /// A table for a terminal; with the differences to `baseline`, if there is one.
     pub fn table(&self, baseline: Option<&Report>) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "{:24} {:>7} {:>7} {:>7} {:>7} {:>7}  {}", "", "NDCG@10", "rec@10", "MRR@10", "hit@1", "hit@5", if baseline.is_some() { "ΔNDCG" } else { "" });
+        let _ = writeln!(
+            out,
+            "{:24} {:>7} {:>7} {:>7} {:>7} {:>7}  {}",
+            "",
+            "NDCG@10",
+            "rec@10",
+            "MRR@10",
+            "hit@1",
+            "hit@5",
+            if baseline.is_some() { "ΔNDCG" } else { "" }
+        );
         let mut row = |name: &str, scores: &Scores, before: Option<&Scores>| {
-            let change = before.map_or(String::new(), |before| format!("{:+.3}", scores.ndcg_at_10 - before.ndcg_at_10));
+            let change = before
+                .map_or(String::new(), |before| format!("{:+.3}", scores.ndcg_at_10 - before.ndcg_at_10));
             let _ = writeln!(
                 out,
                 "{name:24} {:7.3} {:7.3} {:7.3} {:7.3} {:7.3}  {change}",
                 scores.ndcg_at_10, scores.recall_at_10, scores.mrr_at_10, scores.hit_at_1, scores.hit_at_5
             );
         };
-        let aside = |name: &String| self.questions.iter().any(|asked| &asked.repository == name && asked.kept_aside);
+        let aside =
+            |name: &String| self.questions.iter().any(|asked| &asked.repository == name && asked.kept_aside);
         for (name, scores) in &self.by_repository {
             let mark = if aside(name) { "*" } else { "" };
             row(&format!("{name}{mark}"), scores, baseline.and_then(|b| b.by_repository.get(name)));
@@ -147,7 +167,12 @@ mod tests {
     fn means_are_over_repositories_not_questions() {
         let report = Report::new(
             "m".to_owned(),
-            vec![asked("a", "x", 1.0, false), asked("a", "x", 0.0, false), asked("a", "y", 0.8, false), asked("b", "x", 0.0, true)],
+            vec![
+                asked("a", "x", 1.0, false),
+                asked("a", "x", 0.0, false),
+                asked("a", "y", 0.8, false),
+                asked("b", "x", 0.0, true),
+            ],
         );
         assert!((report.overall.ndcg_at_10 - 0.3).abs() < 1e-12);
         assert_eq!(report.by_category["x"].ndcg_at_10, 0.25);

@@ -45,7 +45,12 @@ impl Runner {
         Ok(runner)
     }
 
-    fn open_one(&mut self, repository: SuiteRepository, path: &Path, overrides: &[(String, String)]) -> Result<Opened, EvalError> {
+    fn open_one(
+        &mut self,
+        repository: SuiteRepository,
+        path: &Path,
+        overrides: &[(String, String)],
+    ) -> Result<Opened, EvalError> {
         let mut overrides = overrides.to_vec();
         if let Some(root) = &repository.root {
             // Only what is below the root is indexed, so that statistics are those of the root.
@@ -61,7 +66,8 @@ impl Runner {
                 codebase.repo.resolve(&spec)?
             }
         };
-        let target = Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: true };
+        let target =
+            Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: true };
         let searcher = Searcher::new(codebase);
         let view = || searcher.view(Some(&spec), true, 0, TIMEOUT.as_millis() as u64, &|_, _| false);
         let view = match view() {
@@ -76,8 +82,11 @@ impl Runner {
 
     /// Asks everything, ranking with `weights`.
     pub fn run(&self, weights: &Weights) -> Report {
-        let questions: Vec<(&Opened, &Labelled)> =
-            self.opened.iter().flat_map(|opened| opened.repository.questions.iter().map(move |question| (opened, question))).collect();
+        let questions: Vec<(&Opened, &Labelled)> = self
+            .opened
+            .iter()
+            .flat_map(|opened| opened.repository.questions.iter().map(move |question| (opened, question)))
+            .collect();
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let work = || {

@@ -56,11 +56,12 @@ impl Suite {
             return load_folder(path);
         }
         let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
-        let questions: Result<Vec<Question>, _> = if path.extension().is_some_and(|extension| extension == "jsonl") {
-            text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect()
-        } else {
-            serde_json::from_str(&text)
-        };
+        let questions: Result<Vec<Question>, _> =
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect()
+            } else {
+                serde_json::from_str(&text)
+            };
         let questions = questions.map_err(|e| EvalError::format(path, e))?;
         let repository = SuiteRepository {
             name: repository.to_owned(),
@@ -174,7 +175,8 @@ impl Question {
                 targets.push(target);
             }
         }
-        let category = if self.category.is_empty() { self.intent.clone().unwrap_or_default() } else { self.category };
+        let category =
+            if self.category.is_empty() { self.intent.clone().unwrap_or_default() } else { self.category };
         Labelled {
             query: self.query,
             category,
@@ -198,7 +200,10 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         };
-        write("repos-x.json", r#"[{"name":"n","language":"c","url":"u","revision":"abc","benchmark_root":null}]"#);
+        write(
+            "repos-x.json",
+            r#"[{"name":"n","language":"c","url":"u","revision":"abc","benchmark_root":null}]"#,
+        );
         write(
             "annotations/n.json",
             r#"[{"query":"q","category":"symbol","relevant":["a.c",{"path":"b.c","start_line":3,"end_line":9}],"secondary":["a.c"],"seed":1}]"#,
@@ -209,7 +214,8 @@ mod tests {
         assert_eq!(question.targets[1].lines, Some((3, 9)));
         assert_eq!(question.category, "symbol");
 
-        let lines = write("s.jsonl", "{\"query\":\"q\",\"relevant\":[\"a\"]}\n\n{\"query\":\"r\",\"relevant\":[]}\n");
+        let lines =
+            write("s.jsonl", "{\"query\":\"q\",\"relevant\":[\"a\"]}\n\n{\"query\":\"r\",\"relevant\":[]}\n");
         assert_eq!(Suite::load(&lines, "here").unwrap().n_questions(), 2);
 
         let reference = write(

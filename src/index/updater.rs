@@ -120,7 +120,9 @@ fn lease_after_hooks(codebase: &Codebase) -> Result<Lock, IndexError> {
     let deadline = Instant::now() + HOOK_PATIENCE;
     loop {
         match lease(codebase) {
-            Err(IndexError::Store(StoreError::Locked { .. })) if Instant::now() < deadline => std::thread::sleep(POLL),
+            Err(IndexError::Store(StoreError::Locked { .. })) if Instant::now() < deadline => {
+                std::thread::sleep(POLL)
+            }
             lease => return lease,
         }
     }

@@ -106,7 +106,8 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
         if !timed_out {
             let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP);
             let strategy = if nearest.used_graph { "dense_hnsw" } else { "dense_exact" };
-            found.add(strategy, best_rows(view, nearest.rows.into_iter(), KEEP).into_iter().map(|(_, id)| id));
+            found
+                .add(strategy, best_rows(view, nearest.rows.into_iter(), KEEP).into_iter().map(|(_, id)| id));
             n_scored = n_scored.max(scope.n_rows);
         }
     }
@@ -134,12 +135,21 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
             let doc = view.reader.state.segments[id.segment as usize].doc_base + ordinal;
             files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, ordinal));
             let (bm25, coverage) = lexical.of(id);
-            let cosine = kernel.as_ref().map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit);
-            Candidate { id, doc, bm25, cosine, definition: definitions.get(&id).copied().unwrap_or(0.0), coverage }
+            let cosine =
+                kernel.as_ref().map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit);
+            Candidate {
+                id,
+                doc,
+                bm25,
+                cosine,
+                definition: definitions.get(&id).copied().unwrap_or(0.0),
+                coverage,
+            }
         })
         .collect();
     list.sort_by_cached_key(|candidate| row_key(view, candidate.id));
-    let mean_cosine = question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
+    let mean_cosine =
+        question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
     Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
 }
 
@@ -153,14 +163,20 @@ fn specific_names(view: &View, question: &Question<'_>) -> Vec<Wanted> {
         let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
             let mut n = 0u32;
             if let Some(list) = entries.list(&term) {
-                list.for_each(|local, _| n += u32::from(view.snapshot.entries.contains(reference.entry_base + local)));
+                list.for_each(|local, _| {
+                    n += u32::from(view.snapshot.entries.contains(reference.entry_base + local))
+                });
             }
             n
         });
         let share = n.sum::<u32>() as f32 / n_paths;
         Wanted { name: wanted.name.clone(), certainty: wanted.certainty * (1.0 - share.min(1.0)) }
     };
-    if is_sentence && question.mode != Mode::Symbol { question.names.iter().map(specific).collect() } else { question.names.to_vec() }
+    if is_sentence && question.mode != Mode::Symbol {
+        question.names.iter().map(specific).collect()
+    } else {
+        question.names.to_vec()
+    }
 }
 
 struct Found {
@@ -206,7 +222,8 @@ fn mean_dot(view: &View, vector: &[i8]) -> f32 {
 
 /// The `keep` best of `rows`, best first; ties by blob and position.
 fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize) -> Vec<(f32, RowId)> {
-    let order = |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0).then_with(|| row_order(view, a.1, b.1));
+    let order =
+        |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0).then_with(|| row_order(view, a.1, b.1));
     let mut best: Vec<(f32, RowId)> = Vec::with_capacity(keep * 4);
     let mut threshold = f32::NEG_INFINITY;
     for row in rows {
@@ -243,7 +260,9 @@ fn best_files(view: &View, scope: &Scope, lexical: &Lexical) -> Vec<RowId> {
         let scored = (0..segment.n_docs()).map(|ordinal| (lexical.of_file(s, ordinal).bm25, s, ordinal));
         files.extend(scored.filter(|(score, ..)| *score > 0.0));
     }
-    let key = |s: usize, ordinal: u32| view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize]);
+    let key = |s: usize, ordinal: u32| {
+        view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize])
+    };
     files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2))));
     let best = files.into_iter().take(KEEP_FILES);
     best.flat_map(|(_, s, ordinal)| best_rows_of_file(view, scope, lexical, s, ordinal)).collect()
@@ -268,7 +287,8 @@ fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> (Vec<RowId>,
             let Some(list) = entries.list(&term.term) else { continue };
             list.for_each(|local, _| {
                 let id = reference.entry_base + local;
-                let is_indexed = entries.records().get(local as usize).is_some_and(|record| record.doc != NO_DOC);
+                let is_indexed =
+                    entries.records().get(local as usize).is_some_and(|record| record.doc != NO_DOC);
                 if is_indexed && view.snapshot.entries.contains(id) {
                     *n += 1;
                     *hits.entry(id).or_default() += term.weight;
@@ -281,7 +301,8 @@ fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> (Vec<RowId>,
         .filter_map(|(id, score)| view.reader.entry(id).map(|(record, path)| (score, path, record.doc)))
         .collect();
     files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let rows = files.into_iter().take(KEEP_FILES).flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
+    let rows =
+        files.into_iter().take(KEEP_FILES).flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
     let n_all = view.snapshot.totals.n_paths.max(1) as f32;
     (rows, n_paths.into_iter().map(|n| (n as f32 / n_all).min(1.0)).collect())
 }
@@ -293,14 +314,18 @@ fn rows_of_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<Row
     }
     let mut found = Vec::new();
     let entries = view.reader.live_entries(&view.snapshot.entries);
-    let named = entries.filter(|(_, _, path)| mentions.iter().any(|mention| mention_fit(mention, path) > 0.0));
+    let named =
+        entries.filter(|(_, _, path)| mentions.iter().any(|mention| mention_fit(mention, path) > 0.0));
     for (_, record, _) in named.take(KEEP_FILES) {
         found.extend(rows_of_doc(view, scope, record.doc));
         let Some((s, ordinal)) = view.reader.locate_doc(record.doc) else { continue };
         let segment = &view.reader.segments[s];
         let has_line = |row: &u32| {
             let record = &segment.rows()[*row as usize];
-            mentions.iter().filter_map(|mention| mention.line).any(|line| (record.start_line..=record.end_line).contains(&line))
+            mentions
+                .iter()
+                .filter_map(|mention| mention.line)
+                .any(|line| (record.start_line..=record.end_line).contains(&line))
         };
         let rows = segment.doc_rows(ordinal).filter(|row| scope.rows[s].contains(*row) && has_line(row));
         found.extend(rows.map(|row| RowId { segment: s as u32, row }));
@@ -336,7 +361,9 @@ mod tests {
 
     #[test]
     fn the_more_of_a_path_is_named_the_better_it_fits() {
-        let fit = |named: &str, path: &str| mention_fit(&Mention { path: named.to_owned(), line: None }, path.as_bytes());
+        let fit = |named: &str, path: &str| {
+            mention_fit(&Mention { path: named.to_owned(), line: None }, path.as_bytes())
+        };
         assert_eq!(fit("src/a/b.rs", "src/a/b.rs"), 1.0);
         assert_eq!(fit("a/b.rs", "src/a/b.rs"), 1.0);
         assert_eq!(fit("/home/me/src/a/b.rs", "src/a/b.rs"), 1.0);

@@ -43,14 +43,20 @@ pub fn wanted(query: &str, identifiers: &[String], mode: Mode) -> Vec<Wanted> {
             wanted.push(Wanted { name, certainty });
         }
     };
-    let words: Vec<&str> = query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
     let terms = text::query_terms(query);
     let says_something = |word: &str| terms.iter().any(|term| term.term == stem(&word.to_lowercase()));
     for (i, word) in words.iter().enumerate() {
-        let is_capitalised = word.chars().next().is_some_and(char::is_uppercase) && word.chars().any(char::is_lowercase);
+        let is_capitalised =
+            word.chars().next().is_some_and(char::is_uppercase) && word.chars().any(char::is_lowercase);
         // A qualifier is no name of its own.
         let is_part = identifiers.iter().any(|name| segments(name).any(|segment| segment == *word));
-        if is_capitalised && !is_part && word.len() > 2 && (i > 0 || (words.len() <= 3 && says_something(word))) {
+        if is_capitalised
+            && !is_part
+            && word.len() > 2
+            && (i > 0 || (words.len() <= 3 && says_something(word)))
+        {
             add((*word).to_owned(), 0.6);
         }
     }
@@ -74,7 +80,16 @@ pub fn find(view: &View, scope: &Scope, names: &[Wanted], fuzzy: bool) -> FxHash
         let mut best = 0.0f32;
         for (s, postings) in postings.iter().enumerate() {
             let Some(postings) = postings else { continue };
-            best = best.max(add_rows(view, scope, s, postings, &name, std::slice::from_ref(&name.term), false, &mut found));
+            best = best.max(add_rows(
+                view,
+                scope,
+                s,
+                postings,
+                &name,
+                std::slice::from_ref(&name.term),
+                false,
+                &mut found,
+            ));
         }
         let alone = names.len() == 1 && wanted.certainty == 1.0;
         if name.joined.len() < MIN_FUZZY_BYTES || !(fuzzy || (alone && best == 0.0)) {
@@ -83,7 +98,11 @@ pub fn find(view: &View, scope: &Scope, names: &[Wanted], fuzzy: bool) -> FxHash
         for (s, postings) in postings.iter().enumerate() {
             let Some(postings) = postings else { continue };
             let mut terms = postings.terms_with_prefix(Field::Symbol, &name.joined, MAX_COMPLETIONS);
-            terms.extend(misspellings(&name.joined).into_iter().filter(|term| postings.get(Field::Symbol, term).is_some()));
+            terms.extend(
+                misspellings(&name.joined)
+                    .into_iter()
+                    .filter(|term| postings.get(Field::Symbol, term).is_some()),
+            );
             if fuzzy {
                 let all = postings.terms_with_prefix(Field::Symbol, "", MAX_NAMES);
                 terms.extend(all.into_iter().filter(|term| term.contains(&name.joined)));
@@ -126,9 +145,13 @@ impl<'a> Name<'a> {
             match () {
                 () if theirs == self.joined => 0.8 * self.qualifier_fit(qualified),
                 () if !fuzzy => 0.0,
-                () if theirs.starts_with(&self.joined) => 0.4 + 0.3 * self.joined.len() as f32 / theirs.len() as f32,
+                () if theirs.starts_with(&self.joined) => {
+                    0.4 + 0.3 * self.joined.len() as f32 / theirs.len() as f32
+                }
                 () if is_one_edit_apart(&theirs, &self.joined) => 0.5,
-                () if theirs.contains(&self.joined) => 0.3 + 0.3 * self.joined.len() as f32 / theirs.len() as f32,
+                () if theirs.contains(&self.joined) => {
+                    0.3 + 0.3 * self.joined.len() as f32 / theirs.len() as f32
+                }
                 () => 0.0,
             }
         };
@@ -179,7 +202,12 @@ fn add_rows(
             }
             let Some(record) = segment.rows().get(row as usize) else { return };
             let strengths = segment.symbols_of(record).iter().map(|symbol| {
-                name.strength(segment.string(symbol.name), segment.string(symbol.qualified_name), symbol.kind, fuzzy)
+                name.strength(
+                    segment.string(symbol.name),
+                    segment.string(symbol.qualified_name),
+                    symbol.kind,
+                    fuzzy,
+                )
             });
             let strength = strengths.fold(0.0, f32::max);
             if strength > 0.0 {
@@ -229,7 +257,8 @@ fn misspellings(word: &str) -> Vec<String> {
             all.push([head, &[tail[1], tail[0]], &tail[2..]].concat());
         }
     }
-    let mut terms: Vec<String> = all.into_iter().filter_map(|bytes| String::from_utf8(bytes).ok()).map(|word| stem(&word)).collect();
+    let mut terms: Vec<String> =
+        all.into_iter().filter_map(|bytes| String::from_utf8(bytes).ok()).map(|word| stem(&word)).collect();
     terms.sort();
     terms.dedup();
     terms
@@ -274,7 +303,13 @@ mod tests {
         let longer = strength("next_tok", "nextToken", "nextToken", true);
         let misspelt = strength("next_tokne", "nextToken", "nextToken", true);
         let inner = strength("token", "nextTokenKind", "nextTokenKind", true);
-        assert!(exact > other_style && other_style > longer && longer > misspelt && misspelt > inner && inner > 0.0);
+        assert!(
+            exact > other_style
+                && other_style > longer
+                && longer > misspelt
+                && misspelt > inner
+                && inner > 0.0
+        );
         assert_eq!(strength("next_tok", "nextToken", "nextToken", false), 0.0);
         assert_eq!(strength("next", "Parser", "Parser", true), 0.0);
     }

@@ -44,7 +44,13 @@ type Lists<'a> = [Option<PostingList<'a>>; N_FIELDS];
 
 impl Lexical {
     /// Scores all live rows that have a term; rows outside of `scope` count for their file only.
-    pub fn score(view: &View, scope: &Scope, terms: &[QueryTerm], weights: &Weights, deadline: Instant) -> Lexical {
+    pub fn score(
+        view: &View,
+        scope: &Scope,
+        terms: &[QueryTerm],
+        weights: &Weights,
+        deadline: Instant,
+    ) -> Lexical {
         let segments = &view.reader.segments;
         let n_rows = view.snapshot.totals.n_rows.max(1) as f32;
         let mut lexical = Lexical {
@@ -63,21 +69,28 @@ impl Lexical {
                 .collect();
             let df = FIELDS.map(|field| {
                 let of_segment = of_term.iter().zip(&view.live);
-                of_segment.map(|(lists, live)| lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))).sum::<u64>()
+                of_segment
+                    .map(|(lists, live)| {
+                        lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))
+                    })
+                    .sum::<u64>()
             });
             let df = df.into_iter().max().unwrap_or(0) as f32;
             lexical.idf.push(if df == 0.0 { 0.0 } else { idf(n_rows, df) });
             lists.push(of_term);
         }
-        let total: f32 = terms.iter().zip(&lexical.idf).map(|(term, idf)| term.weight * missing_idf(n_rows, *idf)).sum();
-        let mut rows: Vec<RowState> = segments.iter().map(|s| RowState::new(s.n_rows(), s.n_docs())).collect();
+        let total: f32 =
+            terms.iter().zip(&lexical.idf).map(|(term, idf)| term.weight * missing_idf(n_rows, *idf)).sum();
+        let mut rows: Vec<RowState> =
+            segments.iter().map(|s| RowState::new(s.n_rows(), s.n_docs())).collect();
         for (i, (term, of_term)) in terms.iter().zip(&lists).enumerate() {
             if Instant::now() > deadline {
                 break;
             }
             let idf = lexical.idf[i];
             let share = if total > 0.0 { term.weight * idf / total } else { 0.0 };
-            let weight = TermWeight { number: i as u16 + 1, row: term.weight * idf, share, weight: term.weight };
+            let weight =
+                TermWeight { number: i as u16 + 1, row: term.weight * idf, share, weight: term.weight };
             let mut df_files = 0;
             for (s, lists) in of_term.iter().enumerate() {
                 lexical.add_to_rows(view, scope, s, lists, &weight, weights, &mut rows[s]);
@@ -85,7 +98,14 @@ impl Lexical {
             }
             let n_files = (view.snapshot.totals.n_paths as f32).max(df_files as f32);
             for (s, state) in rows.iter_mut().enumerate() {
-                lexical.add_to_files(view, s, idf_of_file(n_files, df_files as f32) * weight.weight, &weight, weights, state);
+                lexical.add_to_files(
+                    view,
+                    s,
+                    idf_of_file(n_files, df_files as f32) * weight.weight,
+                    &weight,
+                    weights,
+                    state,
+                );
             }
         }
         lexical
@@ -123,7 +143,8 @@ impl Lexical {
                     return;
                 }
                 let len = f32::from(record.field_len[f]);
-                scores[row as usize] += field_weight * term.row * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
+                scores[row as usize] +=
+                    field_weight * term.row * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
                 if state.counted[row as usize] != term.number {
                     state.counted[row as usize] = term.number;
                     coverage[row as usize] += term.share;
@@ -134,7 +155,15 @@ impl Lexical {
         }
     }
 
-    fn add_to_files(&mut self, view: &View, s: usize, weight: f32, term: &TermWeight, weights: &Weights, state: &mut RowState) {
+    fn add_to_files(
+        &mut self,
+        view: &View,
+        s: usize,
+        weight: f32,
+        term: &TermWeight,
+        weights: &Weights,
+        state: &mut RowState,
+    ) {
         let totals = &view.snapshot.totals;
         let average = (totals.field_len[Field::Body as usize] as f32 / totals.n_paths.max(1) as f32).max(1.0);
         let segment = &view.reader.segments[s];
@@ -154,12 +183,15 @@ impl Lexical {
     }
 
     /// Rows of `scope` with a score.
-    pub fn rows<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = (f32, super::candidates::RowId)> + 'a {
+    pub fn rows<'a>(
+        &'a self,
+        scope: &'a Scope,
+    ) -> impl Iterator<Item = (f32, super::candidates::RowId)> + 'a {
         self.scores.iter().zip(&scope.rows).enumerate().flat_map(|(s, (scores, rows))| {
             let scored = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
-            scored
-                .filter(|(row, _)| rows.contains(*row as u32))
-                .map(move |(row, &score)| (score, super::candidates::RowId { segment: s as u32, row: row as u32 }))
+            scored.filter(|(row, _)| rows.contains(*row as u32)).map(move |(row, &score)| {
+                (score, super::candidates::RowId { segment: s as u32, row: row as u32 })
+            })
         })
     }
 

@@ -211,7 +211,12 @@ pub fn rank(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
     for file in &mut files {
         finish(context, found, &words, file);
     }
-    files.sort_by(|a, b| b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(context, a).cmp(path(context, b))));
+    files.sort_by(|a, b| {
+        b.explanation
+            .score
+            .total_cmp(&a.explanation.score)
+            .then_with(|| path(context, a).cmp(path(context, b)))
+    });
     calibrate(context, found, &mut files);
     files
 }
@@ -263,7 +268,13 @@ fn group(context: &Context<'_>, found: &Candidates, words: &Words<'_>) -> Vec<Ra
         let Some((entry, also_at)) = best_entry(context, doc, words) else { continue };
         let (path, _) = context.view.entry(entry);
         // The line that was asked about comes first, then the best.
-        let order = |c: &ChunkScore| (!has_mentioned_line(context, &c.candidate, path), -c.explanation.chunk(), row_of(context.view, &c.candidate).start_byte);
+        let order = |c: &ChunkScore| {
+            (
+                !has_mentioned_line(context, &c.candidate, path),
+                -c.explanation.chunk(),
+                row_of(context.view, &c.candidate).start_byte,
+            )
+        };
         chunks.sort_by(|a, b| {
             let (a, b) = (order(a), order(b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
@@ -284,7 +295,9 @@ fn score_chunks(context: &Context<'_>, found: &Candidates) -> Vec<ChunkScore> {
     let max_dense = max(&|c| c.cosine - found.mean_cosine);
     let is_only_name = context.query.split_whitespace().count() == 1;
     let definition = if is_only_name { weights.definition } else { weights.definition_in_sentence };
-    let task = context.task.or_else(|| context.intent.intent.filter(|_| context.intent.confidence == 1.0).map(Intent::task));
+    let task = context
+        .task
+        .or_else(|| context.intent.intent.filter(|_| context.intent.confidence == 1.0).map(Intent::task));
     let task = task.unwrap_or(TaskProfile::Default);
     let score = |candidate: &Candidate| {
         let class = class_of(context.view, candidate);
@@ -330,9 +343,12 @@ fn best_entry(context: &Context<'_>, doc: u32, words: &Words<'_>) -> Option<(u32
     if entries.len() > 1 {
         let score = |id: u32| {
             let (path, flags) = view.entry(id);
-            prior(context, flags, "") * (1.0 + path_share(path, words, context.weights) + mention_share(path, context.mentions))
+            prior(context, flags, "")
+                * (1.0 + path_share(path, words, context.weights) + mention_share(path, context.mentions))
         };
-        entries.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then_with(|| view.entry(a).0.cmp(view.entry(b).0)));
+        entries.sort_by(|&a, &b| {
+            score(b).total_cmp(&score(a)).then_with(|| view.entry(a).0.cmp(view.entry(b).0))
+        });
     }
     let first = *entries.first()?;
     Some((first, entries.split_off(1)))
@@ -392,7 +408,10 @@ fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &m
 /// Whether what a header declares is implemented beside it.
 fn has_implementation(view: &View, path: &[u8]) -> bool {
     let Some(dot) = path.iter().rposition(|&b| b == b'.') else { return false };
-    let Some((_, implementations)) = HEADERS.iter().find(|(header, _)| path[dot + 1..] == *header.as_bytes()) else { return false };
+    let Some((_, implementations)) = HEADERS.iter().find(|(header, _)| path[dot + 1..] == *header.as_bytes())
+    else {
+        return false;
+    };
     implementations.iter().any(|extension| {
         let sibling = [&path[..=dot], extension.as_bytes()].concat();
         view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
@@ -403,7 +422,8 @@ fn has_implementation(view: &View, path: &[u8]) -> bool {
 fn has_mentioned_line(context: &Context<'_>, candidate: &Candidate, path: &[u8]) -> bool {
     let row = row_of(context.view, candidate);
     context.mentions.iter().any(|mention| {
-        mention.line.is_some_and(|line| (row.start_line..=row.end_line).contains(&line)) && mention_fit(mention, path) > 0.0
+        mention.line.is_some_and(|line| (row.start_line..=row.end_line).contains(&line))
+            && mention_fit(mention, path) > 0.0
     })
 }
 
@@ -415,19 +435,30 @@ fn mention_share(path: &[u8], mentions: &[Mention]) -> f32 {
 fn prior(context: &Context<'_>, flags: PathFlags, language: &str) -> f32 {
     let weights = context.weights;
     let about = |words: &[&str]| context.terms.iter().any(|term| words.contains(&term.term.as_str()));
-    let wants_tests = context.intent.intent == Some(Intent::Test) || about(&["test", "spec", "fixture", "mock"]);
-    let wants_docs = context.intent.intent == Some(Intent::Document) || about(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]);
+    let wants_tests =
+        context.intent.intent == Some(Intent::Test) || about(&["test", "spec", "fixture", "mock"]);
+    let wants_docs = context.intent.intent == Some(Intent::Document)
+        || about(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]);
     let roles = [
         (PathFlags::TEST, weights.prior_test, wants_tests),
-        (PathFlags::EXAMPLE, weights.prior_example, about(&["exampl", "example", "sample", "demo", "tutorial"])),
+        (
+            PathFlags::EXAMPLE,
+            weights.prior_example,
+            about(&["exampl", "example", "sample", "demo", "tutorial"]),
+        ),
         (PathFlags::DOCS, weights.prior_docs, wants_docs),
-        (PathFlags::COMPAT, weights.prior_compat, about(&["compat", "compatibility", "legacy", "deprecat", "polyfill"])),
+        (
+            PathFlags::COMPAT,
+            weights.prior_compat,
+            about(&["compat", "compatibility", "legacy", "deprecat", "polyfill"]),
+        ),
         (PathFlags::BENCH, weights.prior_bench, about(&["bench", "benchmark", "perf", "performance"])),
         (PathFlags::VENDORED_LIKE, weights.prior_vendored, false),
         (PathFlags::STUB, weights.prior_stub, about(&["type", "stub", "declaration"])),
         (PathFlags::REEXPORT, weights.prior_reexport, about(&["export", "reexport", "index", "init"])),
     ];
-    let by_role = roles.iter().filter(|(flag, _, wanted)| flags.contains(*flag) && !wanted).map(|(_, prior, _)| *prior);
+    let by_role =
+        roles.iter().filter(|(flag, _, wanted)| flags.contains(*flag) && !wanted).map(|(_, prior, _)| *prior);
     let mut prior = by_role.fold(1.0, f32::min);
     if let Some(language) = LanguageId::by_name(language) {
         let wants_config = context.intent.intent == Some(Intent::Configure);
@@ -492,7 +523,9 @@ fn file_stem(name: &str) -> &str {
 }
 
 fn is_stem_of(path: &[u8], name: &str) -> bool {
-    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let plain = |text: &str| {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>()
+    };
     let path = String::from_utf8_lossy(path);
     let file = path.rsplit('/').next().unwrap_or(&path);
     let stem = file_stem(file);
@@ -510,7 +543,8 @@ fn calibrate(context: &Context<'_>, found: &Candidates, files: &mut [RankedFile]
     let top = best.explanation.score.max(f32::MIN_POSITIVE);
     let strongest = |of: &dyn Fn(&Candidate) -> f32| best.chunks.iter().map(of).fold(0.0f32, f32::max);
     let coverage = strongest(&|c| c.coverage);
-    let nearness = ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
+    let nearness =
+        ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
     let definition = strongest(&|c| c.definition);
     let path = best.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
     let mention = best.explanation.mention / context.weights.mention.max(f32::MIN_POSITIVE);

@@ -25,8 +25,14 @@ const FILES: &[(&str, &str)] = &[
         "tests/test_login.py",
         "from auth.login import authenticate\n\n\ndef test_authenticate_user_password():\n    assert authenticate('user', 'password')\n    assert not authenticate('user', 'wrong password')\n",
     ),
-    ("src/util/numbers.py", "def parse_number(text):\n    return int(text)\n\n\ndef next_prime(n):\n    return n + 1\n"),
-    ("src/util/tokens.py", "class Lexer:\n    def next_token(self):\n        return self.tokens.pop()\n\n\nclass Parser:\n    def next(self):\n        return self.lexer.next_token()\n"),
+    (
+        "src/util/numbers.py",
+        "def parse_number(text):\n    return int(text)\n\n\ndef next_prime(n):\n    return n + 1\n",
+    ),
+    (
+        "src/util/tokens.py",
+        "class Lexer:\n    def next_token(self):\n        return self.tokens.pop()\n\n\nclass Parser:\n    def next(self):\n        return self.lexer.next_token()\n",
+    ),
 ];
 
 struct Asker {
@@ -38,7 +44,8 @@ impl Asker {
     fn new() -> Asker {
         let repo = TestRepo::with_files(FILES);
         let codebase = Codebase::open(repo.root(), &[]).unwrap();
-        updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent).unwrap();
+        updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent)
+            .unwrap();
         Asker { searcher: Searcher::new(codebase), _repo: repo }
     }
 

@@ -15,7 +15,10 @@ const MAX_PATH_BYTES: usize = 300;
 /// Files named in `text`, each once per line, in order: `a/b.py:12:5`, `File "a/b.py", line 12`, `b.py(12)`, `(a/b.js:1:2)`.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
-    let is_separator = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '[' | ']' | '{' | '}' | '|');
+    let is_separator = |c: char| {
+        c.is_whitespace()
+            || matches!(c, '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '[' | ']' | '{' | '}' | '|')
+    };
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| !is_separator(c)) {
         rest = &rest[start..];
@@ -61,7 +64,9 @@ fn mention(word: &str) -> Option<Mention> {
     let (stem, extension) = name.rsplit_once('.')?;
     let is_extension = (1..=6).contains(&extension.len())
         && extension.bytes().all(|b| b.is_ascii_alphanumeric())
-        && extension.starts_with(|c: char| c.is_ascii_lowercase() || (c.is_ascii_uppercase() && extension.len() == 1));
+        && extension.starts_with(|c: char| {
+            c.is_ascii_lowercase() || (c.is_ascii_uppercase() && extension.len() == 1)
+        });
     let is_name = !stem.is_empty() && stem.chars().any(char::is_alphabetic);
     // `os.path` and `e.g` look like file names: without a folder or a line only known extensions are taken for one.
     let is_certain = path.contains('/') || line.is_some() || is_source_extension(extension);
@@ -76,17 +81,21 @@ fn leading_number(text: &str) -> Option<u32> {
 /// The line in `", line 12`.
 fn line_after(text: &str) -> Option<u32> {
     let text = text.trim_start_matches(['"', '\'', ',', ' ', '(']);
-    let number = text.strip_prefix("line ").or_else(|| text.strip_prefix("on line ")).or_else(|| text.strip_prefix("at line "))?;
+    let number = text
+        .strip_prefix("line ")
+        .or_else(|| text.strip_prefix("on line "))
+        .or_else(|| text.strip_prefix("at line "))?;
     leading_number(number)
 }
 
 /// Common extensions of source files, by which a bare name is known for a file.
 fn is_source_extension(extension: &str) -> bool {
     const KNOWN: &[&str] = &[
-        "bash", "c", "cc", "clj", "cpp", "cs", "css", "cxx", "dart", "el", "erl", "ex", "exs", "fs", "go", "h", "hpp", "hs", "html",
-        "java", "jl", "js", "json", "jsx", "kt", "kts", "less", "lua", "m", "md", "mjs", "ml", "mli", "mm", "php", "pl", "pm", "proto",
-        "ps1", "py", "pyi", "r", "rb", "rs", "scala", "scss", "sh", "sql", "svelte", "swift", "toml", "ts", "tsx", "vue", "xml",
-        "yaml", "yml", "zig", "zsh",
+        "bash", "c", "cc", "clj", "cpp", "cs", "css", "cxx", "dart", "el", "erl", "ex", "exs", "fs", "go",
+        "h", "hpp", "hs", "html", "java", "jl", "js", "json", "jsx", "kt", "kts", "less", "lua", "m", "md",
+        "mjs", "ml", "mli", "mm", "php", "pl", "pm", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "scala",
+        "scss", "sh", "sql", "svelte", "swift", "toml", "ts", "tsx", "vue", "xml", "yaml", "yml", "zig",
+        "zsh",
     ];
     KNOWN.binary_search(&extension).is_ok()
 }
@@ -118,7 +127,15 @@ mod tests {
 
     #[test]
     fn names_numbers_and_urls_are_no_paths() {
-        for text in ["os.path.join", "e.g. this", "version 1.2.3", "https://a.b/c.html", "src/**/*.rs", "Parser.next", "a sentence."] {
+        for text in [
+            "os.path.join",
+            "e.g. this",
+            "version 1.2.3",
+            "https://a.b/c.html",
+            "src/**/*.rs",
+            "Parser.next",
+            "a sentence.",
+        ] {
             assert_eq!(found(text), [], "{text}");
         }
     }

@@ -101,9 +101,6 @@ fn inflict(damage: Damage, path: &Path, rng: &mut fastrand::Rng) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// What stands for the text of a blob that is not there.
-const NO_BLOB: &str = "(this blob is not in this clone)";
-
 /// Asks everything; every text that is shown stands in the file that it is said to be of.
 fn ask_damaged(sandbox: &Sandbox, what: &str) {
     for question in &questions() {

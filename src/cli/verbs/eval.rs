@@ -98,7 +98,11 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     if args.suite.json {
         writeln!(out, "{}", render::json(&changes, true)?)?;
     } else {
-        writeln!(out, "{:24} {:>7} {:>8} {:>8} {:>10}", "NDCG@10", "value", "overall", "tuned", "kept aside")?;
+        writeln!(
+            out,
+            "{:24} {:>7} {:>8} {:>8} {:>10}",
+            "NDCG@10", "value", "overall", "tuned", "kept aside"
+        )?;
         for change in &changes {
             let ablate::Change { weight, value, overall, tuned, kept_aside } = change;
             writeln!(out, "{weight:24} {value:7.2} {overall:8.4} {tuned:8.4} {kept_aside:10.4}")?;
@@ -115,7 +119,11 @@ fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError
         writeln!(out, "{}", render::json(&found, true)?)?;
     } else {
         writeln!(out, "A real question scores above a foreign one with a chance of {:.4}.", found.auc)?;
-        writeln!(out, "{:>9} {:>14} {:>11} {:>16}", "min_score", "real answered", "right kept", "foreign refused")?;
+        writeln!(
+            out,
+            "{:>9} {:>14} {:>11} {:>16}",
+            "min_score", "real answered", "right kept", "foreign refused"
+        )?;
         for t in &found.thresholds {
             let foreign::Threshold { min_score, real_answered, right_kept, foreign_refused } = t;
             writeln!(out, "{min_score:9.2} {real_answered:14.3} {right_kept:11.3} {foreign_refused:16.3}")?;
