@@ -11,8 +11,9 @@ use crate::mem::DotKernel;
 use crate::store::graph::{Graph, GraphData, GraphHeader};
 use crate::store::layout::write_atomically;
 use crate::store::live::LiveRows;
+use crate::store::lock::Lock;
 use crate::store::segment::Segment;
-use crate::store::{StoreReader, shard};
+use crate::store::{StoreError, StoreReader, shard};
 use hnsw_rs::prelude::{Distance, Hnsw};
 
 /// Below this many rows in all, the exact scan is faster than opening and walking graphs (measured: `docs/performance.md`).
@@ -44,8 +45,13 @@ pub fn missing(codebase: &Codebase, reader: &StoreReader) -> Vec<String> {
     wanted.map(|segment| segment.name.clone()).filter(|name| !reader.layout.graph(name).exists()).collect()
 }
 
-/// Builds what is missing; returns how many graphs were built.
+/// Builds what is missing; returns how many graphs were built. Does nothing where another process is at it.
 pub fn build_missing(codebase: &Codebase) -> Result<usize, IndexError> {
+    let _lock = match Lock::try_acquire(&codebase.layout.graph_lock()) {
+        Ok(lock) => lock,
+        Err(StoreError::Locked { .. }) => return Ok(0),
+        Err(e) => return Err(e.into()),
+    };
     let Some(reader) = StoreReader::open(&codebase.store())? else { return Ok(0) };
     let mut n_built = 0;
     for name in missing(codebase, &reader) {

@@ -8,7 +8,7 @@
 //! * [`update`]: the three together, with checkpoints.
 //! * [`updater`]: who does it when: lease, wishes, catch-up.
 //! * [`status`]: what there is, for people and servers. Reads only.
-//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`graph`]: HNSW for large segments.
+//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`recompute`]: deriving a sample again; [`graph`]: HNSW for large segments.
 
 pub mod build;
 pub mod codebase;
@@ -20,6 +20,7 @@ pub mod journal;
 pub mod plan;
 pub mod progress;
 pub mod publish;
+pub mod recompute;
 pub mod repair;
 pub mod status;
 pub mod update;

@@ -287,7 +287,7 @@ pub fn skip_reason(number: u8) -> Option<SkipReason> {
 }
 
 /// What the chunks of a blob depend on besides its bytes.
-fn doc_variant(codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
+pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
     let settings = &codebase.settings;
     let chunker = chunk::fingerprint(language, &settings.chunker);
     let fingerprint = format!(

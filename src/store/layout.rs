@@ -61,6 +61,10 @@ impl Layout {
         self.locks().join(format!("work-{worktree_key}.lock"))
     }
 
+    pub fn graph_lock(&self) -> PathBuf {
+        self.locks().join("graphs.lock")
+    }
+
     pub fn publish_lock(&self) -> PathBuf {
         self.locks().join("publish.lock")
     }

@@ -19,6 +19,7 @@ mod init;
 mod interchange;
 mod lifecycle;
 mod navigation;
+mod recompute;
 mod sandbox;
 mod search;
 mod terminal;

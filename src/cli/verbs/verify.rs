@@ -4,7 +4,10 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
 use crate::cli::{exit, render};
-use crate::index::{Target, UpdateOptions, repair, updater};
+use crate::embed;
+use crate::index::recompute::{self, Recomputed};
+use crate::index::repair::{self, Finding};
+use crate::index::{IndexError, Target, UpdateOptions, updater};
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -16,15 +19,32 @@ pub struct VerifyArgs {
     /// Remove what is damaged and build it anew from git
     #[arg(long)]
     repair: bool,
+    /// Also derive this share of the index again from git and compare, for example 5 or 5%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    recompute: Option<f64>,
     /// One JSON object on stdout
     #[arg(long)]
     json: bool,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 =
+        text.trim_end_matches('%').parse().map_err(|_| "a number of percent, for example 5".to_owned())?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("between 0 and 100".to_owned()) }
 }
 
 pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     codebase.check_trust()?;
     let findings = repair::verify(&codebase)?;
+    let recomputed = match args.recompute.filter(|_| findings.is_empty()) {
+        None => Recomputed::default(),
+        Some(percent) => {
+            let embedder = embed::open(&codebase.settings.model).map_err(IndexError::from)?;
+            recompute::recompute(&codebase, embedder.as_ref(), percent)?
+        }
+    };
+    let findings: Vec<Finding> = findings.into_iter().chain(recomputed.findings.clone()).collect();
     let mut repaired = false;
     if args.repair && !findings.is_empty() {
         let lease = updater::lease(&codebase)?;
@@ -39,12 +59,18 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     let mut out = context.out();
     if args.json {
-        let report = serde_json::json!({ "good": findings.is_empty() || repaired, "repaired": repaired, "findings": findings });
+        let report = serde_json::json!({ "good": findings.is_empty() || repaired, "repaired": repaired, "findings": findings,
+            "recomputed": { "docs": recomputed.docs, "chunks": recomputed.chunks, "skipped": recomputed.skipped } });
         writeln!(out, "{}", render::json(&report, true)?)?;
     } else {
         for finding in &findings {
             let path = shown_path(&finding.path);
             writeln!(out, "{} {path}: {}", context.paint.error("damaged:"), render::safe(&finding.what))?;
+        }
+        if args.recompute.is_some() {
+            let (docs, chunks) =
+                (render::plural(recomputed.docs, "blob"), render::plural(recomputed.chunks, "chunk"));
+            writeln!(out, "Derived again: {docs}, {chunks} ({} cannot be derived here)", recomputed.skipped)?;
         }
         match (findings.is_empty(), repaired) {
             (true, _) => {

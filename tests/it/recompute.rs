@@ -1,0 +1,39 @@
+//! `verify --recompute`: what is stored must be what comes out of the blobs (S6).
+
+use crate::harness::{FILES, TestRepo};
+use codeweaver::index::{Codebase, build, publish};
+use codeweaver::store::segment::SegmentBuilder;
+use codeweaver::store::state::SegmentRef;
+use codeweaver::store::{StoreReader, shard};
+
+#[test]
+fn a_whole_shard_with_a_wrong_vector_is_found_and_rebuilt() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.codeweaver(["verify", "--recompute", "100%"]).success().says(&["Derived again:", "good:"]);
+    swap_in_a_forged_shard(&repo);
+    // Every hash is right, so only deriving it again tells.
+    repo.codeweaver(["verify"]).success();
+    let report = repo.codeweaver(["verify", "--recompute", "100", "--json"]).fails(1).json();
+    assert!(report["findings"][0]["what"].as_str().unwrap().starts_with("its vectors"), "{report}");
+    repo.codeweaver(["verify", "--recompute", "100", "--repair"]).success();
+    repo.codeweaver(["verify", "--recompute", "100"]).success().says(&["good:"]);
+    repo.codeweaver(["verify", "--recompute", "half"]).fails(2);
+}
+
+/// Replaces the first segment by one with another vector and a right name, as somebody who shares an index could.
+fn swap_in_a_forged_shard(repo: &TestRepo) {
+    let codebase = Codebase::open(repo.root(), &[]).unwrap();
+    let store = codebase.store();
+    let reader = StoreReader::open(&store).unwrap().unwrap();
+    let old = reader.state.segments[0].clone();
+    let mut data = shard::read(&store.shard(&old.name)).unwrap();
+    data.vectors[0] = data.vectors[0].wrapping_add(40).clamp(-127, 127);
+    let mut builder = SegmentBuilder::default();
+    builder.append_segment(&reader.segments[0], data, |_| true);
+    let forged = build::write_segment(&store, builder).unwrap();
+    publish::change_state(&codebase, |state| {
+        state.segments[0] = SegmentRef { doc_base: old.doc_base, ..forged };
+    })
+    .unwrap();
+}
