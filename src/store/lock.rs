@@ -17,7 +17,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -28,7 +28,7 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => {
                     write_holder(&mut file).map_err(StoreError::io("write", path))?;
-                    return Ok(Lock { _file: file });
+                    return Ok(Lock { file });
                 }
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
@@ -48,7 +48,15 @@ impl Lock {
     pub fn acquire(path: &Path) -> Result<Lock, StoreError> {
         let file = open(path)?;
         file.lock().map_err(StoreError::io("lock", path))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do: a process that is being started has a copy of every descriptor until it runs its own
+        // program, and the lock lives as long as the last copy.
+        let _ = self.file.unlock();
     }
 }
 
@@ -58,7 +66,11 @@ pub fn holder(path: &Path) -> Option<String> {
     // Shared, so that any number may ask at once without taking each other for the holder.
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
-        _ => None,
+        Ok(()) => {
+            let _ = file.unlock();
+            None
+        }
+        Err(TryLockError::Error(_)) => None,
     }
 }
 
