@@ -11,40 +11,52 @@ use std::path::Path;
 use std::time::Duration;
 
 /// [`holder`] borrows a free lock for an instant; whoever really wants it tries this often before giving up.
-const TRIES: u32 = 5;
-const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+const TRIES: u32 = 500;
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
     /// Takes the lock at `path` or says who holds it.
     pub fn try_acquire(path: &Path) -> Result<Lock, StoreError> {
         let mut file = open(path)?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        for _ in 0..TRIES {
             match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(BETWEEN_TRIES),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::Locked { holder: read_holder(&mut file) });
+                Ok(()) => {
+                    write_holder(&mut file).map_err(StoreError::io("write", path))?;
+                    return Ok(Lock { file });
                 }
+                Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
             }
+            // Whoever holds it really shares it with nobody.
+            match file.try_lock_shared() {
+                Ok(()) => file.unlock().map_err(StoreError::io("unlock", path))?,
+                Err(TryLockError::WouldBlock) => break,
+                Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
+            }
+            std::thread::sleep(BETWEEN_TRIES);
         }
-        write_holder(&mut file).map_err(StoreError::io("write", path))?;
-        Ok(Lock { _file: file })
+        Err(StoreError::Locked { holder: read_holder(&mut file) })
     }
 
     /// Waits for the lock at `path`. For locks that are held for milliseconds only.
     pub fn acquire(path: &Path) -> Result<Lock, StoreError> {
         let file = open(path)?;
         file.lock().map_err(StoreError::io("lock", path))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do: a process that is being started has a copy of every descriptor until it runs its own
+        // program, and the lock lives as long as the last copy.
+        let _ = self.file.unlock();
     }
 }
 
@@ -54,7 +66,11 @@ pub fn holder(path: &Path) -> Option<String> {
     // Shared, so that any number may ask at once without taking each other for the holder.
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
-        _ => None,
+        Ok(()) => {
+            let _ = file.unlock();
+            None
+        }
+        Err(TryLockError::Error(_)) => None,
     }
 }
 

@@ -10,6 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+/// Lets the other threads end, also when this one panics.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn sample(n_files: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     for i in 0..n_files {
@@ -71,6 +80,7 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
     let done = AtomicBool::new(false);
     let n_answers = AtomicUsize::new(0);
     std::thread::scope(|scope| {
+        let _stop = SetAtEnd(&done);
         for kept in [true, false] {
             let (sandbox, done, n_answers) = (&sandbox, &done, &n_answers);
             scope.spawn(move || {
@@ -106,7 +116,6 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
                 collect(sandbox.root());
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert!(n_answers.load(Ordering::Relaxed) > 10);
     assert_sound(sandbox.root());
@@ -175,6 +184,7 @@ fn whoever_asks_does_not_hold() {
     let codebase = open(sandbox.root());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = SetAtEnd(&done);
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
@@ -188,6 +198,5 @@ fn whoever_asks_does_not_hold() {
             let lock = codeweaver::store::lock::Lock::try_acquire(&codebase.layout.work_lock("probe"));
             assert!(lock.is_ok(), "{:?}", lock.err());
         }
-        done.store(true, Ordering::Relaxed);
     });
 }
