@@ -32,7 +32,7 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     }
     let segments = segments.map(|range| merge_segments(codebase, reader, range)).transpose()?;
     let entries = entries.map(|range| merge_entries(codebase, reader, range)).transpose()?;
-    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let store = codebase.store();
     let mut state = read_state(&store)?;
     let mut changed = false;
@@ -42,7 +42,16 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     if let Some((range, merged)) = entries {
         changed |= replace_entries(&mut state, &reader.state, range, merged);
     }
-    if changed { write_state(&store, &mut state) } else { Ok(()) }
+    if !changed {
+        return Ok(());
+    }
+    write_state(&store, &mut state)?;
+    drop(lock);
+    // What cannot be removed now can be the next time; the merge is done either way.
+    if let Err(e) = super::gc::sweep(codebase) {
+        tracing::warn!(component = "index", operation = "sweep", error = %e, "old files could not be removed");
+    }
+    Ok(())
 }
 
 /// The files at the end that should become one, if it is time.
