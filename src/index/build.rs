@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// A segment is sealed when it has this many rows: large enough that a million chunks are some twenty segments, small
 /// enough that two in memory stay far below the memory limit.
-const SEAL_ROWS: usize = 48 * 1024;
+pub const SEAL_ROWS: usize = 48 * 1024;
 /// Files of a unit for a model that costs microseconds, and for one that costs milliseconds a chunk.
 const UNIT_TABLE: usize = 48;
 const UNIT_MODEL: usize = 4;

@@ -4,7 +4,7 @@
 //! nothing. The files at the end are merged while each is at most twice as large as everything behind it, which makes the
 //! work per commit logarithmic, amortised.
 
-use super::build::write_segment;
+use super::build::{SEAL_ROWS, write_segment};
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::{read_state, write_state};
@@ -25,14 +25,16 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     let rows: Vec<usize> =
         reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
     let paths: Vec<usize> = reader.state.entries.iter().map(|e| e.n_entries as usize).collect();
-    let segments = tail_to_merge(&rows, shard::MAX_ROWS);
+    // What a first index sealed at full size stays as it is: taking it up again after a large commit would cost as much time
+    // and memory as indexing it did.
+    let segments = tail_to_merge(&rows, SEAL_ROWS);
     let entries = tail_to_merge(&paths, usize::MAX);
     if segments.is_none() && entries.is_none() {
         return Ok(());
     }
     let segments = segments.map(|range| merge_segments(codebase, reader, range)).transpose()?;
     let entries = entries.map(|range| merge_entries(codebase, reader, range)).transpose()?;
-    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let store = codebase.store();
     let mut state = read_state(&store)?;
     let mut changed = false;
@@ -42,7 +44,16 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     if let Some((range, merged)) = entries {
         changed |= replace_entries(&mut state, &reader.state, range, merged);
     }
-    if changed { write_state(&store, &mut state) } else { Ok(()) }
+    if !changed {
+        return Ok(());
+    }
+    write_state(&store, &mut state)?;
+    drop(lock);
+    // What cannot be removed now can be the next time; the merge is done either way.
+    if let Err(e) = super::gc::sweep(codebase) {
+        tracing::warn!(component = "index", operation = "sweep", error = %e, "old files could not be removed");
+    }
+    Ok(())
 }
 
 /// The files at the end that should become one, if it is time.
@@ -123,7 +134,7 @@ mod tests {
         let mut rewritten = 0;
         for _ in 0..1000 {
             sizes.push(12);
-            if let Some(range) = tail_to_merge(&sizes, shard::MAX_ROWS) {
+            if let Some(range) = tail_to_merge(&sizes, SEAL_ROWS) {
                 let merged: usize = sizes[range.clone()].iter().sum();
                 rewritten += merged;
                 sizes.splice(range, [merged]);

@@ -54,6 +54,12 @@ pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexEr
     Ok(report)
 }
 
+/// Removes the files that merging left behind, once readers no longer come for them. Called by every update that merges, so
+/// that an index does not grow until somebody thinks of collecting. The caller holds the work lease.
+pub fn sweep(codebase: &Codebase) -> Result<(), IndexError> {
+    remove_unnamed(codebase, GRACE, &mut GcReport::default())
+}
+
 /// Removes stores of other vector spaces that nobody has written to for long. Younger ones stay: two versions of the
 /// program, say on the host and in a container, must not destroy each other's index in turns.
 fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
