@@ -120,11 +120,18 @@ impl Layout {
         if !metadata.is_dir() {
             return Err(untrusted("it is a symbolic link or a file, not a directory"));
         }
-        let inside = std::fs::read_to_string(self.root.join("nonce")).ok();
+        let read = || std::fs::read_to_string(self.root.join("nonce")).ok();
+        let mut inside = read();
+        if inside.is_none() {
+            if is_empty(&self.root) {
+                return Ok(Trust::Absent);
+            }
+            // The nonce is the first thing that a creator puts there, so what is not empty now has it if it ever will.
+            inside = read();
+        }
         let in_git = std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)).ok();
         match (inside, in_git) {
             (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
-            (None, _) if is_empty(&self.root) => Ok(Trust::Absent),
             _ => Err(untrusted(
                 "it was not made for this repository (its nonce differs from the one in the git directory)",
             )),
