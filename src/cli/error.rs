@@ -163,7 +163,7 @@ impl From<StoreError> for CliError {
             StoreError::Version { path, found, expected } => CliError::new(
                 format!("{} was written by another version", path.display()),
                 format!("it has format {found}, this program reads {expected}"),
-                "git codeweaver index --reindex",
+                "git codeweaver index    (derived files are made anew from shards and git)",
             ),
             StoreError::Untrusted { path, why } => CliError::new(
                 format!("{} must not be used", path.display()),

@@ -536,27 +536,33 @@ fn is_stem_of(path: &[u8], name: &str) -> bool {
 
 /// Turns scores, which compare only within one question, into relevances that compare between questions.
 ///
-/// The best file is judged by absolute evidence: how much of the question its chunks cover, how near they are, and
-/// whether they define what was named. The others follow in proportion to their scores.
+/// Every file is judged by absolute evidence: how much of the question its chunks cover, how near they are, and whether
+/// they define what was named. A file is said to be as relevant as the best behind it, so that the numbers fall in the order
+/// shown and a weak file does not hide stronger ones; none is more relevant than the first.
 fn calibrate(context: &Context<'_>, found: &Candidates, files: &mut [RankedFile]) {
-    let Some(best) = files.first() else { return };
-    let top = best.explanation.score.max(f32::MIN_POSITIVE);
-    let strongest = |of: &dyn Fn(&Candidate) -> f32| best.chunks.iter().map(of).fold(0.0f32, f32::max);
+    let first = files.first().map_or(0.0, |file| sureness(context, found, file));
+    let mut best_behind = 0.0f32;
+    for file in files.iter_mut().rev() {
+        best_behind = best_behind.max(sureness(context, found, file));
+        file.relevance = best_behind.min(first);
+    }
+}
+
+/// How sure it is that a file answers the question, 0–1.
+fn sureness(context: &Context<'_>, found: &Candidates, file: &RankedFile) -> f32 {
+    let strongest = |of: &dyn Fn(&Candidate) -> f32| file.chunks.iter().map(of).fold(0.0f32, f32::max);
     let coverage = strongest(&|c| c.coverage);
     let nearness =
         ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
     let definition = strongest(&|c| c.definition);
-    let path = best.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
-    let mention = best.explanation.mention / context.weights.mention.max(f32::MIN_POSITIVE);
+    let path = file.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
+    let mention = file.explanation.mention / context.weights.mention.max(f32::MIN_POSITIVE);
     let by_nearness = if found.idf.is_empty() {
         // Nothing but vectors was compared: what two unrelated texts have in common by chance is no evidence.
         (nearness - CHANCE_NEARNESS) / (CERTAIN_NEARNESS - CHANCE_NEARNESS)
     } else {
         0.5 * nearness
     };
-    let doubts = [0.75 * coverage * coverage, by_nearness, 0.9 * definition, 0.4 * path, 0.9 * mention];
-    let sure = 1.0 - doubts.iter().map(|evidence| 1.0 - evidence.clamp(0.0, 1.0)).product::<f32>();
-    for file in files {
-        file.relevance = (sure * file.explanation.score / top).clamp(0.0, 1.0);
-    }
+    let evidence = [0.75 * coverage * coverage, by_nearness, 0.9 * definition, 0.4 * path, 0.9 * mention];
+    1.0 - evidence.iter().map(|evidence| 1.0 - evidence.clamp(0.0, 1.0)).product::<f32>()
 }

@@ -91,3 +91,19 @@ fn going_back_to_an_old_state_answers_for_that_state() {
     repo.git(["checkout", "-q", "main"]);
     assert_eq!(repo.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");
 }
+
+#[test]
+fn a_damaged_or_foreign_format_is_repaired_by_the_next_question() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let segments = format!("{}/.codeweaver/v1", repo.root().display());
+    for damage in [&b"CWSEG\0\0\0\xff\0\0\0"[..], b"cut"] {
+        let listing = std::process::Command::new("find").args([&segments, "-name", "*.seg"]).output().unwrap();
+        let path = String::from_utf8(listing.stdout).unwrap().trim().to_owned();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, damage).unwrap();
+        let run = repo.codeweaver(["search", "parse_header"]);
+        run.success().says(&["it is being repaired", "src/parse.rs"]);
+    }
+    repo.codeweaver(["verify"]).success();
+}

@@ -7,6 +7,7 @@ use crate::cli::{child, exit, render, results};
 use crate::index::{Codebase, Lifecycle, Target};
 use crate::query::search::AskUpdater;
 use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher};
+use crate::store::StoreError;
 use crate::store::state::State;
 use clap::{Args, ValueEnum};
 use std::io::Write as _;
@@ -229,13 +230,23 @@ pub fn answer<T>(
     match ask(&updater) {
         Err(QueryError::Gated(Lifecycle::NotIndexed)) if was_deleted(codebase) => {
             context.warn("the index of this repository is gone; it is being built again");
-            match Target::head(codebase) {
-                Ok(head) if child::update(codebase, &head, REBUILD_PATIENCE) => ask(&updater),
-                Ok(_) => Err(QueryError::Gated(Lifecycle::Indexing)),
-                Err(e) => Err(e.into()),
-            }
+            rebuild(codebase).and_then(|()| ask(&updater))
+        }
+        Err(QueryError::Store(e @ (StoreError::Version { .. } | StoreError::Damaged { .. }))) => {
+            context.warn(&format!("{e}; it is being repaired"));
+            rebuild(codebase).and_then(|()| ask(&updater))
         }
         result => result,
+    }
+}
+
+/// Has the updater make the index whole, which costs what is missing.
+fn rebuild(codebase: &Codebase) -> Result<(), QueryError> {
+    let head = Target::head(codebase)?;
+    if child::update(codebase, &head, REBUILD_PATIENCE) {
+        Ok(())
+    } else {
+        Err(QueryError::Gated(Lifecycle::Indexing))
     }
 }
 
