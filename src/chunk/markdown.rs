@@ -464,7 +464,9 @@ impl Builder<'_> {
             let end = chunk.byte_range.end.max(offset(0, mark.end));
             let n_tokens = tokens::count(&document.text[start as usize..end as usize]);
             if mark.is_empty() {
-            } else if n_tokens <= document.settings.token_limit {
+                return;
+            }
+            if n_tokens <= document.settings.token_limit {
                 chunk.byte_range = start..end;
                 chunk.token_count = n_tokens;
                 chunk.line_span = document.span(start as usize..end as usize);
