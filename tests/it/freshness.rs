@@ -98,7 +98,8 @@ fn a_damaged_or_foreign_format_is_repaired_by_the_next_question() {
     repo.codeweaver(["init", "--no-hooks"]).success();
     let segments = format!("{}/.codeweaver/v1", repo.root().display());
     for damage in [&b"CWSEG\0\0\0\xff\0\0\0"[..], b"cut"] {
-        let listing = std::process::Command::new("find").args([&segments, "-name", "*.seg"]).output().unwrap();
+        let listing =
+            std::process::Command::new("find").args([&segments, "-name", "*.seg"]).output().unwrap();
         let path = String::from_utf8(listing.stdout).unwrap().trim().to_owned();
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, damage).unwrap();
