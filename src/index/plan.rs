@@ -121,6 +121,20 @@ pub fn plan_bytes(
     doc
 }
 
+/// Plans one file that is not in a tree and is not read, for `reason`; a reason that its path gives comes first.
+pub fn plan_left_out(policy: &Policy, path: &git::BStr, mode: Mode, reason: SkipReason, plan: &mut Plan) {
+    let (reason, flags) = match policy.decide_path(path, mode) {
+        PathDecision::Skip(by_path) => (by_path, 0),
+        PathDecision::Index { flags, .. } => (reason, u16::from(flags.0)),
+    };
+    plan.added.push(PlannedEntry {
+        path: path.to_owned(),
+        doc: PlannedDoc::None,
+        skipped: Some(reason),
+        flags,
+    });
+}
+
 struct Planner<'a> {
     codebase: &'a Codebase,
     policy: &'a Policy,

@@ -97,7 +97,11 @@ fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> 
     let (segment, row) = place(view, best.id);
     let (path, _) = view.entry(file.entry);
     let symbols = segment.symbols_of(row);
-    let head = symbols.iter().min_by_key(|symbol| (symbol.nesting, symbol.start_byte));
+    // The symbol that gave the chunk its class, so that signature and class speak of the same thing.
+    let head = symbols.iter().min_by_key(|symbol| {
+        let len = symbol.end_byte.saturating_sub(symbol.start_byte);
+        (symbol.class != row.class, symbol.nesting, std::cmp::Reverse(len), symbol.start_byte)
+    });
     let of_head = |text: fn(&SymbolRecord) -> StringRef| {
         head.map_or("", |symbol| segment.string(text(symbol))).to_owned()
     };

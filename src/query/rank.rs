@@ -536,15 +536,14 @@ fn is_stem_of(path: &[u8], name: &str) -> bool {
 
 /// Turns scores, which compare only within one question, into relevances that compare between questions.
 ///
-/// Every file is judged by absolute evidence: how much of the question its chunks cover, how near they are, and whether
-/// they define what was named. A file is said to be as relevant as the best behind it, so that the numbers fall in the order
-/// shown and a weak file does not hide stronger ones; none is more relevant than the first.
+/// The best file is judged by absolute evidence: how much of the question its chunks cover, how near they are, and whether
+/// they define what was named. The others follow by the square root of their share of its score: a use of a name scores
+/// far below its definition and is still an answer.
 fn calibrate(context: &Context<'_>, found: &Candidates, files: &mut [RankedFile]) {
-    let first = files.first().map_or(0.0, |file| sureness(context, found, file));
-    let mut best_behind = 0.0f32;
-    for file in files.iter_mut().rev() {
-        best_behind = best_behind.max(sureness(context, found, file));
-        file.relevance = best_behind.min(first);
+    let Some(first) = files.first() else { return };
+    let (sure, top) = (sureness(context, found, first), first.explanation.score.max(f32::MIN_POSITIVE));
+    for file in files {
+        file.relevance = sure * (file.explanation.score / top).clamp(0.0, 1.0).sqrt();
     }
 }
 

@@ -6,12 +6,12 @@
 
 use super::error::QueryError;
 use crate::embed::Embedder;
-use crate::git::{self, BString, FileState, Oid, WorktreeChange};
+use crate::git::{self, BString, FileState, Oid, WorktreeChange, WorktreeReader};
 use crate::index::build;
 use crate::index::plan::{self, Plan, PlannedDoc};
 use crate::index::publish;
 use crate::index::{Codebase, IndexError, Lifecycle, Target};
-use crate::policy::{PathFlags, Policy};
+use crate::policy::{PathFlags, Policy, SkipReason};
 use crate::store::StoreReader;
 use crate::store::entries::{Entries, NewEntry};
 use crate::store::live::LiveRows;
@@ -325,12 +325,14 @@ impl Overlay<'_> {
         let mut plan = Plan::default();
         let mut blobs = Vec::new();
         let mut left_out = 0;
+        let mut files = WorktreeReader::open(&self.codebase.repo)?;
         for change in &found.changes {
-            if blobs.len() >= INLINE_BLOBS {
+            // A deletion costs nothing, so none is ever left out.
+            if blobs.len() >= INLINE_BLOBS && change.bytes.is_some() {
                 left_out += 1;
                 continue;
             }
-            self.plan_change(change, &mut plan, &mut blobs)?;
+            self.plan_change(change, &mut files, &mut plan, &mut blobs)?;
         }
         if left_out > 0 {
             self.view.warnings.push(format!("{left_out} more changed files are shown as committed"));
@@ -348,23 +350,24 @@ impl Overlay<'_> {
     fn plan_change(
         &mut self,
         change: &WorktreeChange,
+        files: &mut WorktreeReader,
         plan: &mut Plan,
         blobs: &mut Vec<Vec<u8>>,
     ) -> Result<(), QueryError> {
         let old = self.reader.find_entry(&self.snapshot.entries, &change.path);
         plan.removed.extend(old);
         let Some(blob) = &change.bytes else { return Ok(()) };
-        let bytes = if blob.size <= self.policy.max_blob_bytes() {
-            git::read_worktree_file(&self.codebase.repo, change.path.as_ref())?
-        } else {
-            None
-        };
         let state = match change.state {
             FileState::Staged => MatchState::Staged,
             FileState::Dirty => MatchState::Dirty,
             FileState::Untracked => MatchState::Untracked,
         };
-        let bytes = bytes.unwrap_or_default();
+        self.view.states.insert(change.path.clone(), state);
+        if blob.size > self.policy.max_blob_bytes() {
+            plan::plan_left_out(self.policy, change.path.as_ref(), blob.mode, SkipReason::TooLarge, plan);
+            return Ok(());
+        }
+        let bytes = files.read(change.path.as_ref())?.unwrap_or_default();
         // The file may have changed since it was compared: what is indexed is what is read now, under its own oid.
         let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
         let entry = plan::plan_bytes(
@@ -381,7 +384,6 @@ impl Overlay<'_> {
         if matches!(entry, PlannedDoc::Job(job) if job == blobs.len()) {
             blobs.push(bytes.clone());
         }
-        self.view.states.insert(change.path.clone(), state);
         self.view.bytes.insert(oid, bytes);
         Ok(())
     }

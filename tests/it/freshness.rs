@@ -108,3 +108,16 @@ fn a_damaged_or_foreign_format_is_repaired_by_the_next_question() {
     }
     repo.codeweaver(["verify"]).success();
 }
+
+#[test]
+fn a_dirty_file_over_the_limit_is_left_out_as_too_large() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("src/parse.rs", "// filler words\n".repeat(80_000));
+    let answer =
+        repo.codeweaver(["search", "-o", "json", "--min-score", "0", "parse_header"]).success().json();
+    assert_eq!(answer["index"]["skipped"]["too_large"], 1, "{}", answer["index"]);
+    let paths: Vec<_> =
+        answer["matches"].as_array().unwrap().iter().map(|m| m["file"]["path"].clone()).collect();
+    assert!(!paths.contains(&"src/parse.rs".into()), "{paths:?}");
+}
