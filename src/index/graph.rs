@@ -16,7 +16,8 @@ use crate::store::segment::Segment;
 use crate::store::{StoreError, StoreReader, shard};
 use hnsw_rs::prelude::{Distance, Hnsw};
 
-/// Below this many rows in all, the exact scan is faster than opening and walking graphs (measured: `docs/performance.md`).
+/// Below this many rows in all, the exact scan is taken to be as fast as opening and walking graphs. An estimate from the cost of
+/// a scanned row and of a walk; the crossover itself has not been measured.
 pub const MIN_ROWS: u64 = 250_000;
 /// Segments below this are scanned even then.
 const MIN_SEGMENT_ROWS: u32 = 24 * 1024;

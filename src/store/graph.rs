@@ -1,6 +1,6 @@
 //! A frozen HNSW graph over one shard's vectors: built elsewhere, searched where it lies (requirement R1).
 //!
-//! `hnsw_rs` rebuilds its graph on the heap when a dump is loaded, 15–20 µs a vector, which no one-shot command can
+//! `hnsw_rs` rebuilds its graph on the heap when a dump is loaded, vector by vector, which no one-shot command can
 //! afford. So its layers are written out once as flat arrays and mapped. Sections: 1 [`GraphHeader`]; 2 level 0, `width`
 //! neighbours a row, `u32::MAX` for none; 3 rows of the upper levels, level by level, ascending; 4 end of each such row's
 //! neighbours in 5; 5 neighbours; 6 number of rows of each upper level.
