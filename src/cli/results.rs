@@ -34,13 +34,7 @@ pub fn table(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError> {
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
     }
-    writeln!(
-        out,
-        "Found {} ({} candidates processed in {} ms)",
-        matches(response.matches.len()),
-        count(response.total_matches as u64),
-        response.execution_time_ms
-    )?;
+    headline(out, response)?;
     let words: Vec<String> = text::query_terms(shown.words).into_iter().map(|term| term.term).collect();
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
@@ -170,6 +164,16 @@ fn window(lines: &[&str], words: &[String]) -> usize {
     best.filter(|&first| first > BODY_LINES / 2 || distinct(first) > distinct(0)).unwrap_or(0)
 }
 
+fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "Found {} ({} candidates processed in {} ms)",
+        matches(response.matches.len()),
+        count(response.total_matches as u64),
+        response.execution_time_ms
+    )
+}
+
 /// Headings, code fences and a line of facts for each match.
 pub fn markdown(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError> {
     let response = shown.response;
@@ -178,13 +182,7 @@ pub fn markdown(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError>
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
     }
-    writeln!(
-        out,
-        "Found {} ({} candidates processed in {} ms)",
-        matches(response.matches.len()),
-        count(response.total_matches as u64),
-        response.execution_time_ms
-    )?;
+    headline(out, response)?;
     for (i, found) in response.matches.iter().enumerate() {
         markdown_block(out, i + 1, found)?;
     }

@@ -7,7 +7,7 @@
 use super::build::write_segment;
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::publish::{read_state, write_state};
+use super::publish::write_state;
 use crate::git::Oid;
 use crate::store::graph::Graph;
 use crate::store::layout::StoreLayout;
@@ -235,9 +235,4 @@ fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resu
         }
     }
     write_segment(store, builder)
-}
-
-/// True if there is a state at all.
-pub fn has_state(codebase: &Codebase) -> bool {
-    read_state(&codebase.store()).is_ok_and(|state| !state.heads.is_empty())
 }

@@ -110,13 +110,6 @@ impl SkipReason {
     pub fn from_u8(number: u8) -> Option<SkipReason> {
         REASONS.get(usize::from(number)).map(|(reason, _)| *reason)
     }
-
-    /// Whether the reason may come from the bytes alone and then holds for the blob at every path.
-    /// (`Binary`, `Minified` and `Secret` also come from paths; then they belong to the entry.)
-    pub fn is_of_blob(self) -> bool {
-        use SkipReason::*;
-        matches!(self, Binary | TooLarge | LfsPointer | Empty | Crashed | Minified | Secret)
-    }
 }
 
 /// Roles of a file by its path; priors of the ranking. A set.

@@ -14,7 +14,7 @@ use super::filter::Scope;
 use super::lexical::{FileLexical, Lexical};
 use super::rank::Weights;
 use super::request::{Ann, Mode};
-use super::view::View;
+use super::view::{RowId, View};
 use crate::mem::DotKernel;
 use crate::store::entries::NO_DOC;
 use crate::store::rows::DocKey;
@@ -29,13 +29,6 @@ const KEEP: usize = 300;
 const KEEP_FILES: usize = 64;
 /// Rows of such a file that are considered.
 const ROWS_PER_FILE: usize = 40;
-
-/// A chunk of one segment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct RowId {
-    pub segment: u32,
-    pub row: u32,
-}
 
 /// A chunk with its raw evidence.
 #[derive(Debug, Clone, Default)]

@@ -2,11 +2,11 @@
 //!
 //! The text shown is cut from exactly the blob whose spans are applied: bytes are fetched by object id, never by path.
 
-use super::candidates::{Candidate, RowId};
+use super::candidates::Candidate;
 use super::error::QueryError;
 use super::rank::{RankedFile, class_of};
 use super::response::{Content, FileInfo, Match, MatchType, Span};
-use super::view::View;
+use super::view::{RowId, View};
 use crate::chunk::tokens;
 use crate::index::Codebase;
 use crate::store::StoreError;

@@ -1,9 +1,8 @@
 //! Names in a question → chunks that define them.
 
-use super::candidates::RowId;
 use super::filter::Scope;
 use super::request::Mode;
-use super::view::View;
+use super::view::{RowId, View};
 use crate::chunk::SymbolKind;
 use crate::store::postings::{Field, Postings};
 use crate::text::{self, stem};

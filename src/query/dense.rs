@@ -1,9 +1,8 @@
 //! Nearest vectors: exact scan or graph, as the planner decides (requirement R1).
 
-use super::candidates::RowId;
 use super::filter::Scope;
 use super::request::Ann;
-use super::view::View;
+use super::view::{RowId, View};
 use crate::index::graph::{MIN_RECALL, MIN_ROWS};
 use crate::mem::DotKernel;
 use crate::store::graph::Graph;

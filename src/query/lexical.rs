@@ -5,7 +5,7 @@
 
 use super::filter::Scope;
 use super::rank::Weights;
-use super::view::View;
+use super::view::{RowId, View};
 use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
 use crate::text::QueryTerm;
 use std::time::Instant;
@@ -183,20 +183,17 @@ impl Lexical {
     }
 
     /// Rows of `scope` with a score.
-    pub fn rows<'a>(
-        &'a self,
-        scope: &'a Scope,
-    ) -> impl Iterator<Item = (f32, super::candidates::RowId)> + 'a {
+    pub fn rows<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = (f32, RowId)> + 'a {
         self.scores.iter().zip(&scope.rows).enumerate().flat_map(|(s, (scores, rows))| {
             let scored = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
-            scored.filter(|(row, _)| rows.contains(*row as u32)).map(move |(row, &score)| {
-                (score, super::candidates::RowId { segment: s as u32, row: row as u32 })
-            })
+            scored
+                .filter(|(row, _)| rows.contains(*row as u32))
+                .map(move |(row, &score)| (score, RowId { segment: s as u32, row: row as u32 }))
         })
     }
 
     /// BM25 and coverage of a row.
-    pub fn of(&self, id: super::candidates::RowId) -> (f32, f32) {
+    pub fn of(&self, id: RowId) -> (f32, f32) {
         let (s, row) = (id.segment as usize, id.row as usize);
         (self.scores[s][row], self.coverage[s][row].min(1.0))
     }

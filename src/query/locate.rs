@@ -1,8 +1,7 @@
 //! Paths and lines as people and clients write them → what is in a view.
 
-use super::candidates::RowId;
 use super::error::QueryError;
-use super::view::{MatchState, View};
+use super::view::{MatchState, RowId, View};
 use crate::git::Oid;
 
 /// A file of a view.

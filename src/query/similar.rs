@@ -1,6 +1,6 @@
 //! Chunks like a given one (requirement R8).
 
-use super::candidates::{self, Candidate, Candidates, RowId};
+use super::candidates::{self, Candidate, Candidates};
 use super::error::QueryError;
 use super::filter::{Scope, passes_path};
 use super::intent;
@@ -9,7 +9,7 @@ use super::rank::{self, Context, WEIGHTS};
 use super::request::{Filters, Request};
 use super::response::Response;
 use super::search::{AskUpdater, Found, Searcher};
-use super::view::View;
+use super::view::{RowId, View};
 use crate::embed::Embedder;
 use std::time::Instant;
 

@@ -94,6 +94,13 @@ pub struct View {
     more_entries: FxHashMap<u32, Vec<u32>>,
 }
 
+/// A chunk of a view: a row of one of its segments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct RowId {
+    pub segment: u32,
+    pub row: u32,
+}
+
 /// Where the view of `wanted` cannot be had without the updater.
 pub enum Opened {
     View(Box<View>),
