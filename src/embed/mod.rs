@@ -4,6 +4,7 @@
 //! fingerprints are equal (requirement E5).
 //!
 //! * [`builtin`]: the model in the binary.
+//! * [`mod@vocabulary`], [`mod@bag`]: text → which entries it has, and how often; for training as well.
 //! * [`local`]: the files of a transformer in a folder, and what their model wants.
 //! * [`onnx`]: running it (feature `onnx`).
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use crate::config::ModelSettings;
 
+mod bag;
 mod builtin;
 mod local;
 #[cfg(feature = "onnx")]
@@ -22,9 +24,12 @@ mod onnx;
 mod ort_library;
 mod quantise;
 mod recipe;
+mod vocabulary;
 
+pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use quantise::{QUANTISATION, quantise, scale_for};
 pub use recipe::{RECIPE_VERSION, document_input, input_hash};
+pub use vocabulary::{Vocabulary, VocabularyError};
 
 /// How much a vector costs, which decides batch sizes, checkpoints and caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
