@@ -42,7 +42,11 @@ fn throughput(corpus: &Corpus) -> Result<()> {
     let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
     let runs = setting("CODEWEAVER_BENCH_RUNS", 5);
     let measure = |what: &str, step: &mut dyn FnMut()| -> Result<()> {
-        let median = Samples::of(runs, || Ok(step()))?.median().as_secs_f64();
+        let timed = || {
+            step();
+            Ok(())
+        };
+        let median = Samples::of(runs, timed)?.median().as_secs_f64();
         let (chunks, megabytes) = (pieces.len() as f64 / median, bytes as f64 / median / 1e6);
         let each = median * 1e6 / pieces.len() as f64;
         row(&scratch.name, what, format!("{chunks:.0} chunks/s, {megabytes:.0} MB/s, {each:.2} µs a chunk"));

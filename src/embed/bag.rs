@@ -56,7 +56,7 @@ fn push(term: &str, may_split: bool, vocabulary: &Vocabulary, out: &mut Vec<(u32
 
 /// Sorts single occurrences and adds them up.
 fn count(out: &mut Vec<(u32, u32)>) {
-    out.sort_unstable();
+    out.sort_unstable_by_key(|&(id, _)| id);
     out.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         if same {

@@ -19,6 +19,7 @@ mod index;
 mod init;
 mod interchange;
 mod lifecycle;
+mod model2vec;
 mod navigation;
 mod recompute;
 mod sandbox;
