@@ -23,4 +23,5 @@ mod navigation;
 mod recompute;
 mod sandbox;
 mod search;
+mod setup;
 mod terminal;
