@@ -24,4 +24,5 @@ mod recompute;
 mod sandbox;
 mod search;
 mod setup;
+mod setup_samples;
 mod terminal;

@@ -112,7 +112,7 @@ pub const CLIENTS: [Client; 10] = [
         user: &[Place::home(".gemini/settings.json").moved_by("GEMINI_CLI_HOME", ".gemini/settings.json")],
         project: &[".gemini/settings.json"],
         fresh: EMPTY_OBJECT,
-        next: "start a new session of Gemini CLI; `/mcp` shows the server",
+        next: "start a new session of Gemini CLI in a folder that it trusts; `/mcp` shows the server",
     },
     // "MCP servers", "Config" and "Migrate from V1", opencode.ai/docs. Version 2 keeps servers one level deeper and still
     // reads the older form, which is the one that both read.

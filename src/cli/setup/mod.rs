@@ -59,10 +59,10 @@ pub struct SetupArgs {
     #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser())]
     pub install: Vec<&'static Client>,
     /// Print what to add to the configuration of a client
-    #[arg(long, value_name = "CLIENT", value_parser = client_parser())]
+    #[arg(long, value_name = "CLIENT", value_parser = client_parser(), hide_possible_values = true)]
     pub print: Option<&'static Client>,
     /// Take the server out again; what else is in the files stays, what was there before is restored
-    #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser())]
+    #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser(), hide_possible_values = true)]
     pub uninstall: Vec<&'static Client>,
     /// Show the changes as a diff and write nothing
     #[arg(long, requires = "change")]

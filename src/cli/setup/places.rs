@@ -124,11 +124,6 @@ impl Surroundings {
         })
     }
 
-    /// The home directory, for showing paths.
-    pub fn home(&self) -> Option<PathBuf> {
-        self.base(Base::Home)
-    }
-
     fn base(&self, base: Base) -> Option<PathBuf> {
         let home = match self.os() {
             Os::Windows => self.folder("USERPROFILE").or_else(|| self.folder("HOME")),

@@ -232,6 +232,7 @@ fn yaml_that_lines_do_not_suffice_for_is_refused() {
         ("\ta: 1\n", "not valid YAML"),
         ("a: 1\n---\nb: 2\n", "several documents"),
         ("a: 1\n...\n", "ended with"),
+        ("a: |\n  b", "last line"),
         ("{a: 1}\n", "block style"),
         ("- a\n", "block style"),
         ("extensions: {a: {b: 1}}\n", "block style"),

@@ -168,6 +168,11 @@ fn content_end(text: &str, node: Node) -> usize {
     text[..end].trim_end().len().max(node.start_byte())
 }
 
+fn ends_in_block_scalar(node: Node) -> bool {
+    let last = named(node).into_iter().rev().find(|child| child.kind() != "comment");
+    node.kind() == "block_scalar" || last.is_some_and(ends_in_block_scalar)
+}
+
 fn has_comment(node: Node) -> bool {
     named(node).into_iter().any(|child| child.kind() == "comment" || has_comment(child))
 }
@@ -193,6 +198,10 @@ fn append(
     }
     let mut out = text.to_owned();
     if !out.is_empty() && !out.ends_with('\n') {
+        // A line end would belong to its text.
+        if top.is_some_and(ends_in_block_scalar) {
+            return Err(EditError("its last line has no end".to_owned()));
+        }
         out.push_str(newline);
     }
     out.push_str(&format!("{:indent$}{key}:{newline}", ""));
