@@ -80,6 +80,7 @@ pub enum Verb {
     Eval(verbs::eval::EvalArgs),
     Gc(verbs::gc::GcArgs),
     Hook(verbs::hook::HookArgs),
+    Mcp(verbs::mcp::McpArgs),
     Completions(verbs::completions::CompletionsArgs),
     Man(verbs::completions::ManArgs),
 }

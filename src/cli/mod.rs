@@ -6,6 +6,7 @@
 //! * [`results`]: how matches look.
 //! * [`progress`], [`checkpoint`]: what an indexing run shows and records while it works.
 //! * [`chunk_stats`]: how well a tree is chunked.
+//! * [`setup`]: the MCP server in the configuration of its clients.
 //! * [`child`]: the updater as a process of its own, which readers ask to write.
 //! * [`error`]: the one place where library errors become three lines and an exit code.
 
@@ -19,6 +20,7 @@ pub mod logging;
 pub mod progress;
 pub mod render;
 pub mod results;
+pub mod setup;
 pub mod verbs;
 
 use args::{Cli, Verb};
@@ -76,6 +78,7 @@ fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
         Verb::Eval(args) => verbs::eval::run(args, context),
         Verb::Gc(args) => verbs::gc::run(args, context),
         Verb::Hook(args) => verbs::hook::run(args, context),
+        Verb::Mcp(args) => verbs::mcp::run(args, context),
         Verb::Completions(args) => verbs::completions::run(args, context),
         Verb::Man(args) => verbs::completions::run_man(args, context),
     }

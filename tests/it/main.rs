@@ -24,4 +24,6 @@ mod navigation;
 mod recompute;
 mod sandbox;
 mod search;
+mod setup;
+mod setup_samples;
 mod terminal;
