@@ -18,11 +18,17 @@ enum Command {
     Extract(extract::Options),
     /// Random pairs to look at
     Sample(extract::sample::Options),
+    /// The share of training code that occurs in evaluated repositories
+    Overlap(extract::overlap::Options),
+    /// Counts and sources of all pairs, for the model card
+    Summary(extract::summary::Options),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Extract(options) => extract::run(&options),
         Command::Sample(options) => extract::sample::run(&options),
+        Command::Overlap(options) => extract::overlap::run(&options),
+        Command::Summary(options) => extract::summary::run(&options),
     }
 }

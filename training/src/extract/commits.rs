@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use codeweaver::chunk::{LanguageId, chunk_blob};
+use codeweaver::chunk::{ChunkedBlob, LanguageId, chunk_blob};
 use codeweaver::config::ChunkerSettings;
 use codeweaver::git::{BlobReader, Oid, Repo, diff_trees};
 use gix::diff::blob::{Algorithm, Diff, InternedInput};
@@ -72,6 +72,8 @@ struct ChangedFile {
     path: String,
     language: LanguageId,
     text: String,
+    /// Made when first asked for: chunking costs more than all else here.
+    chunks: Option<ChunkedBlob>,
 }
 
 /// Adds the pairs of the history of `head`.
@@ -88,7 +90,14 @@ pub fn add_pairs(
     git.object_cache_size(16 << 20);
     let mut history = History::default();
     let commits = useful_commits(&git, head, limits.budget / 3, &mut history)?;
-    let mut reader = Reader { repo, files, blobs: repo.blobs(), settings: ChunkerSettings::default(), n_chunked: 0, limits };
+    let mut reader = Reader {
+        repo,
+        files,
+        blobs: repo.blobs(),
+        settings: ChunkerSettings::default(),
+        n_chunked: 0,
+        limits,
+    };
     history.complete = true;
     let step = commits.len().max(MAX_COMMITS) as f64 / MAX_COMMITS as f64;
     let n = commits.len().min(MAX_COMMITS);
@@ -99,7 +108,11 @@ pub fn add_pairs(
         }
         let commit = &commits[(at as f64 * step) as usize];
         history.looked_into += 1;
-        let tree = git.find_commit(commit.parent).ok().and_then(|parent| parent.tree_id().ok()).map(|id| id.detach());
+        let tree = git
+            .find_commit(commit.parent)
+            .ok()
+            .and_then(|parent| parent.tree_id().ok())
+            .map(|id| id.detach());
         let Some(parent_tree) = tree else {
             *history.skipped.entry("parent_missing").or_default() += 1;
             continue;
@@ -113,7 +126,12 @@ pub fn add_pairs(
 }
 
 /// Commits with one parent and a subject of use, newest first.
-fn useful_commits(git: &gix::Repository, head: &Oid, budget: Duration, history: &mut History) -> anyhow::Result<Vec<Commit>> {
+fn useful_commits(
+    git: &gix::Repository,
+    head: &Oid,
+    budget: Duration,
+    history: &mut History,
+) -> anyhow::Result<Vec<Commit>> {
     let started = Instant::now();
     let sorting = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
     let mut commits = Vec::new();
@@ -146,8 +164,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn commit(&mut self, commit: &Commit, parent_tree: &Oid, collector: &mut Collector) -> Result<(), &'static str> {
-        let changes = diff_trees(self.repo, Some(parent_tree), &commit.tree).map_err(|_| "unreadable_tree")?;
+    fn commit(
+        &mut self,
+        commit: &Commit,
+        parent_tree: &Oid,
+        collector: &mut Collector,
+    ) -> Result<(), &'static str> {
+        let changes =
+            diff_trees(self.repo, Some(parent_tree), &commit.tree).map_err(|_| "unreadable_tree")?;
         if changes.len() > MAX_CHANGES {
             return Err("many_files");
         }
@@ -172,7 +196,7 @@ impl Reader<'_> {
                 None => String::new(),
             };
             lines += diff(&old, &text, changed.len(), is_test, &mut hunks);
-            changed.push(ChangedFile { path, language, text });
+            changed.push(ChangedFile { path, language, text, chunks: None });
         }
         let added: u32 = hunks.iter().map(|hunk| hunk.added).sum();
         match () {
@@ -185,7 +209,7 @@ impl Reader<'_> {
         hunks.sort_by_key(|hunk| (hunk.is_test, std::cmp::Reverse(hunk.added), hunk.file, hunk.lines.start));
         hunks.truncate(HUNKS_TAKEN);
         for (n, hunk) in hunks.iter().enumerate() {
-            let file = &changed[hunk.file];
+            let file = &mut changed[hunk.file];
             let code = head::without_licence(lines_of(&file.text, &hunk.lines), file.language.name());
             collector.add(PairKind::Commit, file.language.name(), &commit.subject, &code, &file.path);
             if n < CHUNKS_TAKEN && !hunk.is_test {
@@ -196,14 +220,19 @@ impl Reader<'_> {
     }
 
     /// The chunk of the new file that shares most with the hunk.
-    fn chunk(&mut self, subject: &str, file: &ChangedFile, hunk: &Hunk, collector: &mut Collector) {
-        if self.n_chunked >= self.limits.max_chunked || file.text.len() > MAX_CHUNK_BYTES {
-            return;
+    fn chunk(&mut self, subject: &str, file: &mut ChangedFile, hunk: &Hunk, collector: &mut Collector) {
+        if file.chunks.is_none() {
+            if self.n_chunked >= self.limits.max_chunked || file.text.len() > MAX_CHUNK_BYTES {
+                return;
+            }
+            self.n_chunked += 1;
+            file.chunks = Some(chunk_blob(file.text.as_bytes(), file.language, &self.settings));
         }
-        self.n_chunked += 1;
-        let blob = chunk_blob(file.text.as_bytes(), file.language, &self.settings);
+        let Some(blob) = &file.chunks else { return };
         let shared = |span: codeweaver::chunk::LineSpan| {
-            span.end.min(hunk.lines.end.saturating_sub(CONTEXT)).saturating_sub(span.start.max(hunk.lines.start + 1 + CONTEXT) - 1)
+            span.end
+                .min(hunk.lines.end.saturating_sub(CONTEXT))
+                .saturating_sub(span.start.max(hunk.lines.start + 1 + CONTEXT) - 1)
         };
         let Some(chunk) = blob.chunks.iter().max_by_key(|chunk| shared(chunk.line_span)) else { return };
         let code = chunk_input(chunk, &file.text, file.language.name(), None);
@@ -213,11 +242,13 @@ impl Reader<'_> {
     /// A file of use; `None` if it is too large or no text.
     fn text(&mut self, oid: &Oid) -> Result<Option<String>, &'static str> {
         let size = self.blobs.size(oid).map_err(|_| "unreadable_blob")?;
-        if !size.is_some_and(|size| size <= MAX_DIFF_BYTES) {
+        if size.is_none_or(|size| size > MAX_DIFF_BYTES) {
             return Ok(None);
         }
         let bytes = self.blobs.read(oid).map_err(|_| "unreadable_blob")?.unwrap_or_default();
-        Ok(std::str::from_utf8(bytes).ok().map(|text| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")))
+        Ok(std::str::from_utf8(bytes)
+            .ok()
+            .map(|text| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")))
     }
 }
 

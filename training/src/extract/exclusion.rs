@@ -15,13 +15,15 @@ pub struct Exclusion(HashSet<String>);
 impl Exclusion {
     /// One hash per line, `#` begins a comment. A list without any hash is an error: it would exclude nothing.
     pub fn read(path: &Path) -> anyhow::Result<Exclusion> {
-        let list = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let list =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let hashes: HashSet<String> = list
             .lines()
             .map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase())
             .filter(|line| !line.is_empty())
             .collect();
-        let is_hash = |hash: &&String| hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hash =
+            |hash: &&String| hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         anyhow::ensure!(!hashes.is_empty(), "{} lists no hash, so nothing would be excluded", path.display());
         if let Some(wrong) = hashes.iter().find(|hash| !is_hash(hash)) {
             anyhow::bail!("{}: '{wrong}' is not a hash of {DIGITS} hex digits", path.display());

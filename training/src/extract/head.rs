@@ -22,8 +22,32 @@ const BEGINNING: usize = 3_000;
 
 /// Folders of inputs and expected outputs of tests, and of other people's code.
 const NOT_CODE_FOLDERS: &[&str] = &[
-    "fixtures", "fixture", "testdata", "test-data", "test_data", "__snapshots__", "snapshots", "golden", "goldens", "baselines", "corpus", "vendor", "vendored",
-    "third_party", "third-party", "thirdparty", "3rdparty", "node_modules", "external", "externals", "deps", "dist", "__fixtures__", "__mocks__", "specs-data", "resources",
+    "fixtures",
+    "fixture",
+    "testdata",
+    "test-data",
+    "test_data",
+    "__snapshots__",
+    "snapshots",
+    "golden",
+    "goldens",
+    "baselines",
+    "corpus",
+    "vendor",
+    "vendored",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "3rdparty",
+    "node_modules",
+    "external",
+    "externals",
+    "deps",
+    "dist",
+    "__fixtures__",
+    "__mocks__",
+    "bundled",
+    "resources",
 ];
 
 /// Which files of a repository are used; for its head and its history.
@@ -50,9 +74,11 @@ pub struct HeadFile {
 }
 
 impl Files {
-    /// The files of the head tree that are used, and the rule for others; `tree_rules` also reads the policy files of
-    /// the tree.
-    pub fn list(repo: &Repo, tree: &Oid) -> anyhow::Result<(Files, Vec<HeadFile>, BTreeMap<&'static str, u64>)> {
+    /// The files of the head tree that are used, the rule for all other paths, and how many files are left out why.
+    pub fn list(
+        repo: &Repo,
+        tree: &Oid,
+    ) -> anyhow::Result<(Files, Vec<HeadFile>, BTreeMap<&'static str, u64>)> {
         let policy = Policy::for_tree(repo, Some(tree), &PolicySettings::default())?;
         let mut files = Files { policy, refused_folders: Vec::new(), headers_are_cpp: false };
         let entries = walk_tree(repo, tree)?;
@@ -60,7 +86,10 @@ impl Files {
         for entry in &entries {
             let path = entry.path.to_str_lossy();
             let Some((folder, name)) = path.rsplit_once('/') else { continue };
-            if entry.mode == Mode::File && licence::is_licence_file(name) && blobs.size(&entry.oid)?.is_some_and(|size| size < MAX_FILE_BYTES) {
+            if entry.mode == Mode::File
+                && licence::is_licence_file(name)
+                && blobs.size(&entry.oid)?.is_some_and(|size| size < MAX_FILE_BYTES)
+            {
                 let text = blobs.read(&entry.oid)?.unwrap_or_default().to_str_lossy().into_owned();
                 // A folder of licence texts licenses nothing.
                 let is_collection = folder.to_ascii_lowercase().contains("licen");
@@ -73,7 +102,9 @@ impl Files {
         let mut list = Vec::new();
         for entry in entries {
             match files.role(entry.path.as_ref(), entry.mode) {
-                Ok(role) => list.push(HeadFile { path: entry.path.to_str_lossy().into_owned(), oid: entry.oid, role }),
+                Ok(role) => {
+                    list.push(HeadFile { path: entry.path.to_str_lossy().into_owned(), oid: entry.oid, role })
+                }
                 Err(reason) => *skipped.entry(reason).or_default() += 1,
             }
         }
@@ -88,7 +119,11 @@ impl Files {
             PathDecision::Index { language, flags } => (language, flags),
             PathDecision::Skip(reason) => return Err(reason.name()),
         };
-        if text.rsplit('/').skip(1).any(|folder| NOT_CODE_FOLDERS.contains(&folder.to_ascii_lowercase().as_str())) {
+        if text
+            .rsplit('/')
+            .skip(1)
+            .any(|folder| NOT_CODE_FOLDERS.contains(&folder.to_ascii_lowercase().as_str()))
+        {
             return Err("fixture_or_vendored");
         }
         if self.refused_folders.iter().any(|folder| text.starts_with(folder.as_str())) {
@@ -100,7 +135,15 @@ impl Files {
         let is_test = flags.contains(PathFlags::TEST);
         match language {
             Some(language) if language.name() == "markdown" => Ok(Role::Markdown),
-            Some(language) if language.nature() != Nature::Code || matches!(language.name(), "css" | "html" | "scss" | "less" | "svg" | "ignore_list") => Err("not_code"),
+            Some(language)
+                if language.nature() != Nature::Code
+                    || matches!(
+                        language.name(),
+                        "css" | "html" | "scss" | "less" | "svg" | "ignore_list"
+                    ) =>
+            {
+                Err("not_code")
+            }
             Some(language) if self.headers_are_cpp && language.name() == "c" && text.ends_with(".h") => {
                 Ok(Role::Code { language: LanguageId::by_name("cpp"), is_test })
             }
@@ -109,7 +152,12 @@ impl Files {
     }
 
     /// The language of a file's bytes, or why the file is not used.
-    pub fn check_bytes(&self, path: &str, language: Option<LanguageId>, bytes: &[u8]) -> Result<LanguageId, &'static str> {
+    pub fn check_bytes(
+        &self,
+        path: &str,
+        language: Option<LanguageId>,
+        bytes: &[u8],
+    ) -> Result<LanguageId, &'static str> {
         if let Some(reason) = self.policy.decide_blob(bytes) {
             return Err(reason.name());
         }
@@ -118,11 +166,27 @@ impl Files {
             return Err("not_code");
         }
         let beginning = bytes[..bytes.len().min(BEGINNING)].to_str_lossy().to_lowercase();
-        const GENERATED: [&str; 8] = ["code generated", "do not edit", "@generated", "auto-generated", "autogenerated", "automatically generated", "this file was generated", "generated by "];
+        const GENERATED: [&str; 8] = [
+            "code generated",
+            "do not edit",
+            "@generated",
+            "auto-generated",
+            "autogenerated",
+            "automatically generated",
+            "this file was generated",
+            "generated by ",
+        ];
         if GENERATED.iter().any(|mark| beginning.contains(mark)) {
             return Err("generated");
         }
-        const COPYLEFT: [&str; 6] = ["gnu general public license", "gnu lesser general", "gnu library general", "mozilla public license", "identifier: gpl", "identifier: lgpl"];
+        const COPYLEFT: [&str; 6] = [
+            "gnu general public license",
+            "gnu lesser general",
+            "gnu library general",
+            "mozilla public license",
+            "identifier: gpl",
+            "identifier: lgpl",
+        ];
         if COPYLEFT.iter().any(|mark| beginning.contains(mark)) {
             return Err("licence_of_file");
         }
@@ -135,7 +199,9 @@ impl Files {
 fn headers_are_cpp(list: &[HeadFile]) -> bool {
     let count = |wanted: &dyn Fn(&str) -> bool| list.iter().filter(|file| wanted(&file.path)).count();
     let c = count(&|path| path.ends_with(".c"));
-    let cpp = count(&|path| [".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx"].iter().any(|extension| path.ends_with(extension)));
+    let cpp = count(&|path| {
+        [".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx"].iter().any(|extension| path.ends_with(extension))
+    });
     cpp > c
 }
 
@@ -158,7 +224,7 @@ pub fn add_pairs(
             return Ok(false);
         }
         let mut skip = |reason| *skipped.entry(reason).or_default() += 1;
-        if !blobs.size(&file.oid)?.is_some_and(|size| size <= MAX_FILE_BYTES) {
+        if blobs.size(&file.oid)?.is_none_or(|size| size > MAX_FILE_BYTES) {
             skip("too_large");
             continue;
         }
@@ -170,12 +236,18 @@ pub fn add_pairs(
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         match file.role {
             Role::Markdown => markdown::add_pairs(&file.path, &text, collector),
-            Role::Code { language, is_test } => match files.check_bytes(&file.path, language, text.as_bytes()) {
-                Ok(language) => {
-                    source::add_pairs(&SourceFile { path: &file.path, text: &text, language, is_test }, &settings, collector);
+            Role::Code { language, is_test } => {
+                match files.check_bytes(&file.path, language, text.as_bytes()) {
+                    Ok(language) => {
+                        source::add_pairs(
+                            &SourceFile { path: &file.path, text: &text, language, is_test },
+                            &settings,
+                            collector,
+                        );
+                    }
+                    Err(reason) => skip(reason),
                 }
-                Err(reason) => skip(reason),
-            },
+            }
         }
     }
     Ok(complete)

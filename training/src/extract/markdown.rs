@@ -14,17 +14,26 @@ pub fn add_pairs(path: &str, text: &str, collector: &mut Collector) {
     let (mut heading, mut paragraph) = (String::new(), String::new());
     let mut after_blank = true;
     // Settings of a site generator stand before the text.
-    let text = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, rest)| rest);
+    let text =
+        text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, rest)| rest);
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let trimmed = line.trim();
         if let Some(fence) = ["```", "~~~"].into_iter().find(|fence| trimmed.starts_with(fence)) {
             let mark: String = trimmed.chars().take_while(|c| fence.starts_with(*c)).collect();
-            let tag: &str = trimmed[mark.len()..].trim().split([' ', ',', '{', ':']).next().unwrap_or_default();
+            let tag: &str =
+                trimmed[mark.len()..].trim().split([' ', ',', '{', ':']).next().unwrap_or_default();
             let code: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != mark).collect();
-            let language = LanguageId::by_name(tag).filter(|language| !tag.is_empty() && !language.is_prose() && !language.is_data());
+            let language = LanguageId::by_name(tag)
+                .filter(|language| !tag.is_empty() && !language.is_prose() && !language.is_data());
             if let Some(language) = language {
-                collector.add(PairKind::Markdown, language.name(), &told(&heading, &paragraph), &code.join("\n"), path);
+                collector.add(
+                    PairKind::Markdown,
+                    language.name(),
+                    &told(&heading, &paragraph),
+                    &code.join("\n"),
+                    path,
+                );
             }
             paragraph.clear();
         } else if let Some(title) = trimmed.strip_prefix('#') {
@@ -66,8 +75,15 @@ mod tests {
         let mut collector = Collector::default();
         add_pairs("README.md", text, &mut collector);
         let (pairs, _) = collector.into_pairs(10);
-        let mut found: Vec<(&str, &str)> = pairs.iter().map(|pair| (pair.language.as_str(), pair.text.as_str())).collect();
+        let mut found: Vec<(&str, &str)> =
+            pairs.iter().map(|pair| (pair.language.as_str(), pair.text.as_str())).collect();
         found.sort_unstable();
-        assert_eq!(found, [("python", "Reading headers Example"), ("rust", "Use the reader to take all headers of a file apart")]);
+        assert_eq!(
+            found,
+            [
+                ("python", "Reading headers Example"),
+                ("rust", "Use the reader to take all headers of a file apart")
+            ]
+        );
     }
 }

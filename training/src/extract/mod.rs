@@ -6,7 +6,7 @@
 
 mod commits;
 mod exclusion;
-mod filter;
+pub mod filter;
 mod head;
 mod licence;
 mod markdown;
@@ -29,8 +29,6 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use codeweaver::git::{ByteSlice as _, Mode, Repo, walk_tree};
 
-pub use filter::near_key;
-
 use crate::pair::{Pair, PairWriter};
 use commits::Limits;
 use exclusion::Exclusion;
@@ -44,7 +42,8 @@ const HEAD_CAP: usize = 12_000;
 const COMMIT_CAP: usize = 12_000;
 /// For repositories in languages of which there is little.
 const RARE_CAP: usize = 20_000;
-const RARE: &[&str] = &["cpp", "bash", "scala", "lua", "zig", "typescript", "tsx", "haskell", "swift", "elixir"];
+const RARE: &[&str] =
+    &["cpp", "bash", "scala", "lua", "zig", "typescript", "tsx", "haskell", "swift", "elixir"];
 
 /// Pairs from mirrors of public repositories.
 #[derive(clap::Args)]
@@ -75,21 +74,27 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let exclusion = Exclusion::read(&options.excluded)?;
     let list = std::fs::read_to_string(&options.repositories)
         .with_context(|| format!("cannot read {}", options.repositories.display()))?;
-    let repositories: Vec<&str> =
-        list.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| line.contains('/')).collect();
+    let repositories: Vec<&str> = list
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| line.contains('/'))
+        .collect();
     std::fs::create_dir_all(&options.out)?;
     // What is no repository is reported as such below; panics are, too.
     std::panic::set_hook(Box::new(|_| {}));
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| -> anyhow::Result<()> {
         for n in 0..options.jobs.max(1) {
-            std::thread::Builder::new().name(format!("extract-{n}")).stack_size(STACK_BYTES).spawn_scoped(scope, || {
-                while let Some(repository) = repositories.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(error) = one(repository, options, &exclusion) {
-                        eprintln!("{repository}: {error:#}");
+            std::thread::Builder::new().name(format!("extract-{n}")).stack_size(STACK_BYTES).spawn_scoped(
+                scope,
+                || {
+                    while let Some(repository) = repositories.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if let Err(error) = one(repository, options, &exclusion) {
+                            eprintln!("{repository}: {error:#}");
+                        }
                     }
-                }
-            })?;
+                },
+            )?;
         }
         Ok(())
     })
@@ -120,7 +125,8 @@ fn one(repository: &str, options: &Options, exclusion: &Exclusion) -> anyhow::Re
             Err(panic) => {
                 let message = panic.downcast_ref::<String>().cloned();
                 let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-                report.outcome = Outcome::Failed { reason: format!("panic: {}", message.unwrap_or_default()) };
+                report.outcome =
+                    Outcome::Failed { reason: format!("panic: {}", message.unwrap_or_default()) };
             }
         }
     }
@@ -139,7 +145,12 @@ fn one(repository: &str, options: &Options, exclusion: &Exclusion) -> anyhow::Re
     Ok(())
 }
 
-fn extract(git_dir: &Path, options: &Options, report: &mut Report, pairs: &mut Vec<Pair>) -> anyhow::Result<Outcome> {
+fn extract(
+    git_dir: &Path,
+    options: &Options,
+    report: &mut Report,
+    pairs: &mut Vec<Pair>,
+) -> anyhow::Result<Outcome> {
     let repo = Repo::discover(git_dir)?;
     let head = repo.head()?;
     let (Some(commit), Some(tree)) = (head.commit, head.tree) else {
@@ -154,7 +165,8 @@ fn extract(git_dir: &Path, options: &Options, report: &mut Report, pairs: &mut V
     let (files, list, skipped) = Files::list(&repo, &tree)?;
     report.files_skipped = skipped;
     let mut collector = Collector::default();
-    report.head_complete = head::add_pairs(&repo, &files, list, budget, &mut collector, &mut report.files_skipped)?;
+    report.head_complete =
+        head::add_pairs(&repo, &files, list, budget, &mut collector, &mut report.files_skipped)?;
     let (of_head, dropped) = collector.into_pairs(usize::MAX);
     report.dropped = dropped;
     let main_language = most_frequent(of_head.iter().map(|pair| pair.language.as_str()));
@@ -187,17 +199,28 @@ fn most_frequent<'a>(names: impl Iterator<Item = &'a str>) -> String {
 fn licence_of(repo: &Repo, tree: &codeweaver::git::Oid) -> anyhow::Result<Result<licence::Licence, String>> {
     const MAX_BYTES: u64 = 1 << 20;
     let mut blobs = repo.blobs();
-    let (mut files, mut manifests) = (Vec::new(), Vec::new());
+    let (mut files, mut manifests, mut of_packages) = (Vec::new(), Vec::new(), Vec::new());
     for entry in walk_tree(repo, tree)? {
         let path = entry.path.to_str_lossy();
-        let of_licence = licence::is_licence_file(&path) && !path.contains('/');
-        let of_manifest = licence::is_manifest(&path) && !path.contains('/');
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let list = match () {
+            () if folder.is_empty() && licence::is_licence_file(name) => &mut files,
+            () if folder.is_empty() && licence::is_manifest(name) => &mut manifests,
+            () if !folder.contains('/') && licence::is_licence_file(name) => &mut of_packages,
+            () => continue,
+        };
         let is_file = matches!(entry.mode, Mode::File | Mode::Executable);
-        if !(of_licence || of_manifest) || !is_file || blobs.size(&entry.oid)?.is_none_or(|size| size > MAX_BYTES) {
-            continue;
+        if is_file && blobs.size(&entry.oid)?.is_some_and(|size| size <= MAX_BYTES) {
+            let text = blobs.read(&entry.oid)?.unwrap_or_default().to_str_lossy().into_owned();
+            list.push((path.into_owned(), text));
         }
-        let text = blobs.read(&entry.oid)?.unwrap_or_default().to_str_lossy().into_owned();
-        if of_licence { &mut files } else { &mut manifests }.push((path.into_owned(), text));
     }
-    Ok(licence::decide(&files, &manifests))
+    let decided = licence::decide(&files, &manifests);
+    Ok(match licence::decide_by_packages(&of_packages) {
+        Some(licence) if decided.is_err() && files.is_empty() => Ok(licence),
+        _ => decided,
+    })
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,16 +17,82 @@ const SHORT_SENTENCE: usize = 60;
 
 /// Starts of lines that end the prose, lower case.
 const SECTIONS: &[&str] = &[
-    "args:", "arguments:", "parameters", "params:", "returns:", "return:", "raises:", "yields:", "throws:", "example:", "examples",
-    "usage:", "note:", "notes:", "see also", "see:", "# example", "# panic", "# error", "# safety", "# return", "# argument",
-    "## ", "- parameter", "- returns", "- throws", "- note", "- important", "- warning", "attributes:", ">>>", "```", "~~~", "~~~~", "===", "---", "***", ":param",
-    ":return", ":raise", ":type", ":rtype", ".. ", "todo", "fixme", "@param", "iex>", "<pre", "<example", "<param", "<returns", "<remarks", "<exception",
-    "<typeparam", "example usage", "for example:", "copyright", "-- *", "| ", "mark:",
+    "args:",
+    "arguments:",
+    "parameters",
+    "params:",
+    "returns:",
+    "return:",
+    "raises:",
+    "yields:",
+    "throws:",
+    "example:",
+    "examples",
+    "usage:",
+    "note:",
+    "notes:",
+    "see also",
+    "see:",
+    "# example",
+    "# panic",
+    "# error",
+    "# safety",
+    "# return",
+    "# argument",
+    "## ",
+    "- parameter",
+    "- returns",
+    "- throws",
+    "- note",
+    "- important",
+    "- warning",
+    "attributes:",
+    ">>>",
+    "```",
+    "~~~",
+    "~~~~",
+    "===",
+    "---",
+    "***",
+    ":param",
+    ":return",
+    ":raise",
+    ":type",
+    ":rtype",
+    ".. ",
+    "todo",
+    "fixme",
+    "@param",
+    "iex>",
+    "<pre",
+    "<example",
+    "<param",
+    "<returns",
+    "<remarks",
+    "<exception",
+    "<typeparam",
+    "example usage",
+    "for example:",
+    "copyright",
+    "-- *",
+    "| ",
+    "mark:",
 ];
 
 /// Tags whose text is the prose itself.
-const PROSE_TAGS: &[&str] =
-    &["brief", "doc", "moduledoc", "typedoc", "summary", "description", "desc", "notice", "title", "short", "details"];
+const PROSE_TAGS: &[&str] = &[
+    "brief",
+    "doc",
+    "moduledoc",
+    "typedoc",
+    "summary",
+    "description",
+    "desc",
+    "notice",
+    "title",
+    "short",
+    "details",
+];
 
 /// The first one or two sentences of a comment; `None` if it has none.
 pub fn prose(comment: &str) -> Option<Prose> {
@@ -44,7 +110,8 @@ pub fn prose(comment: &str) -> Option<Prose> {
         if ended {
             break;
         }
-        if line.is_empty() || paragraph.is_empty() && is_rule(line) {
+        let code = line.starts_with("```") || line.starts_with("~~~");
+        if line.is_empty() || paragraph.is_empty() && is_rule(line) && !code {
             continue;
         }
         let Some(line) = tag_text(line) else {
@@ -93,7 +160,8 @@ fn sentences(paragraph: &str) -> usize {
 }
 
 fn sentence_end(text: &str, from: usize) -> usize {
-    const ABBREVIATIONS: [&str; 9] = ["e.g.", "i.e.", "etc.", "cf.", "vs.", "approx.", "incl.", "resp.", "no."];
+    const ABBREVIATIONS: [&str; 9] =
+        ["e.g.", "i.e.", "etc.", "cf.", "vs.", "approx.", "incl.", "resp.", "no."];
     let mut at = from;
     while let Some(found) = text[at..].find(['.', '!', '?']) {
         let mark = at + found;
@@ -104,7 +172,8 @@ fn sentence_end(text: &str, from: usize) -> usize {
         }
         let next = rest.trim_start();
         let word = text[..at].rsplit(' ').next().unwrap_or_default().to_ascii_lowercase();
-        let begins = next.starts_with(|c: char| c.is_uppercase() || c == '`' || c == '"' || c == '<' || c == '{');
+        let begins =
+            next.starts_with(|c: char| c.is_uppercase() || c == '`' || c == '"' || c == '<' || c == '{');
         if rest.starts_with(' ') && begins && !ABBREVIATIONS.contains(&word.trim_start_matches('(')) {
             return at;
         }
@@ -119,9 +188,46 @@ pub fn strip_marks(line: &str) -> &str {
         line = line.strip_suffix(end).unwrap_or(line).trim_end();
     }
     for start in [
-        "@moduledoc ~S\"\"\"", "@moduledoc \"\"\"", "@typedoc \"\"\"", "@doc ~S\"\"\"", "@doc \"\"\"", "@doc \"", "r\"\"\"", "\"\"\"", "'''", "--[==[",
-        "--[=[", "--[[", "<!--", "{-|", "{-", "(**", "(*", "#=", "<#", "/**", "/*!", "/*", "///", "//!", "//",
-        "#'", "#:", "-- |", "-- ^", "---", "--", "%%%", "%%", "%", ";;;;", ";;;", ";;", ";", "=begin", "=end",
+        "@moduledoc ~S\"\"\"",
+        "@moduledoc \"\"\"",
+        "@typedoc \"\"\"",
+        "@doc ~S\"\"\"",
+        "@doc \"\"\"",
+        "@doc \"",
+        "r\"\"\"",
+        "\"\"\"",
+        "'''",
+        "--[==[",
+        "--[=[",
+        "--[[",
+        "<!--",
+        "{-|",
+        "{-",
+        "(**",
+        "(*",
+        "#=",
+        "<#",
+        "/**",
+        "/*!",
+        "/*",
+        "///",
+        "//!",
+        "//",
+        "#'",
+        "#:",
+        "-- |",
+        "-- ^",
+        "---",
+        "--",
+        "%%%",
+        "%%",
+        "%",
+        ";;;;",
+        ";;;",
+        ";;",
+        ";",
+        "=begin",
+        "=end",
     ] {
         if let Some(rest) = line.strip_prefix(start) {
             return rest.trim_start_matches(['/', '*', '!', '-', '<']).trim();
@@ -185,7 +291,10 @@ pub fn plain(text: &str) -> String {
     }
     let mut collapsed = String::with_capacity(out.len());
     for word in out.split_whitespace() {
-        let word = word.strip_prefix(['@', '\\']).filter(|rest| ["p", "c", "a", "ref", "e", "em", "b"].contains(rest)).map_or(word, |_| "");
+        let word = word
+            .strip_prefix(['@', '\\'])
+            .filter(|rest| ["p", "c", "a", "ref", "e", "em", "b"].contains(rest))
+            .map_or(word, |_| "");
         if !word.is_empty() {
             if !collapsed.is_empty() {
                 collapsed.push(' ');
@@ -202,13 +311,56 @@ fn position(rest: &[char], wanted: char, within: usize) -> Option<usize> {
 
 /// Tags that are markup, not types in angle brackets.
 const MARKUP: &[&str] = &[
-    "summary", "see", "seealso", "paramref", "typeparamref", "c", "code", "p", "br", "b", "i", "em", "strong", "a", "ul", "li", "ol", "tt", "pre", "para",
-    "remarks", "returns", "param", "value", "inheritdoc", "example", "h1", "h2", "h3", "h4", "kbd", "sup", "sub", "font", "blockquote", "hr", "div", "span", "list", "item", "description", "term", "typeparam", "exception",
+    "summary",
+    "see",
+    "seealso",
+    "paramref",
+    "typeparamref",
+    "c",
+    "code",
+    "p",
+    "br",
+    "b",
+    "i",
+    "em",
+    "strong",
+    "a",
+    "ul",
+    "li",
+    "ol",
+    "tt",
+    "pre",
+    "para",
+    "remarks",
+    "returns",
+    "param",
+    "value",
+    "inheritdoc",
+    "example",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "kbd",
+    "sup",
+    "sub",
+    "font",
+    "blockquote",
+    "hr",
+    "div",
+    "span",
+    "list",
+    "item",
+    "description",
+    "term",
+    "typeparam",
+    "exception",
 ];
 
 /// `<see cref="X"/>` is X, other markup is nothing; `a < b` and `List<T>` stay.
 fn xml(rest: &[char], out: &mut String) -> usize {
-    let name: String = rest[1..].iter().skip_while(|c| **c == '/').take_while(|c| c.is_ascii_alphanumeric()).collect();
+    let name: String =
+        rest[1..].iter().skip_while(|c| **c == '/').take_while(|c| c.is_ascii_alphanumeric()).collect();
     let named = MARKUP.contains(&name.to_ascii_lowercase().as_str());
     let Some(close) = position(rest, '>', 120).filter(|_| named) else {
         out.push('<');
@@ -220,6 +372,9 @@ fn xml(rest: &[char], out: &mut String) -> usize {
             let value = value.split('"').next().unwrap_or_default();
             out.push_str(value.rsplit([':', '.']).next().unwrap_or(value));
         }
+    }
+    if matches!(name.as_str(), "br" | "p" | "li" | "para") {
+        out.push(' ');
     }
     close + 1
 }
@@ -237,7 +392,7 @@ fn braces(rest: &[char], out: &mut String) -> usize {
         Some((_, label)) if inside.starts_with("link") => label.trim(),
         _ => shown,
     };
-    out.push_str(&shown.replace('#', " ").replace('|', " "));
+    out.push_str(&shown.replace(['#', '|'], " "));
     close + 1
 }
 
@@ -306,7 +461,10 @@ mod tests {
 
     #[test]
     fn a_short_sentence_takes_the_second_along() {
-        assert_eq!(text("// Reads it. Blocks until there is more (e.g. Data). No."), "Reads it. Blocks until there is more (e.g. Data).");
+        assert_eq!(
+            text("// Reads it. Blocks until there is more (e.g. Data). No."),
+            "Reads it. Blocks until there is more (e.g. Data)."
+        );
         let long = format!("// {} end. Next.", "word ".repeat(20));
         assert!(text(&long).ends_with("end."), "{}", text(&long));
         assert_eq!(text("// Wraps a List<T> of headers."), "Wraps a List<T> of headers.");
@@ -324,7 +482,13 @@ mod tests {
 
     #[test]
     fn tags_rules_and_code_are_no_prose() {
-        for comment in ["/** @param x the header */", "// -----------", "/// ```\n/// x\n/// ```", "# TODO: do it", "/**/"] {
+        for comment in [
+            "/** @param x the header */",
+            "// -----------",
+            "/// ```\n/// x\n/// ```",
+            "# TODO: do it",
+            "/**/",
+        ] {
             assert_eq!(text(comment), "", "{comment}");
         }
     }

@@ -15,9 +15,13 @@ use crate::pair::Pair;
 pub enum Outcome {
     Used,
     /// May not be used.
-    Refused { reason: String },
+    Refused {
+        reason: String,
+    },
     /// Could not be used; the next run tries again.
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
 }
 
 #[derive(Debug, Serialize)]

@@ -25,7 +25,11 @@ pub struct Options {
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let known = |name: &String| PairKind::ALL.iter().any(|kind| kind.name() == name);
-    anyhow::ensure!(options.kind.as_ref().is_none_or(known), "'{}' is no kind of pair", options.kind.clone().unwrap_or_default());
+    anyhow::ensure!(
+        options.kind.as_ref().is_none_or(known),
+        "'{}' is no kind of pair",
+        options.kind.clone().unwrap_or_default()
+    );
     let mut random = fastrand::Rng::with_seed(options.seed);
     let mut chosen: Vec<Pair> = Vec::new();
     let mut seen = 0;

@@ -56,7 +56,9 @@ pub fn add_pairs(file: &SourceFile<'_>, settings: &ChunkerSettings, collector: &
 
 /// Kinds of definitions whose documentation says what code does.
 fn is_told(kind: SymbolKind) -> bool {
-    kind.is_callable() || kind.has_members() || matches!(kind, SymbolKind::TypeAlias | SymbolKind::Table | SymbolKind::Resource)
+    kind.is_callable()
+        || kind.has_members()
+        || matches!(kind, SymbolKind::TypeAlias | SymbolKind::Table | SymbolKind::Resource)
 }
 
 /// The text of a chunk without licence headers and without the given range.
@@ -117,8 +119,12 @@ impl<'a> View<'a> {
             runs,
             line_starts,
         };
-        view.run_of_line =
-            view.runs.iter().enumerate().map(|(at, run)| (view.line_of(run.end.saturating_sub(1)), at)).collect();
+        view.run_of_line = view
+            .runs
+            .iter()
+            .enumerate()
+            .map(|(at, run)| (view.line_of(run.end.saturating_sub(1)), at))
+            .collect();
         for at in 0..view.symbols.len() {
             if let Some(run) = view.find_doc(at) {
                 view.docs.insert(view.symbols[at].byte_range.start as usize, run);
@@ -166,7 +172,8 @@ impl<'a> View<'a> {
         let first = self.runs.partition_point(|run| run.start < range.start);
         let run = self.runs.get(first).filter(|run| run.end <= range.end)?;
         let string = self.file.text[run.clone()].trim_start_matches(['r', 'R']).starts_with(['"', '\'']);
-        let nested = self.symbols.get(symbol_at + 1).is_some_and(|next| (next.byte_range.start as usize) < run.start);
+        let nested =
+            self.symbols.get(symbol_at + 1).is_some_and(|next| (next.byte_range.start as usize) < run.start);
         (string && !nested).then_some(first)
     }
 
@@ -180,8 +187,10 @@ impl<'a> View<'a> {
             || (self.language == "c" || self.language == "cpp")
                 && !line.is_empty()
                 && line.len() < 60
-                && line.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | ':' | '<' | '>' | '&'))
-            // The end of an attribute over several lines is not looked through.
+                && line
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | ':' | '<' | '>' | '&'))
+        // The end of an attribute over several lines is not looked through.
     }
 
     /// The documentation of a symbol as a text, without the symbol's own name in front.
@@ -209,7 +218,8 @@ impl<'a> View<'a> {
         let start = self.line_starts[self.line_of(symbol.byte_range.start as usize)];
         let own_line = &self.file.text[start..symbol.byte_range.start as usize];
         // Words before it on its line (`export const`) belong to it, other definitions do not.
-        let start = if own_line.contains(['{', '}', ';', ')']) { symbol.byte_range.start as usize } else { start };
+        let start =
+            if own_line.contains(['{', '}', ';', ')']) { symbol.byte_range.start as usize } else { start };
         self.code(start..symbol.byte_range.end as usize)
     }
 
@@ -238,13 +248,21 @@ impl<'a> View<'a> {
     fn test(&self, at: usize, collector: &mut Collector) {
         let symbol = self.symbols[at];
         // A group speaks for its tests, not for code.
-        let group = self.symbols.get(at + 1).is_some_and(|next| next.byte_range.start < symbol.byte_range.end && next.kind == SymbolKind::Test);
+        let group = self.symbols.get(at + 1).is_some_and(|next| {
+            next.byte_range.start < symbol.byte_range.end && next.kind == SymbolKind::Test
+        });
         if group {
             return;
         }
         let title = test_title(&symbol.name);
-        let around = self.symbols[..at].iter().rev().take(400).find(|outer| outer.kind == SymbolKind::Test && outer.byte_range.end >= symbol.byte_range.end);
-        let around = around.map(|outer| test_title(&outer.name)).filter(|outer| outer.split(' ').count() <= 3).unwrap_or_default();
+        let around =
+            self.symbols[..at].iter().rev().take(400).find(|outer| {
+                outer.kind == SymbolKind::Test && outer.byte_range.end >= symbol.byte_range.end
+            });
+        let around = around
+            .map(|outer| test_title(&outer.name))
+            .filter(|outer| outer.split(' ').count() <= 3)
+            .unwrap_or_default();
         let code = self.definition(symbol).replacen(&symbol.name, "", 1);
         self.add(PairKind::Test, format!("{around} {title}").trim(), &code, collector);
     }
@@ -262,7 +280,10 @@ impl<'a> View<'a> {
     }
 
     fn inline(&self, collector: &mut Collector) {
-        let top_level = matches!(self.language, "bash" | "fish" | "zsh" | "make" | "dockerfile" | "powershell" | "sql" | "cmake");
+        let top_level = matches!(
+            self.language,
+            "bash" | "fish" | "zsh" | "make" | "dockerfile" | "powershell" | "sql" | "cmake"
+        );
         let mut callables: Vec<Range<u32>> = self
             .symbols
             .iter()
@@ -272,7 +293,13 @@ impl<'a> View<'a> {
         callables.sort_by_key(|range| range.start);
         // The furthest end of all that begin before.
         let mut furthest = 0;
-        let ends: Vec<u32> = callables.iter().map(|range| { furthest = furthest.max(range.end); furthest }).collect();
+        let ends: Vec<u32> = callables
+            .iter()
+            .map(|range| {
+                furthest = furthest.max(range.end);
+                furthest
+            })
+            .collect();
         for (at, run) in self.runs.iter().enumerate() {
             if self.is_doc[at] || run.start == 0 {
                 continue;
@@ -286,7 +313,9 @@ impl<'a> View<'a> {
             if speaks_of_licence(comment) || comment.starts_with("#!") {
                 continue;
             }
-            let Some(prose) = prose::prose(comment).filter(|prose| !looks_like_code(&prose.text)) else { continue };
+            let Some(prose) = prose::prose(comment).filter(|prose| !looks_like_code(&prose.text)) else {
+                continue;
+            };
             if let Some(code) = self.statements(run) {
                 self.add(PairKind::Inline, &prose.text, &code, collector);
             }
@@ -305,7 +334,8 @@ impl<'a> View<'a> {
                 return None;
             }
             let comment = self.run_of_line.contains_key(&line);
-            if (blank || comment) && bytes >= ENOUGH_STATEMENT_BYTES || !blank && syntax::width(text) < depth {
+            if (blank || comment) && bytes >= ENOUGH_STATEMENT_BYTES || !blank && syntax::width(text) < depth
+            {
                 break;
             }
             if !blank && !comment {
@@ -323,11 +353,17 @@ impl<'a> View<'a> {
     /// The comment at the head of the file, and the words of its path.
     fn head(&self, collector: &mut Collector) {
         let text = self.file.text;
-        let mut cuts: Vec<Range<usize>> =
-            self.runs.iter().take(8).filter(|run| speaks_of_licence(&text[(*run).clone()])).cloned().collect();
+        let mut cuts: Vec<Range<usize>> = self
+            .runs
+            .iter()
+            .take(8)
+            .filter(|run| speaks_of_licence(&text[(*run).clone()]))
+            .cloned()
+            .collect();
         // Documentation of a module stands inside it in some languages.
         let inside = matches!(self.language, "elixir" | "python" | "haskell");
-        let first = self.symbols.iter().map(|symbol| symbol.byte_range.start as usize).min().unwrap_or(usize::MAX);
+        let first =
+            self.symbols.iter().map(|symbol| symbol.byte_range.start as usize).min().unwrap_or(usize::MAX);
         let header = self.runs.iter().enumerate().take(6).find(|(at, run)| {
             let before = self.code(0..run.start);
             !self.is_doc[*at]
@@ -351,8 +387,12 @@ impl<'a> View<'a> {
     }
 
     fn chunk(&self, chunk: &Chunk, collector: &mut Collector) {
-        let documented = chunk.symbols.iter().filter(|symbol| is_told(symbol.kind) && symbol.kind != SymbolKind::Test);
-        let near = documented.filter(|symbol| ((symbol.byte_range.start - chunk.byte_range.start.min(symbol.byte_range.start)) as usize) < MAX_OFFSET_IN_CHUNK);
+        let documented =
+            chunk.symbols.iter().filter(|symbol| is_told(symbol.kind) && symbol.kind != SymbolKind::Test);
+        let near = documented.filter(|symbol| {
+            ((symbol.byte_range.start - chunk.byte_range.start.min(symbol.byte_range.start)) as usize)
+                < MAX_OFFSET_IN_CHUNK
+        });
         let told = near.filter_map(|symbol| self.prose_of(symbol)).take(MAX_PER_CHUNK);
         for (prose, used) in told {
             let code = chunk_input(chunk, self.file.text, self.language, Some(used));
@@ -367,7 +407,10 @@ fn without_own_name(text: &str, name: &str) -> String {
     if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
         return text.to_owned();
     }
-    rest.trim_start_matches("()").trim_start_matches([':', '-', ' ', ',', '–', '—']).trim_start_matches("is ").to_owned()
+    rest.trim_start_matches("()")
+        .trim_start_matches([':', '-', ' ', ',', '–', '—'])
+        .trim_start_matches("is ")
+        .to_owned()
 }
 
 /// The title of a test as words: a sentence as it is, a name without `test`.
@@ -385,7 +428,13 @@ fn test_title(name: &str) -> String {
 fn looks_like_code(text: &str) -> bool {
     let text = text.trim();
     text.ends_with([';', '{', '}', '(', ',', '\\'])
-        || ["();", ");", " = ", "==", "->", "=>", "::", "&&", "||", "!=", "+=", "</", "/>", "return ", "import ", "#include"].iter().any(|mark| text.contains(mark)) && !text.contains(". ")
+        || [
+            "();", ");", " = ", "==", "->", "=>", "::", "&&", "||", "!=", "+=", "</", "/>", "return ",
+            "import ", "#include",
+        ]
+        .iter()
+        .any(|mark| text.contains(mark))
+            && !text.contains(". ")
 }
 
 #[cfg(test)]

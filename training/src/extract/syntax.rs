@@ -39,9 +39,11 @@ const C: Marks = Marks {
     char_literal: true,
 };
 
-const NONE: Marks = Marks { line: &[], block: &[], nested: false, quotes: b"", long: &[], char_literal: false };
+const NONE: Marks =
+    Marks { line: &[], block: &[], nested: false, quotes: b"", long: &[], char_literal: false };
 
-const HASH: Marks = Marks { line: &["#"], block: &[], nested: false, quotes: b"\"'", long: &[], char_literal: false };
+const HASH: Marks =
+    Marks { line: &["#"], block: &[], nested: false, quotes: b"\"'", long: &[], char_literal: false };
 
 const TRIPLE: &[(&str, &str)] = &[("\"\"\"", "\"\"\"")];
 
@@ -58,28 +60,44 @@ fn marks(language: &str) -> Marks {
         "javascript" | "typescript" | "tsx" | "vue" | "svelte" | "astro" | "coffeescript" => {
             Marks { quotes: b"\"'", long: &[("`", "`")], char_literal: false, ..C }
         }
-        "dart" | "groovy" => Marks {
-            quotes: b"\"'",
-            long: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
-            char_literal: false,
-            ..C
-        },
+        "dart" | "groovy" => {
+            Marks { quotes: b"\"'", long: &[("\"\"\"", "\"\"\""), ("'''", "'''")], char_literal: false, ..C }
+        }
         "php" => Marks { line: &["//", "#"], quotes: b"\"'", char_literal: false, ..C },
         "css" | "scss" | "less" => Marks { line: &[], quotes: b"\"'", char_literal: false, ..C },
-        "python" | "starlark" | "cython" => {
-            Marks { long: &[("\"\"\"", "\"\"\""), ("'''", "'''")], ..HASH }
-        }
+        "python" | "starlark" | "cython" => Marks { long: &[("\"\"\"", "\"\"\""), ("'''", "'''")], ..HASH },
         "ruby" => Marks { block: &[("=begin", "=end")], ..HASH },
-        "bash" | "fish" | "zsh" | "make" | "dockerfile" | "cmake" | "r" | "perl" | "tcl" | "awk" | "crystal"
-        | "just" => HASH,
+        "bash" | "fish" | "zsh" | "make" | "dockerfile" | "cmake" | "r" | "perl" | "tcl" | "awk"
+        | "crystal" | "just" => HASH,
         "nix" => Marks { block: &[("/*", "*/")], long: &[("''", "''")], quotes: b"\"", ..HASH },
         "hcl" => Marks { line: &["#", "//"], block: &[("/*", "*/")], quotes: b"\"", ..HASH },
-        "julia" => Marks { block: &[("#=", "=#")], nested: true, quotes: b"\"", char_literal: true, long: TRIPLE, ..HASH },
+        "julia" => Marks {
+            block: &[("#=", "=#")],
+            nested: true,
+            quotes: b"\"",
+            char_literal: true,
+            long: TRIPLE,
+            ..HASH
+        },
         "powershell" => Marks { block: &[("<#", "#>")], ..HASH },
-        "nim" => Marks { block: &[("#[", "]#")], nested: true, quotes: b"\"", char_literal: true, long: TRIPLE, ..HASH },
+        "nim" => Marks {
+            block: &[("#[", "]#")],
+            nested: true,
+            quotes: b"\"",
+            char_literal: true,
+            long: TRIPLE,
+            ..HASH
+        },
         "elixir" => Marks {
             // Documentation is an attribute whose value is a string.
-            block: &[("@doc \"\"\"", "\"\"\""), ("@moduledoc \"\"\"", "\"\"\""), ("@typedoc \"\"\"", "\"\"\""), ("@doc ~S\"\"\"", "\"\"\""), ("@moduledoc ~S\"\"\"", "\"\"\""), ("@doc \"", "\"\n")],
+            block: &[
+                ("@doc \"\"\"", "\"\"\""),
+                ("@moduledoc \"\"\"", "\"\"\""),
+                ("@typedoc \"\"\"", "\"\"\""),
+                ("@doc ~S\"\"\"", "\"\"\""),
+                ("@moduledoc ~S\"\"\"", "\"\"\""),
+                ("@doc \"", "\"\n"),
+            ],
             quotes: b"\"",
             long: TRIPLE,
             char_literal: true,
@@ -142,11 +160,17 @@ pub fn comments(text: &str, language: &str) -> Vec<Comment> {
             let end = block_end(bytes, at + open.len(), open, close, marks.nested);
             push(&mut found, text, at..end, true);
             at = end;
-        } else if marks.line.iter().any(|mark| rest.starts_with(mark.as_bytes()) && opens_line(bytes, at, language)) {
+        } else if marks
+            .line
+            .iter()
+            .any(|mark| rest.starts_with(mark.as_bytes()) && opens_line(bytes, at, language))
+        {
             let end = line_end(bytes, at);
             push(&mut found, text, at..end, false);
             at = end;
-        } else if let Some(&(open, close)) = marks.long.iter().find(|(open, _)| rest.starts_with(open.as_bytes())) {
+        } else if let Some(&(open, close)) =
+            marks.long.iter().find(|(open, _)| rest.starts_with(open.as_bytes()))
+        {
             let end = long_end(bytes, at + open.len(), close.as_bytes());
             // A string that begins a body or a file documents it.
             if docstrings && matches!(last_code, None | Some(b':')) {
@@ -173,8 +197,7 @@ pub fn comments(text: &str, language: &str) -> Vec<Comment> {
 
 fn opens_block(bytes: &[u8], at: usize, open: &str) -> bool {
     // `=begin` stands at the line start.
-    bytes[at..].starts_with(open.as_bytes())
-        && (!open.starts_with('=') || at == 0 || bytes[at - 1] == b'\n')
+    bytes[at..].starts_with(open.as_bytes()) && (!open.starts_with('=') || at == 0 || bytes[at - 1] == b'\n')
 }
 
 fn opens_line(bytes: &[u8], at: usize, language: &str) -> bool {
@@ -182,10 +205,13 @@ fn opens_line(bytes: &[u8], at: usize, language: &str) -> bool {
     let next = bytes.get(at + 1).copied();
     match (language, bytes[at]) {
         // `$#`, `${x#y}`, `#[Attribute]`.
-        ("bash" | "fish" | "zsh", b'#') => before.is_none_or(|byte| byte.is_ascii_whitespace() || byte == b';'),
+        ("bash" | "fish" | "zsh", b'#') => {
+            before.is_none_or(|byte| byte.is_ascii_whitespace() || byte == b';')
+        }
         ("php", b'#') => next != Some(b'['),
         ("make" | "perl" | "ruby" | "tcl" | "cmake" | "nix" | "elixir", b'#') => {
-            before.is_none_or(|byte| byte.is_ascii_whitespace() || b";)}]".contains(&byte)) && next != Some(b'{')
+            before.is_none_or(|byte| byte.is_ascii_whitespace() || b";)}]".contains(&byte))
+                && next != Some(b'{')
         }
         // `-->` and `--|` are operators, `-- |` is not.
         ("haskell" | "purescript", b'-') => {
@@ -263,7 +289,9 @@ fn char_end(bytes: &[u8], start: usize) -> usize {
 fn push(found: &mut Vec<Comment>, text: &str, range: Range<usize>, block: bool) {
     let bytes = text.as_bytes();
     // A scanner over bytes may stop inside a character at the end of a broken string.
-    let end = (range.end.min(bytes.len())..=bytes.len()).find(|&end| text.is_char_boundary(end)).unwrap_or(bytes.len());
+    let end = (range.end.min(bytes.len())..=bytes.len())
+        .find(|&end| text.is_char_boundary(end))
+        .unwrap_or(bytes.len());
     let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
     let before = bytes[..range.start].iter().rev().find(|byte| !blank(byte));
     let after = bytes[end..].iter().find(|byte| !blank(byte));
@@ -278,7 +306,9 @@ pub fn runs(text: &str, comments: &[Comment]) -> Vec<Range<usize>> {
     for comment in comments.iter().filter(|comment| comment.alone) {
         let joins = |last: &(Range<usize>, bool)| {
             let between = &text[last.0.end..comment.range.start];
-            !comment.block && !last.1 && between.bytes().filter(|&byte| byte == b'\n').count() == 1
+            !comment.block
+                && !last.1
+                && between.bytes().filter(|&byte| byte == b'\n').count() == 1
                 && between.trim().is_empty()
                 && indentation(text, last.0.start) == indentation(text, comment.range.start)
         };
@@ -298,7 +328,10 @@ pub fn indentation(text: &str, at: usize) -> usize {
 
 /// Columns before the first text of a line.
 pub fn width(line: &str) -> usize {
-    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).map(|byte| if byte == b'\t' { 4 } else { 1 }).sum()
+    line.bytes()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .map(|byte| if byte == b'\t' { 4 } else { 1 })
+        .sum()
 }
 
 /// `text` without the given ranges (sorted, apart) and without lines that are then blank.
@@ -340,16 +373,25 @@ mod tests {
 
     #[test]
     fn comments_of_many_languages() {
-        assert_eq!(found("let a = \"// no\"; // yes\n/* a /* b */ c */ x", "rust"), ["// yes", "/* a /* b */ c */"]);
+        assert_eq!(
+            found("let a = \"// no\"; // yes\n/* a /* b */ c */ x", "rust"),
+            ["// yes", "/* a /* b */ c */"]
+        );
         assert_eq!(found("fn f<'a>(x: &'a str) {} // yes '", "rust"), ["// yes '"]);
         assert_eq!(found("char c = '\"'; // yes", "c"), ["// yes"]);
         assert_eq!(found("a = '#no' # yes\n\"\"\" # no \"\"\"\n", "python"), ["# yes"]);
-        assert_eq!(found("def f():\n    \"\"\"Reads.\"\"\"\n    x = \"\"\"no\"\"\"", "python"), ["\"\"\"Reads.\"\"\""]);
+        assert_eq!(
+            found("def f():\n    \"\"\"Reads.\"\"\"\n    x = \"\"\"no\"\"\"", "python"),
+            ["\"\"\"Reads.\"\"\""]
+        );
         assert_eq!(found("echo $# ${a#b} # yes", "bash"), ["# yes"]);
         assert_eq!(found("x --> y -- yes\n{- a -}", "haskell"), ["-- yes", "{- a -}"]);
         assert_eq!(found("--[[ a\nb ]] x -- c", "lua"), ["--[[ a\nb ]]", "-- c"]);
         assert_eq!(found("`// no` // yes\n'it''s' // b", "typescript"), ["// yes", "// b"]);
-        assert_eq!(found("@doc \"\"\"\nReads.\n\"\"\"\ndef a, do: 1 # b", "elixir"), ["@doc \"\"\"\nReads.\n\"\"\"", "# b"]);
+        assert_eq!(
+            found("@doc \"\"\"\nReads.\n\"\"\"\ndef a, do: 1 # b", "elixir"),
+            ["@doc \"\"\"\nReads.\n\"\"\"", "# b"]
+        );
         assert_eq!(found("#[Attribute]\n$a = 1; # yes", "php"), ["# yes"]);
         assert_eq!(found("fetch(https://x) // yes", "go"), ["// yes"]);
         assert_eq!(found("a // b", "no_such_language"), [""; 0]);
@@ -359,7 +401,8 @@ mod tests {
     #[test]
     fn runs_join_line_comments_of_one_indentation() {
         let text = "// a\n// b\n\n// c\n  // d\nx // e\n/* f */\n/* g */";
-        let runs: Vec<&str> = runs(text, &comments(text, "c")).into_iter().map(|range| &text[range]).collect();
+        let runs: Vec<&str> =
+            runs(text, &comments(text, "c")).into_iter().map(|range| &text[range]).collect();
         assert_eq!(runs, ["// a\n// b", "// c", "// d", "/* f */", "/* g */"]);
     }
 
