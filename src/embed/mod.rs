@@ -5,6 +5,7 @@
 //!
 //! * [`builtin`]: the model in the binary.
 //! * [`mod@vocabulary`], [`mod@bag`]: text → which entries it has, and how often; for training as well.
+//! * [`table`]: a table of vectors for the entries of a vocabulary.
 //! * [`local`]: the files of a transformer in a folder, and what their model wants.
 //! * [`onnx`]: running it (feature `onnx`).
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
@@ -24,11 +25,13 @@ mod onnx;
 mod ort_library;
 mod quantise;
 mod recipe;
+mod table;
 mod vocabulary;
 
 pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use quantise::{QUANTISATION, quantise, scale_for};
 pub use recipe::{RECIPE_VERSION, document_input, input_hash};
+pub use table::{TableError, TableModel, encode_table, verify_table};
 pub use vocabulary::{Vocabulary, VocabularyError};
 
 /// How much a vector costs, which decides batch sizes, checkpoints and caching.
