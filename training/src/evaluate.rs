@@ -22,6 +22,7 @@ use crate::dataset::{Dataset, held_out_folder};
 use crate::pair::PairKind;
 use held_out::HeldOut;
 pub use sample::Sample;
+pub use systems::transformer;
 use systems::{System, Task};
 
 #[derive(Debug, clap::Args)]

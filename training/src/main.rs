@@ -2,6 +2,7 @@
 
 mod dataset;
 mod evaluate;
+mod export;
 mod pair;
 mod train;
 mod vocabulary;
@@ -23,8 +24,12 @@ enum Command {
     Dataset(dataset::Args),
     /// The table, trained
     Train(train::Args),
+    /// Rows to start from, out of a sentence transformer (feature `onnx`)
+    InitFromTransformer(train::TeacherArgs),
     /// Measures tables on repositories that were held out
     Evaluate(evaluate::Args),
+    /// The file that is compiled into the product
+    Export(export::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -32,6 +37,8 @@ fn main() -> anyhow::Result<()> {
         Command::Vocabulary(args) => vocabulary::run(&args),
         Command::Dataset(args) => dataset::run(&args),
         Command::Train(args) => train::run(&args),
+        Command::InitFromTransformer(args) => train::init_from_transformer(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Export(args) => export::run(&args),
     }
 }

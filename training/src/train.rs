@@ -2,6 +2,7 @@
 //!
 //! * [`sampler`], [`cluster`]: which pairs a batch has. [`batch`], [`noise`]: pairs → bags.
 //! * [`step`]: one step; [`contrast`]: its loss. [`init`]: the table before. [`rows`]: the table and its file.
+//! * [`teacher`]: `init-from-transformer`.
 //!
 //! The same arguments give the same bytes, also when a run was interrupted and resumed.
 
@@ -14,6 +15,7 @@ mod options;
 pub mod rows;
 mod sampler;
 mod step;
+mod teacher;
 
 use std::time::Instant;
 
@@ -28,6 +30,7 @@ pub use options::Args;
 use rows::{Progress, Rows};
 use sampler::{Sampler, Selection};
 use step::{Recipe, Trainer};
+pub use teacher::{Args as TeacherArgs, run as init_from_transformer};
 
 pub fn run(args: &Args) -> Result<()> {
     let data = Dataset::read(&args.dataset)?;

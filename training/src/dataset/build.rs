@@ -200,6 +200,9 @@ fn write_held_out(files: &[PathBuf], held_out: &[bool], kept: &[Vec<bool>], fold
     Ok(())
 }
 
+/// Languages with fewer pairs are not printed.
+const MIN_PRINTED: usize = 500;
+
 /// Pairs in thousands by language and kind, for people.
 fn table(data: &Dataset) -> String {
     use std::fmt::Write as _;
@@ -217,7 +220,7 @@ fn table(data: &Dataset) -> String {
         let _ = write!(out, "{:>13}", kind.name());
     }
     out += "          all     held out\n";
-    for (language, row) in &cells {
+    for (language, row) in cells.iter().filter(|(_, row)| row[PairKind::ALL.len()] >= MIN_PRINTED) {
         let _ = write!(out, "{language:<12}");
         row.iter().for_each(|&n| {
             let _ = write!(out, "{:>13.1}", n as f64 / 1000.0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use codeweaver::config::ModelSettings;
-use codeweaver::embed::{self, Embedder, Vocabulary, bag_of, bag_of_path};
+use codeweaver::embed::{self, Embedder, TableModel, Vocabulary, bag_of, bag_of_path};
 
 use super::Args;
 use super::bm25::Bm25;
@@ -14,8 +14,22 @@ use crate::train::rows::{self, Rows, length};
 
 /// Something that scores codes for texts, in one or several ways.
 pub enum System {
-    Rows { rows: Rows, vocabulary: Vec<u8>, dims: Vec<usize>, path_weight: f32 },
-    Embedder { name: &'static str, model: Arc<dyn Embedder>, path_weight: f32 },
+    Rows {
+        rows: Rows,
+        vocabulary: Vec<u8>,
+        dims: Vec<usize>,
+        path_weight: f32,
+    },
+    /// A file of the product.
+    Table {
+        name: String,
+        bytes: Vec<u8>,
+        path_weight: f32,
+    },
+    Embedder {
+        name: &'static str,
+        model: Arc<dyn Embedder>,
+    },
     Bm25,
 }
 
@@ -42,8 +56,14 @@ impl System {
                 rows.dim,
                 entries.len()
             );
+            let mut tables = Vec::new();
+            for &dim in args.dims.iter().filter(|dim| **dim % 16 == 0) {
+                let bytes = crate::export::table(entries, &rows, dim)?;
+                tables.push(System::Table { name: format!("int8-{dim}"), bytes, path_weight });
+            }
             let vocabulary = Vocabulary::encode(entries)?;
             out.push(System::Rows { rows, vocabulary, dims: args.dims.clone(), path_weight });
+            out.extend(tables);
         }
         if args.bm25 {
             out.push(System::Bm25);
@@ -52,7 +72,6 @@ impl System {
             out.push(System::Embedder {
                 name: "transformer",
                 model: transformer(folder, args.ort_library.as_deref())?,
-                path_weight,
             });
         }
         Ok(out)
@@ -65,13 +84,8 @@ impl System {
                 let dims = dims.iter().map(|dim| format!("f32-{dim}"));
                 dims.chain(["f32+path".to_owned()]).collect()
             }
-            System::Embedder { name, model, .. } => {
-                let mut out = vec![(*name).to_owned()];
-                if model.embed_path("a").is_some() {
-                    out.push(format!("{name}+path"));
-                }
-                out
-            }
+            System::Table { name, .. } => vec![name.clone(), format!("{name}+path")],
+            System::Embedder { name, .. } => vec![(*name).to_owned()],
             System::Bm25 => vec!["bm25".to_owned()],
         }
     }
@@ -82,7 +96,10 @@ impl System {
             System::Rows { rows, vocabulary, dims, path_weight } => {
                 Ok(of_rows(rows, &Vocabulary::new(vocabulary)?, dims, *path_weight, task))
             }
-            System::Embedder { model, path_weight, .. } => of_embedder(&**model, *path_weight, task),
+            System::Table { bytes, path_weight, .. } => {
+                of_embedder(&TableModel::new("trained", bytes)?, *path_weight, task)
+            }
+            System::Embedder { model, .. } => of_embedder(&**model, 0.0, task),
             System::Bm25 => {
                 let index = Bm25::new(task.codes.iter().copied());
                 Ok(vec![task.queries.iter().flat_map(|query| index.scores(query)).collect()])
