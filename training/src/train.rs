@@ -78,6 +78,8 @@ pub fn run(args: &Args) -> Result<()> {
     let mixing = Mixing {
         path_share: args.path_share,
         noise_share: args.noise,
+        text_dropout: args.text_dropout,
+        code_dropout: args.code_dropout,
         noise: Noise::new(&Vocabulary::new(&encoded)?),
     };
     let recipe = Recipe {

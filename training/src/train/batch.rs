@@ -24,6 +24,9 @@ pub struct Mixing {
     /// How often a text is put as a question, and how.
     pub noise_share: f32,
     pub noise: Noise,
+    /// How often an entry of a text is left out, and of a code: what is learnt must not hang on single words.
+    pub text_dropout: f32,
+    pub code_dropout: f32,
 }
 
 impl Batch {
@@ -38,11 +41,11 @@ impl Batch {
             } else {
                 batch.push_bag(bag);
             }
-            batch.end();
+            batch.end_with_dropout(mixing.text_dropout, random);
         }
         for &pair in pairs {
             batch.push_bag(data.pair(pair as usize).code);
-            batch.end();
+            batch.end_with_dropout(mixing.code_dropout, random);
         }
         for &pair in pairs {
             // One number is drawn for every pair, so that kinds without path do not shift those after them.
@@ -75,6 +78,25 @@ impl Batch {
             self.starts.push(0);
         }
         self.starts.push(self.ids.len() as u32);
+    }
+
+    /// Ends a bag after leaving out some of its entries, but not all.
+    fn end_with_dropout(&mut self, share: f32, random: &mut fastrand::Rng) {
+        if share > 0.0 {
+            let start = self.starts.last().map_or(0, |&end| end as usize);
+            let mut kept = start;
+            for at in start..self.ids.len() {
+                let last_chance = kept == start && at + 1 == self.ids.len();
+                if last_chance || random.f32() >= share {
+                    self.ids.swap(kept, at);
+                    self.weights.swap(kept, at);
+                    kept += 1;
+                }
+            }
+            self.ids.truncate(kept);
+            self.weights.truncate(kept);
+        }
+        self.end();
     }
 
     fn n_bags(&self) -> usize {
@@ -172,6 +194,24 @@ mod tests {
         let mut found = masked([bag(&[1, 2]), bag(&[1, 3]), bag(&[1, 2])].into_iter());
         found.sort_unstable();
         assert_eq!(found, [(0, 2), (2, 0)]);
+    }
+
+    #[test]
+    fn dropout_leaves_out_some_entries_and_never_all() {
+        let mut random = fastrand::Rng::with_seed(2);
+        let mut batch = Batch::default();
+        for _ in 0..300 {
+            batch.push((0..5).map(|id| (id, f32::from(id))));
+            batch.end_with_dropout(0.4, &mut random);
+            batch.push([(9, 9.0)]);
+            batch.end_with_dropout(0.99, &mut random);
+        }
+        let kept: usize = (0..300).map(|bag| batch.ids(2 * bag).len()).sum();
+        assert!((750..1050).contains(&kept), "{kept}");
+        for bag in 0..600 {
+            let pairs = batch.ids(bag).iter().zip(batch.weights(bag));
+            assert!(pairs.clone().all(|(&id, &weight)| f32::from(id) == weight) && pairs.len() > 0);
+        }
     }
 
     #[test]

@@ -52,6 +52,11 @@ pub struct Args {
     /// How often question words are put around a text.
     #[arg(long, default_value_t = 0.2)]
     pub noise: f32,
+    /// How often an entry of a text's bag is left out, and of a code's bag.
+    #[arg(long, default_value_t = 0.0)]
+    pub text_dropout: f32,
+    #[arg(long, default_value_t = 0.0)]
+    pub code_dropout: f32,
     /// Probability that a pair takes part in an epoch, by kind, such as `path=0.5,name=0.5`; 1 for the others.
     #[arg(long, default_value = "")]
     pub kinds: String,

@@ -91,8 +91,11 @@ fn a_resumed_run_gives_the_bytes_of_an_uninterrupted_one() {
         run(&arguments(&dataset, &out, more)).unwrap();
         out
     };
-    for extra in ["", "--hard-negatives 0.5 --kinds name=0.5", "--negatives random --noise 0 --fraction 0.5"]
-    {
+    for extra in [
+        "",
+        "--hard-negatives 0.5 --kinds name=0.5 --text-dropout 0.1 --code-dropout 0.2",
+        "--negatives random --noise 0 --fraction 0.5",
+    ] {
         let name = |run: &str| format!("{run}{}", extra.len());
         let whole = run_to(&name("whole"), &format!("--steps 60 {extra}"));
         // What a run that is stopped after 40 of 60 steps leaves behind.
