@@ -1,7 +1,12 @@
 //! `codeweaver-train`: from public histories to the model in the binary.
 
+mod dataset;
+mod evaluate;
+mod export;
 mod extract;
 mod pair;
+mod train;
+mod vocabulary;
 
 use clap::{Parser, Subcommand};
 
@@ -22,6 +27,18 @@ enum Command {
     Overlap(extract::overlap::Options),
     /// Counts and sources of all pairs, for the model card
     Summary(extract::summary::Options),
+    /// The words and pieces that the model has rows for
+    Vocabulary(vocabulary::Args),
+    /// Bags of all pairs; repositories that are held out
+    Dataset(dataset::Args),
+    /// The table, trained
+    Train(train::Args),
+    /// Rows to start from, out of a sentence transformer (feature `onnx`)
+    InitFromTransformer(train::TeacherArgs),
+    /// Measures tables on repositories that were held out
+    Evaluate(evaluate::Args),
+    /// The file that is compiled into the product
+    Export(export::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -30,5 +47,11 @@ fn main() -> anyhow::Result<()> {
         Command::Sample(options) => extract::sample::run(&options),
         Command::Overlap(options) => extract::overlap::run(&options),
         Command::Summary(options) => extract::summary::run(&options),
+        Command::Vocabulary(args) => vocabulary::run(&args),
+        Command::Dataset(args) => dataset::run(&args),
+        Command::Train(args) => train::run(&args),
+        Command::InitFromTransformer(args) => train::init_from_transformer(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
+        Command::Export(args) => export::run(&args),
     }
 }
