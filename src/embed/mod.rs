@@ -54,7 +54,7 @@ pub enum EmbedCost {
 pub trait Embedder: Send + Sync {
     /// Identity of the vector space; enters the name of the store directory.
     fn fingerprint(&self) -> &str;
-    /// Name shown to people, for example `builtin-interim-v0`.
+    /// Name shown to people, for example `codeweaver-v1`.
     fn name(&self) -> &str;
     /// Components of a vector.
     fn dim(&self) -> usize;
@@ -86,7 +86,7 @@ pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
 
 fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     if settings.is_builtin() {
-        return Ok(Arc::new(builtin::Builtin::new()));
+        return Ok(Arc::new(builtin::open()));
     }
     match local::LocalModel::find(settings, &local::Places::from_environment())? {
         #[cfg(feature = "onnx")]
@@ -103,7 +103,7 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
 /// process as long as they do not change.
 pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     if settings.is_builtin() {
-        return Ok(builtin::fingerprint());
+        return Ok(builtin::open().fingerprint().to_owned());
     }
     local::LocalModel::find(settings, &local::Places::from_environment())?.fingerprint()
 }
