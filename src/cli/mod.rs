@@ -6,12 +6,10 @@
 //! * [`results`]: how matches look.
 //! * [`progress`], [`checkpoint`]: what an indexing run shows and records while it works.
 //! * [`chunk_stats`]: how well a tree is chunked.
-//! * [`child`]: the updater as a process of its own, which readers ask to write.
 //! * [`error`]: the one place where library errors become three lines and an exit code.
 
 pub mod args;
 pub mod checkpoint;
-pub mod child;
 pub mod chunk_stats;
 pub mod context;
 pub mod error;
@@ -47,7 +45,10 @@ pub fn main() -> ExitCode {
         crate::git::detach::become_session_leader();
     }
     let context = Context::new(&cli.global);
-    logging::start(&context);
+    // The server starts its own logging: it also logs to its client.
+    if !matches!(cli.verb, Verb::Mcp(_)) {
+        logging::start(&context);
+    }
     let started = std::time::Instant::now();
     let result = run(cli.verb, &context);
     let duration_ms = started.elapsed().as_millis() as u64;
@@ -73,6 +74,7 @@ fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
         Verb::Config(args) => verbs::config::run(args, context),
         Verb::Chunks(args) => verbs::chunks::run(args, context),
         Verb::Verify(args) => verbs::verify::run(args, context),
+        Verb::Mcp(args) => verbs::mcp::run(args, context),
         Verb::Eval(args) => verbs::eval::run(args, context),
         Verb::Gc(args) => verbs::gc::run(args, context),
         Verb::Hook(args) => verbs::hook::run(args, context),

@@ -10,6 +10,7 @@ pub mod gc;
 pub mod hook;
 pub mod index;
 pub mod init;
+pub mod mcp;
 pub mod outline;
 pub mod read;
 pub mod search;
