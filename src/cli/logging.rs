@@ -5,12 +5,12 @@
 //! `codebase_root`, `error`, `message`, and everything else in `context`; absent values are left out.
 
 use super::context::Context;
+use crate::mcp::log::ProtocolLayer;
 use crate::store::time;
 use serde_json::{Map, Value};
 use std::fmt::{Debug, Result as FmtResult};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
-use crate::mcp::log::ProtocolLayer;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;

@@ -1,8 +1,8 @@
 //! The updater as a process of its own: readers never write, they ask it (requirement S4).
 
+use super::{Codebase, Target, graph};
 use crate::config::HnswMode;
 use crate::git::detach::{self, SHORT_LIVED_VARIABLES};
-use super::{Codebase, Target, graph};
 use crate::store::{StoreReader, lock};
 use std::ffi::OsString;
 use std::process::{Child, Command, Stdio};

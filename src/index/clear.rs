@@ -53,6 +53,8 @@ fn others_index(codebase: &Codebase) -> bool {
     let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
     locks
         .map(|file| file.path())
-        .filter(|path| *path != own && path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("work-")))
+        .filter(|path| {
+            *path != own && path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("work-"))
+        })
         .any(|path| lock::holder(&path).is_some())
 }

@@ -54,7 +54,10 @@ impl CallError {
     /// A parameter that cannot be used. `found` is quoted, shortened.
     pub fn parameter(name: &str, must: &str, found: impl std::fmt::Display) -> CallError {
         let found: String = found.to_string().chars().take(200).collect();
-        CallError::Protocol(ErrorData::invalid_params(format!("`{name}` must be {must}, not {found:?}"), None))
+        CallError::Protocol(ErrorData::invalid_params(
+            format!("`{name}` must be {must}, not {found:?}"),
+            None,
+        ))
     }
 
     pub fn not_found(message: impl Into<String>, codebase_root: Option<PathBuf>) -> CallError {
@@ -73,9 +76,14 @@ impl CallError {
     pub fn of(error: QueryError, codebase: &Codebase) -> CallError {
         let root = Some(codebase.root());
         match error {
-            QueryError::Parameter { name, must, found } => CallError::parameter(name, must, found),
+            // It is quoted already where it is a text.
+            QueryError::Parameter { name, must, found } => {
+                CallError::parameter(name, must, found.trim_matches('"'))
+            }
             QueryError::NotFound { what } => CallError::not_found(what, root),
-            QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => CallError::of_git(&error, root),
+            QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {
+                CallError::of_git(&error, root)
+            }
             other => CallError::failed(other, root),
         }
     }

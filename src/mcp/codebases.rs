@@ -145,7 +145,8 @@ impl Codebases {
 /// The files that decide what an opened codebase is.
 fn stamps(codebase: &Codebase) -> Vec<Stamp> {
     let sources = crate::config::Sources::discover(codebase.repo.work_dir());
-    let mut paths: Vec<PathBuf> = [sources.repository_file, sources.user_file].into_iter().flatten().collect();
+    let mut paths: Vec<PathBuf> =
+        [sources.repository_file, sources.user_file].into_iter().flatten().collect();
     paths.push(codebase.repo.common_dir().join("config"));
     paths.into_iter().map(Stamp::of).collect()
 }

@@ -4,7 +4,10 @@
 //! bounded queue; the server sends those that the client asked for. A full queue drops records: logs must not hold up
 //! answers.
 
-#![expect(deprecated, reason = "the next revision of the protocol drops log notifications; clients of today have no other")]
+#![expect(
+    deprecated,
+    reason = "the next revision of the protocol drops log notifications; clients of today have no other"
+)]
 
 use rmcp::model::LoggingLevel;
 use serde_json::{Map, Value};

@@ -31,10 +31,8 @@ use end::End;
 use server::Server;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
-use transport::LineTransport;
+use transport::{Ends, LineTransport};
 
 /// Threads for the work of tools, above all for calls that wait: an idle one costs nothing.
 const THREADS: usize = transport::MAX_REQUESTS + 8;
@@ -75,16 +73,17 @@ pub fn serve_on(
         .max_blocking_threads(THREADS)
         .build()?;
     let writer = runtime.block_on(async {
-        let input_ended = Arc::new(Notify::new());
         let end = End::watch()?;
-        let (transport, writer) = LineTransport::start(input, output, input_ended.clone())?;
+        let ends = Ends::default();
+        let (transport, writer) = LineTransport::start(input, output, ends.clone())?;
         let server = Server::new(options.dir, options.debug);
         let stopping = server.stopping();
         let served = server::run(server, transport, options.records);
         tokio::pin!(served);
         tokio::select! {
             () = &mut served => return std::io::Result::Ok(writer),
-            () = input_ended.notified() => {}
+            () = ends.input.notified() => {}
+            () = ends.output.notified() => stopping.end_session(),
             () = end.comes() => stopping.end_session(),
         }
         // Whoever waits for an index stops waiting; answers that are on their way still go out.

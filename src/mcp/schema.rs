@@ -5,31 +5,53 @@
 
 use super::answer::Failure;
 use crate::index::gate::Envelope;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The schema of arguments.
 pub fn input<T: JsonSchema>() -> Arc<Map<String, Value>> {
-    let mut schema = plain::<T>();
+    let mut schema = plain::<T>(Contract::Deserialize);
     without_null(&mut schema);
     Arc::new(object(schema))
 }
 
-/// The schema of an answer: `T`, the envelope of a gate, or a failure.
+/// The schema of an answer: `T`, the envelope of a gate, or a failure. Without descriptions: it is for validators, and the
+/// list of tools is read by models.
 pub fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
-    let schema = json!({
+    let mut schema = json!({
         "type": "object",
         "properties": { "status": { "type": "string" } },
         "required": ["status"],
-        "anyOf": [plain::<T>(), plain::<Envelope>(), plain::<Failure>()],
+        "anyOf": [written::<T>(), written::<Envelope>(), written::<Failure>()],
     });
+    without_descriptions(&mut schema);
     Arc::new(object(schema))
 }
 
-fn plain<T: JsonSchema>() -> Value {
+/// Removes the descriptions of a schema. A property may have that name, too, and stays.
+fn without_descriptions(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("description").is_some_and(Value::is_string) {
+                fields.remove("description");
+            }
+            fields.values_mut().for_each(without_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_descriptions),
+        _ => {}
+    }
+}
+
+/// A field that may be left out when it is written is not required.
+fn written<T: JsonSchema>() -> Value {
+    plain::<T>(Contract::Serialize)
+}
+
+fn plain<T: JsonSchema>(contract: Contract) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.contract = contract.clone();
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });

@@ -3,7 +3,10 @@
 //! The protocol loop runs on one thread and never works: every call runs on a pool, and a call that is cancelled is asked
 //! to stop and no longer waited for.
 
-#![expect(deprecated, reason = "the next revision of the protocol drops log notifications; clients of today have no other")]
+#![expect(
+    deprecated,
+    reason = "the next revision of the protocol drops log notifications; clients of today have no other"
+)]
 
 use super::answer::{self, CallError};
 use super::codebases::Codebases;
@@ -12,11 +15,11 @@ use super::resources;
 use super::tools::{self, Call, Step, ToolSpec};
 use super::transport::LineTransport;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-    LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
@@ -231,7 +234,7 @@ impl<'a> Progress<'a> {
 }
 
 impl ServerHandler for Server {
-        fn get_info(&self) -> ServerConfig {
+    fn get_info(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_logging().build();
         let implementation = Implementation::new("git-codeweaver", env!("CARGO_PKG_VERSION"))
@@ -246,10 +249,6 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(tools::all().map(ToolSpec::describe).collect()))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::by_name(name).map(ToolSpec::describe)
     }
 
     async fn call_tool(
@@ -291,7 +290,7 @@ impl ServerHandler for Server {
         Ok(ReadResourceResponse::Complete(read))
     }
 
-        async fn set_level(
+    async fn set_level(
         &self,
         request: SetLevelRequestParams,
         _: RequestContext<RoleServer>,
@@ -307,8 +306,15 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         const KNOWN: &[&str] = &[
-            "initialize", "ping", "tools/call", "tools/list", "resources/read", "resources/list",
-            "resources/templates/list", "logging/setLevel", "server/discover",
+            "initialize",
+            "ping",
+            "tools/call",
+            "tools/list",
+            "resources/read",
+            "resources/list",
+            "resources/templates/list",
+            "logging/setLevel",
+            "server/discover",
         ];
         if KNOWN.contains(&request.method.as_str()) {
             let message = format!("the parameters of {} do not have the right form", request.method);

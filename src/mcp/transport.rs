@@ -6,7 +6,9 @@
 
 use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
+};
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use std::collections::HashSet;
@@ -38,7 +40,16 @@ pub struct LineTransport {
     unsent: Option<Vec<u8>>,
     /// A session has begun: `rmcp` ends if something else than a request comes before that.
     is_open: bool,
-    on_end: Arc<Notify>,
+    ends: Ends,
+}
+
+/// Told when a stream ends.
+#[derive(Clone, Default)]
+pub struct Ends {
+    /// There is no further input; what was asked is still answered.
+    pub input: Arc<Notify>,
+    /// Nobody reads the output any more.
+    pub output: Arc<Notify>,
 }
 
 /// The thread that writes; what it still has is written before [`Writer::finish`] returns.
@@ -47,22 +58,22 @@ pub struct Writer {
 }
 
 impl LineTransport {
-    /// Starts the threads. `on_end` is notified when the input ends or the output breaks.
+    /// Starts the threads.
     pub fn start(
         input: impl BufRead + Send + 'static,
         output: impl Write + Send + 'static,
-        on_end: Arc<Notify>,
+        ends: Ends,
     ) -> io::Result<(LineTransport, Writer)> {
         let (line_sender, lines) = mpsc::channel(QUEUE);
         let (out, out_receiver) = mpsc::channel(QUEUE);
         std::thread::Builder::new().name("read".into()).spawn(move || read(input, &line_sender))?;
-        let broken = on_end.clone();
+        let output_end = ends.output.clone();
         let thread = std::thread::Builder::new().name("write".into()).spawn(move || {
             write(output, out_receiver);
-            broken.notify_one();
+            output_end.notify_one();
         })?;
         let requests = Arc::default();
-        let transport = LineTransport { lines, out, requests, unsent: None, is_open: false, on_end };
+        let transport = LineTransport { lines, out, requests, unsent: None, is_open: false, ends };
         Ok((transport, Writer { thread }))
     }
 
@@ -130,7 +141,7 @@ impl Transport<RoleServer> for LineTransport {
                 }
             }
             let Some(line) = self.lines.recv().await else {
-                self.on_end.notify_one();
+                self.ends.input.notify_one();
                 return None;
             };
             match self.accept(line) {

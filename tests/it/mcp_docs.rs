@@ -38,7 +38,11 @@ fn example(client: &mut McpClient, root: &str, title: &str, tool: &str, argument
     let text = regex_free_scores(&text);
     settled(&mut result["structuredContent"], root);
     let structured = serde_json::to_string_pretty(&result["structuredContent"]).unwrap();
-    let text = if text.starts_with('{') { String::new() } else { format!("`content[0].text`:\n\n````text\n{}\n````\n\n", text.trim_end()) };
+    let text = if text.starts_with('{') {
+        String::new()
+    } else {
+        format!("`content[0].text`:\n\n````text\n{}\n````\n\n", text.trim_end())
+    };
     format!(
         "### {title}\n\n```json\n{}\n```\n\n{text}`structuredContent`:\n\n```json\n{structured}\n```\n\n",
         serde_json::to_string_pretty(&shown).unwrap()
@@ -73,12 +77,27 @@ fn the_examples_in_the_documentation_are_true() {
     let mut add = |client: &mut McpClient, title: &str, tool: &str, arguments: Value| {
         examples.push_str(&example(client, &root, title, tool, arguments));
     };
-    add(&mut client, "A question before there is an index", "find_code", json!({ "query": "split a header line" }));
+    add(
+        &mut client,
+        "A question before there is an index",
+        "find_code",
+        json!({ "query": "split a header line" }),
+    );
     let created = client.ask("manage_index", json!({ "action": "create", "path": root }));
     assert_eq!(created["index"]["state"], "indexed");
-    add(&mut client, "`find_code`", "find_code", json!({ "query": "call again when the network fails", "max_results": 1 }));
+    add(
+        &mut client,
+        "`find_code`",
+        "find_code",
+        json!({ "query": "call again when the network fails", "max_results": 1 }),
+    );
     add(&mut client, "`file_outline`", "file_outline", json!({ "file": "src/retry.py" }));
-    add(&mut client, "`read_file`", "read_file", json!({ "file": "src/retry.py", "start_line": 4, "end_line": 5 }));
+    add(
+        &mut client,
+        "`read_file`",
+        "read_file",
+        json!({ "file": "src/retry.py", "start_line": 4, "end_line": 5 }),
+    );
     add(&mut client, "`manage_index`", "manage_index", json!({ "action": "status" }));
     add(&mut client, "A file that does not exist", "read_file", json!({ "file": "src/nothing.py" }));
 

@@ -24,9 +24,14 @@ fn the_python_sdk_works_with_the_server() {
     }
     let (repo, other) = (indexed(), TestRepo::with_files(FILES));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
-    let output = repo.command(python).arg(script).arg(program()).arg(repo.root()).arg(other.root()).output().unwrap();
+    let output =
+        repo.command(python).arg(script).arg(program()).arg(repo.root()).arg(other.root()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.trim() == "ok", "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && said.trim() == "ok",
+        "{said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -40,7 +45,11 @@ fn the_inspector_works_with_the_server() {
         let mut command = repo.command(&inspector);
         command.arg("--cli").arg(program()).arg("mcp").args(args);
         let output = command.output().unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
     };
     let json = |args: &[&str]| -> Value {
         let (succeeded, said, errors) = run(args);
@@ -51,14 +60,18 @@ fn the_inspector_works_with_the_server() {
     assert_eq!(tools["tools"][0]["name"], "find_code", "{tools:#}");
     let call = ["--method", "tools/call", "--tool-name"];
     let with = |args: &[&'static str]| [call.as_slice(), args].concat();
-    let answer = json(&with(&["find_code", "--tool-arg", "query=parse_header", "--tool-arg", "max_results=2"]));
+    let answer =
+        json(&with(&["find_code", "--tool-arg", "query=parse_header", "--tool-arg", "max_results=2"]));
     assert_eq!(answer["structuredContent"]["matches"][0]["file"]["path"], "src/parse.rs", "{answer:#}");
     let outline = json(&with(&["file_outline", "--tool-arg", "file=src/parse.rs"]));
     assert_eq!(outline["structuredContent"]["symbols"][0]["name"], "parse_header", "{outline:#}");
     let status = json(&with(&["manage_index", "--tool-arg", "action=status"]));
     assert_eq!(status["structuredContent"]["index"]["state"], "indexed", "{status:#}");
     let resources = json(&["--method", "resources/list"]);
-    assert!(resources["resources"][0]["uri"].as_str().unwrap().starts_with("codeweaver://status/"), "{resources:#}");
+    assert!(
+        resources["resources"][0]["uri"].as_str().unwrap().starts_with("codeweaver://status/"),
+        "{resources:#}"
+    );
     // A protocol error ends the inspector with the message of the server.
     let (succeeded, said, errors) = run(&with(&["read_file", "--tool-arg", "file=../../etc/passwd"]));
     assert!(!succeeded && (said.clone() + &errors).contains("inside it"), "{said}\n{errors}");

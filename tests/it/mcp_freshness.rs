@@ -44,7 +44,8 @@ fn edits_commits_checkouts_and_stashes_are_visible_in_the_next_call() {
     assert_eq!(read["state"], "staged");
     repo.git(["stash", "-q"]);
     assert_eq!(best(&mut client, "parse_header").0["state"], "committed");
-    let stashed = client.ask("read_file", json!({ "file": "src/parse.rs", "rev": "stash@{0}", "end_line": 1 }));
+    let stashed =
+        client.ask("read_file", json!({ "file": "src/parse.rs", "rev": "stash@{0}", "end_line": 1 }));
     assert_eq!(stashed["text"], "// one more line\n");
     repo.git(["stash", "pop", "-q"]);
     repo.commit("second");
@@ -57,7 +58,10 @@ fn edits_commits_checkouts_and_stashes_are_visible_in_the_next_call() {
     repo.write("src/zebra.rs", "/// Feeds the zebra.\npub fn feed_zebra() {}\n");
     assert_eq!(best(&mut client, "feed_zebra").0["state"], "untracked");
     assert_eq!(client.ask("read_file", json!({ "file": "src/zebra.rs" }))["state"], "untracked");
-    assert_eq!(client.ask("file_outline", json!({ "file": "src/zebra.rs" }))["symbols"][0]["name"], "feed_zebra");
+    assert_eq!(
+        client.ask("file_outline", json!({ "file": "src/zebra.rs" }))["symbols"][0]["name"],
+        "feed_zebra"
+    );
     repo.remove("src/zebra.rs");
     let gone = client.found(json!({ "query": "feed_zebra" }));
     assert!(!gone.contains(&"src/zebra.rs".to_owned()), "{gone:?}");
@@ -68,9 +72,13 @@ fn edits_commits_checkouts_and_stashes_are_visible_in_the_next_call() {
     let on_main = client.found(json!({ "query": "feed_okapi" }));
     assert!(!on_main.contains(&"src/okapi.rs".to_owned()), "{on_main:?}");
     // Without a checkout.
-    let on_branch = client.ask("find_code", json!({ "query": "feed_okapi", "rev": "branch", "max_results": 1 }));
+    let on_branch =
+        client.ask("find_code", json!({ "query": "feed_okapi", "rev": "branch", "max_results": 1 }));
     assert_eq!(on_branch["matches"][0]["file"]["path"], "src/okapi.rs");
-    assert_eq!((&on_branch["matches"][0]["rev"], &on_branch["index"]["rev"]), (&json!("branch"), &json!("branch")));
+    assert_eq!(
+        (&on_branch["matches"][0]["rev"], &on_branch["index"]["rev"]),
+        (&json!("branch"), &json!("branch"))
+    );
 }
 
 #[test]
@@ -80,7 +88,10 @@ fn a_large_commit_without_hooks_is_indexed_by_another_process() {
     assert_eq!(best(&mut client, "parse_header").1, "fresh");
     // More than is laid over the index in memory.
     for i in 0..260 {
-        repo.write(&format!("many/file_{i}.rs"), format!("/// Number {i}.\npub fn animal_number_{i}() -> u32 {{ {i} }}\n"));
+        repo.write(
+            &format!("many/file_{i}.rs"),
+            format!("/// Number {i}.\npub fn animal_number_{i}() -> u32 {{ {i} }}\n"),
+        );
     }
     repo.commit("many");
     let (found, decision) = best(&mut client, "animal_number_77");

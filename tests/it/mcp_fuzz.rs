@@ -32,9 +32,7 @@ fn number_of_cases() -> usize {
 
 /// Lines that mean something, to be mutated.
 fn sources() -> Vec<Value> {
-    let call = |name: &str, arguments: Value| {
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
-    };
+    let call = |name: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
     vec![
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "f", "version": "1" } } }),
@@ -57,8 +55,21 @@ fn sources() -> Vec<Value> {
 fn mutate(value: &mut Value, rng: &mut fastrand::Rng) {
     let strange = || {
         [
-            json!(null), json!(-1), json!(0), json!(1e300), json!(u64::MAX), json!(""), json!("\u{0}"), json!("../../etc/passwd"),
-            json!("/etc/passwd"), json!([]), json!({}), json!("\u{202e}\u{1b}[2J"), json!("x".repeat(5000)), json!([[[[]]]]), json!(true),
+            json!(null),
+            json!(-1),
+            json!(0),
+            json!(1e300),
+            json!(u64::MAX),
+            json!(""),
+            json!("\u{0}"),
+            json!("../../etc/passwd"),
+            json!("/etc/passwd"),
+            json!([]),
+            json!({}),
+            json!("\u{202e}\u{1b}[2J"),
+            json!("x".repeat(5000)),
+            json!([[[[]]]]),
+            json!(true),
         ]
     };
     match value {
@@ -113,7 +124,11 @@ fn random_lines_are_parsed_or_refused() {
         let line = line(&mut rng, case);
         if let Err(rejection) = message::parse(&line) {
             assert!([-32700, -32600].contains(&rejection.error.code.0), "seed {SEED}, case {case}");
-            assert!(rejection.error.message.len() < 300, "no content comes back: {}", rejection.error.message);
+            assert!(
+                rejection.error.message.len() < 300,
+                "no content comes back: {}",
+                rejection.error.message
+            );
         }
     }
 }

@@ -7,6 +7,8 @@ use codeweaver::index::gate::{self, NonOkReason};
 use codeweaver::index::{Codebase, Lifecycle, Target, publish, updater};
 use codeweaver::query::freshness;
 use codeweaver::query::view::Freshness;
+use codeweaver::store::StoreReader;
+use codeweaver::store::lock::Lock;
 use codeweaver::store::state::{MARKER_KIND, Phase};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -27,7 +29,7 @@ fn set_phase(codebase: &Codebase, phase: Phase) {
 }
 
 /// A reindex that is going on, as other processes see it, until the lease is dropped.
-fn indexing(codebase: &Codebase) -> impl Drop {
+fn indexing(codebase: &Codebase) -> Lock {
     set_phase(codebase, Phase::Indexing);
     updater::lease(codebase).unwrap()
 }
@@ -97,12 +99,18 @@ fn no_premature_indexing_to_indexed_without_marker_proof() {
     assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "not_indexed");
     // A marker of another kind, root or fingerprint proves nothing either: see the tests of the lifecycle.
     client.ask("manage_index", json!({ "action": "create" }));
-    let marker = codeweaver::store::StoreReader::open(&codebase.store()).unwrap().unwrap();
+    let marker = StoreReader::open(&codebase.store()).unwrap().unwrap();
     let marker = marker.state.heads["main"].marker.clone().unwrap();
     assert_eq!((marker.kind.as_str(), marker.fingerprint), (MARKER_KIND, codebase.vector_space.clone()));
     assert_eq!(marker.codebase_path, repo.root().to_str().unwrap());
     assert!(marker.total_chunks > 0 && marker.indexed_files == 4 && !marker.run_id.is_empty());
-    assert_eq!(client.found(json!({ "query": MARKER_KIND, "include_tests": true })).iter().find(|p| p.contains("codeweaver")), None);
+    assert_eq!(
+        client
+            .found(json!({ "query": MARKER_KIND, "include_tests": true }))
+            .iter()
+            .find(|p| p.contains("codeweaver")),
+        None
+    );
 }
 
 #[test]
@@ -113,7 +121,11 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
     let run = indexing(&codebase);
     for (tool, arguments) in questions() {
         let blocked = envelope(&mut client, tool, arguments);
-        assert_eq!((&blocked["status"], &blocked["reason"]), (&json!("not_ready"), &json!("indexing")), "{tool}");
+        assert_eq!(
+            (&blocked["status"], &blocked["reason"]),
+            (&json!("not_ready"), &json!("indexing")),
+            "{tool}"
+        );
         assert_eq!(blocked["codebaseRoot"], repo.root().to_str().unwrap());
         assert_hint(&blocked, "status", &repo);
         assert!(blocked["hints"].get("create").is_none() && blocked["hints"].get("reindex").is_none());
@@ -123,13 +135,14 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
         }
     }
     // What would change the index waits as well; looking at it never does.
-    let before = repo.read(".codeweaver/v1").len();
+    let generation = || StoreReader::open(&codebase.store()).unwrap().unwrap().state.generation;
+    let before = generation();
     for action in ["create", "reindex", "sync", "clear"] {
         let blocked = envelope(&mut client, "manage_index", json!({ "action": action }));
         assert_eq!(blocked["reason"], "indexing", "{action}");
         assert_hint(&blocked, "status", &repo);
     }
-    assert_eq!(repo.read(".codeweaver/v1").len(), before);
+    assert_eq!(generation(), before, "nothing was written");
     let status = client.ask("manage_index", json!({ "action": "status" }));
     assert_eq!(status["index"]["state"], "indexing");
     assert_eq!(status["index"]["freshness"], "skipped_indexing");
@@ -142,7 +155,11 @@ fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
     let mut client = McpClient::start(&repo);
     for (tool, arguments) in questions() {
         let blocked = envelope(&mut client, tool, arguments);
-        assert_eq!((&blocked["status"], &blocked["reason"]), (&json!("not_indexed"), &json!("not_indexed")), "{tool}");
+        assert_eq!(
+            (&blocked["status"], &blocked["reason"]),
+            (&json!("not_indexed"), &json!("not_indexed")),
+            "{tool}"
+        );
         assert_hint(&blocked, "status", &repo);
         assert_hint(&blocked, "create", &repo);
         assert!(blocked.get("indexing").is_none());
@@ -156,7 +173,10 @@ fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
         assert_hint(&blocked, "status", &repo);
         assert_hint(&blocked, "reindex", &repo);
     }
-    assert_eq!(envelope(&mut client, "manage_index", json!({ "action": "sync" }))["reason"], "requires_reindex");
+    assert_eq!(
+        envelope(&mut client, "manage_index", json!({ "action": "sync" }))["reason"],
+        "requires_reindex"
+    );
     client.ask("manage_index", json!({ "action": "reindex" }));
     assert_eq!(client.ask("find_code", json!({ "query": "header" }))["status"], "ok");
     // Statuses that are no gates carry none of their reasons (M4).
@@ -225,7 +245,10 @@ fn multi_codebase_only_the_active_codebase_is_blocked() {
     let linked = busy.at("../linked");
     client.ask("manage_index", json!({ "action": "create", "path": linked.root().to_str().unwrap() }));
     let answer = client.ask("find_code", of(&linked));
-    assert_eq!((&answer["status"], &answer["codebaseRoot"]), (&json!("ok"), &json!(linked.root().to_str().unwrap())));
+    assert_eq!(
+        (&answer["status"], &answer["codebaseRoot"]),
+        (&json!("ok"), &json!(linked.root().to_str().unwrap()))
+    );
     assert_eq!(envelope(&mut client, "find_code", of(&busy))["reason"], "indexing");
 }
 
@@ -310,7 +333,10 @@ fn a_partial_gate_answers_from_what_there_is() {
     .unwrap();
     let _lease = updater::lease(&codebase).unwrap();
     let answer = client.ask("find_code", json!({ "query": "parse header" }));
-    assert_eq!((&answer["status"], &answer["index"]["freshness"]), (&json!("degraded"), &json!("skipped_indexing")));
+    assert_eq!(
+        (&answer["status"], &answer["index"]["freshness"]),
+        (&json!("degraded"), &json!("skipped_indexing"))
+    );
     assert_eq!(answer["index"]["coverage"], json!([3, 4]));
     assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs");
     // The setting is looked at again when it changes.

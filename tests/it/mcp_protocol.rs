@@ -3,7 +3,7 @@
 use crate::harness::{FILES, TestRepo, program};
 use crate::mcp_client::McpClient;
 use serde_json::{Value, json};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,10 @@ fn the_handshake_says_what_there_is_and_touches_no_repository() {
         assert!(!text.contains("\"format\"") && !text.contains("$ref"), "{tool:#}");
         for (name, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
             assert!(schema["description"].is_string(), "{name}");
-            assert!(schema["type"].is_string() || schema["enum"].is_array() || schema["oneOf"].is_array(), "{name}: {schema}");
+            assert!(
+                schema["type"].is_string() || schema["enum"].is_array() || schema["oneOf"].is_array(),
+                "{name}: {schema}"
+            );
         }
         assert_eq!(tool["annotations"]["readOnlyHint"], tool["name"] != "manage_index");
     }
@@ -68,10 +71,16 @@ fn older_and_newer_revisions_are_spoken() {
         "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
     });
     let hello = client.request("server/discover", json!({ "_meta": meta }));
-    assert!(hello["result"]["supportedVersions"].as_array().is_some_and(|v| v.contains(&json!("2026-07-28"))), "{hello:#}");
+    assert!(
+        hello["result"]["supportedVersions"].as_array().is_some_and(|v| v.contains(&json!("2026-07-28"))),
+        "{hello:#}"
+    );
     let call = json!({ "name": "find_code", "arguments": { "query": "parse_header" }, "_meta": meta });
     let answer = client.request("tools/call", call);
-    assert_eq!(answer["result"]["structuredContent"]["matches"][0]["file"]["path"], "src/parse.rs", "{answer:#}");
+    assert_eq!(
+        answer["result"]["structuredContent"]["matches"][0]["file"]["path"], "src/parse.rs",
+        "{answer:#}"
+    );
 }
 
 #[test]
@@ -98,7 +107,8 @@ fn nonsense_is_answered_and_survived() {
     assert_eq!(without_id(&mut client, b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]"), -32600);
     assert_eq!(without_id(&mut client, br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#), -32600);
     assert_eq!(without_id(&mut client, br#"{"hello":"world"}"#), -32600);
-    let long = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(3 << 20));
+    let long =
+        format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(3 << 20));
     assert_eq!(without_id(&mut client, long.as_bytes()), -32600);
     client.send_raw(b"");
     client.notify("notifications/nonsense", json!({ "a": [1, 2] }));
@@ -108,7 +118,10 @@ fn nonsense_is_answered_and_survived() {
     assert_eq!(code(&client.request("tools/call", json!({ "name": 7 }))), -32602);
     assert_eq!(code(&client.request("tools/call", json!([]))), -32602);
     assert_eq!(code(&client.request("resources/read", json!({ "uri": "file:///etc/passwd" }))), -32002);
-    assert_eq!(code(&client.request("resources/read", json!({ "uri": "codeweaver://status/nowhere/at/all" }))), -32002);
+    assert_eq!(
+        code(&client.request("resources/read", json!({ "uri": "codeweaver://status/nowhere/at/all" }))),
+        -32002
+    );
     let unknown = client.refused("drop_tables", json!({}));
     assert_eq!(unknown["code"], -32602);
     assert!(unknown["message"].as_str().unwrap().contains("find_code"), "it says what there is: {unknown}");
@@ -209,14 +222,18 @@ fn ids_are_taken_once_and_many_requests_are_refused_politely() {
 fn cancelled_calls_get_no_answer_and_their_runs_end() {
     let repo = TestRepo::with_files(FILES);
     for i in 0..400 {
-        let body: String = (0..60).map(|j| format!("pub fn f_{i}_{j}(x: u32) -> u32 {{ x * {j} + {i} }}\n")).collect();
+        let body: String =
+            (0..60).map(|j| format!("pub fn f_{i}_{j}(x: u32) -> u32 {{ x * {j} + {i} }}\n")).collect();
         repo.write(&format!("src/many_{i}.rs"), body);
     }
     repo.commit("many");
     let mut client = McpClient::start(&repo);
-    let id = client.begin("tools/call", json!({
-        "name": "manage_index", "arguments": { "action": "create" }, "_meta": { "progressToken": "p" },
-    }));
+    let id = client.begin(
+        "tools/call",
+        json!({
+            "name": "manage_index", "arguments": { "action": "create" }, "_meta": { "progressToken": "p" },
+        }),
+    );
     client.wait_for(|message| message["method"] == "notifications/progress");
     client.notify("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }));
     // The session goes on, and the run that the call started ends by itself, with or without having finished.
@@ -245,7 +262,10 @@ fn progress_is_told_while_an_index_is_built() {
         .iter()
         .filter(|message| message["method"] == "notifications/progress")
         .map(|message| {
-            assert_eq!((&message["params"]["progressToken"], &message["params"]["total"]), (&json!(9), &json!(100.0)));
+            assert_eq!(
+                (&message["params"]["progressToken"], &message["params"]["total"]),
+                (&json!(9), &json!(100.0))
+            );
             message["params"]["progress"].as_f64().unwrap()
         })
         .collect();
@@ -291,8 +311,13 @@ fn the_server_ends_with_its_input_a_signal_or_its_parent() {
     assert_eq!(McpClient::start(&repo).close(), 0);
     // Questions that were asked before the end are answered.
     let mut command = repo.command(program());
-    let mut child =
-        command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let lines = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
@@ -326,30 +351,64 @@ fn the_server_ends_with_its_input_a_signal_or_its_parent() {
 #[test]
 fn a_parent_that_dies_takes_the_server_with_it() {
     let repo = indexed();
-    // A shell that is killed while somebody else keeps the server's input open.
-    let script = format!("sleep 600 | {{ exec 3<&0; {} mcp <&3 & echo $!; wait; }}", program().display());
+    // A shell that starts the server and waits for it; the input is kept open by this test.
     let mut command = repo.command("sh");
-    let mut shell = command.arg("-c").arg("(sleep 600 & exec sleep 600) >/dev/null 2>&1 & eval \"$SCRIPT\"")
-        .env("SCRIPT", script).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    command.args(["-c", "exec 3<&0; \"$0\" mcp <&3 & echo $!; wait"]).arg(program());
+    let mut shell =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut id = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(shell.stdout.take().unwrap()), &mut id).unwrap();
-    let is_alive = || Command::new("kill").args(["-0", id.trim()]).stderr(Stdio::null()).status().unwrap().success();
-    assert!(is_alive());
-    // The shell that waits for the server is the parent of it.
-    let parent = std::fs::read_to_string(format!("/proc/{}/status", id.trim())).unwrap_or_default();
-    let parent = parent.lines().find_map(|line| line.strip_prefix("PPid:")).map(|id| id.trim().to_owned());
-    let Some(parent) = parent else {
+    let mut stdout = BufReader::new(shell.stdout.take().unwrap());
+    stdout.read_line(&mut id).unwrap();
+    let status = format!("/proc/{}/status", id.trim());
+    if !std::path::Path::new(&status).exists() {
         eprintln!("skipped: this system has no /proc");
         return;
-    };
-    assert!(Command::new("kill").args(["-KILL", &parent]).status().unwrap().success());
+    }
+    // Whoever inherits it may not have looked yet: a zombie has ended.
+    let is_alive = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ"));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(is_alive(), "it ended while its parent and its input were there");
+    shell.kill().unwrap();
     let started = Instant::now();
     while is_alive() {
         assert!(started.elapsed() < Duration::from_secs(60), "it outlives its parent");
         std::thread::sleep(Duration::from_millis(50));
     }
-    let _ = shell.kill();
-    let _ = shell.wait();
+    // Only now does its input end.
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
+fn variables_of_git_do_not_pin_the_server_to_one_repository() {
+    let (repo, other) = (indexed(), indexed());
+    let mut command = repo.command(program());
+    command.arg("mcp").env("GIT_DIR", other.path(".git")).env("GIT_WORK_TREE", other.root());
+    let mut client = McpClient::of(command);
+    client.handshake();
+    let status = client.ask("manage_index", json!({ "action": "status" }));
+    assert_eq!(status["codebaseRoot"], repo.root().to_str().unwrap());
+}
+
+#[test]
+fn a_client_that_no_longer_reads_ends_the_server() {
+    let repo = indexed();
+    let mut command = repo.command(program());
+    let mut child = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    let mut stdin = child.stdin.take().unwrap();
+    let started = Instant::now();
+    let status = loop {
+        // The write fails once it has ended.
+        let _ = stdin.write_all(ping);
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{status}");
 }
 
 #[test]
@@ -370,11 +429,16 @@ fn two_servers_of_one_repository_do_not_disturb_each_other() {
     for i in 0..10 {
         repo.write("src/counter.rs", format!("/// Counts to {i}.\npub fn count_to_{i}() {{}}\n"));
         let query = json!({ "query": format!("count_to_{i}"), "max_results": 1 });
-        let ids = (one.begin("tools/call", json!({ "name": "find_code", "arguments": query })),
-            other.begin("tools/call", json!({ "name": "find_code", "arguments": query })));
+        let ids = (
+            one.begin("tools/call", json!({ "name": "find_code", "arguments": query })),
+            other.begin("tools/call", json!({ "name": "find_code", "arguments": query })),
+        );
         let answers = (one.response(ids.0), other.response(ids.1));
         for answer in [answers.0, answers.1] {
-            assert_eq!(answer["result"]["structuredContent"]["matches"][0]["file"]["path"], "src/counter.rs", "{answer:#}");
+            assert_eq!(
+                answer["result"]["structuredContent"]["matches"][0]["file"]["path"], "src/counter.rs",
+                "{answer:#}"
+            );
         }
     }
     assert_eq!(one.ask("manage_index", json!({ "action": "sync" }))["status"], "ok");

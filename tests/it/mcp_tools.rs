@@ -34,26 +34,53 @@ fn tokens_of(result: &Value) -> (u32, u32) {
 fn find_code_gives_what_the_requirements_list() {
     let repo = indexed();
     let mut client = McpClient::start(&repo);
-    let answer = client.ask("find_code", json!({ "query": "call again when the network fails", "intent": "understand" }));
+    let answer = client
+        .ask("find_code", json!({ "query": "call again when the network fails", "intent": "understand" }));
     for field in [
-        "status", "matches", "summary", "query_intent", "total_matches", "total_results", "token_count",
-        "execution_time_ms", "search_strategy", "languages_found", "warnings", "index", "codebaseRoot",
+        "status",
+        "matches",
+        "summary",
+        "query_intent",
+        "total_matches",
+        "total_results",
+        "token_count",
+        "execution_time_ms",
+        "search_strategy",
+        "languages_found",
+        "warnings",
+        "index",
+        "codebaseRoot",
     ] {
         assert!(answer.get(field).is_some(), "{field} is missing: {answer:#}");
     }
     assert_eq!(answer["query_intent"]["type"], "understand");
     let found = &answer["matches"][0];
-    for field in
-        ["file", "content", "span", "relevance_score", "match_type", "related_symbols", "blob", "rev", "state", "more_in_file"]
-    {
+    for field in [
+        "file",
+        "content",
+        "span",
+        "relevance_score",
+        "match_type",
+        "related_symbols",
+        "blob",
+        "rev",
+        "state",
+        "more_in_file",
+    ] {
         assert!(found.get(field).is_some(), "{field} is missing: {found:#}");
     }
     assert_eq!(found["blob"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD:src/retry.py"]).trim());
     assert_eq!(answer["index"]["commit"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD"]).trim());
-    assert_eq!((&answer["index"]["freshness"], &answer["index"]["dirty_files"]), (&json!("fresh"), &json!(0)));
+    assert_eq!(
+        (&answer["index"]["freshness"], &answer["index"]["dirty_files"]),
+        (&json!("fresh"), &json!(0))
+    );
 
     // The other name, filters, unknown intents.
-    let same = client.ask("search_codebase", json!({ "query": "call again when the network fails", "intent": "understand" }));
+    let same = client.ask(
+        "search_codebase",
+        json!({ "query": "call again when the network fails", "intent": "understand" }),
+    );
     assert_eq!(same["matches"], answer["matches"]);
     assert_eq!(client.found(json!({ "query": "header", "focus_languages": ["markdown"] })), ["README.md"]);
     assert_eq!(client.found(json!({ "query": "header", "paths": ["src/*.rs"] })), ["src/parse.rs"]);
@@ -79,7 +106,8 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
         let (text, structured) = tokens_of(&result);
         assert!(text <= limit && structured <= limit, "{limit}: {text} and {structured} tokens");
     }
-    let whole = client.found(json!({ "query": "parse header", "max_results": 1000, "token_limit": 1_000_000 }));
+    let whole =
+        client.found(json!({ "query": "parse header", "max_results": 1000, "token_limit": 1_000_000 }));
     assert!(whole.len() > 30, "{}", whole.len());
     let (mut pages, mut cursor) = (Vec::new(), Value::Null);
     let mut n_pages = 0;
@@ -110,7 +138,8 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
     let other = json!({ "query": "another question", "cursor": cursor });
     assert_eq!(client.refused("find_code", other)["code"], -32602);
     // Places only: more of them for the same tokens.
-    let places = client.ask("find_code", json!({ "query": "parse header", "token_limit": 2000, "locations_only": true }));
+    let places = client
+        .ask("find_code", json!({ "query": "parse header", "token_limit": 2000, "locations_only": true }));
     let with_code = client.ask("find_code", json!({ "query": "parse header", "token_limit": 2000 }));
     assert!(places["total_results"].as_u64() > with_code["total_results"].as_u64());
     assert!(places["matches"].as_array().unwrap().iter().all(|found| found["content"]["text"] == ""));
@@ -124,12 +153,16 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
 fn find_similar_and_file_outline_answer_with_their_proof() {
     let repo = large();
     let mut client = McpClient::start(&repo);
-    let similar = client.ask("find_similar", json!({ "file": "src/header_3.rs", "line": 2, "max_results": 5 }));
+    let similar =
+        client.ask("find_similar", json!({ "file": "src/header_3.rs", "line": 2, "max_results": 5 }));
     assert_eq!(similar["total_results"], 5);
     assert!(similar["matches"][0]["relevance_score"].as_f64().unwrap() > 0.8, "{similar:#}");
-    let next = client.ask("find_similar", json!({
-        "file": "src/header_3.rs", "line": 2, "max_results": 5, "cursor": similar["next_cursor"],
-    }));
+    let next = client.ask(
+        "find_similar",
+        json!({
+            "file": "src/header_3.rs", "line": 2, "max_results": 5, "cursor": similar["next_cursor"],
+        }),
+    );
     assert_ne!(next["matches"][0]["file"], similar["matches"][0]["file"]);
 
     let path = repo.path("src/header_3.rs");
@@ -138,7 +171,10 @@ fn find_similar_and_file_outline_answer_with_their_proof() {
     assert_eq!(outline["symbols"][0]["name"], "parse_header_3_0");
     assert!(outline["symbols"][0]["signature"].as_str().unwrap().starts_with("pub fn parse_header_3_0"));
     assert_eq!(outline["index"]["freshness"], "fresh");
-    assert_eq!(outline["blob"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD:src/header_3.rs"]).trim());
+    assert_eq!(
+        outline["blob"].as_str().unwrap(),
+        repo.git_text(["rev-parse", "HEAD:src/header_3.rs"]).trim()
+    );
     // Page by page.
     let mut names = Vec::new();
     let mut cursor = Value::Null;
@@ -160,14 +196,20 @@ fn find_similar_and_file_outline_answer_with_their_proof() {
     assert_eq!(names, (0..4).map(|j| json!(format!("parse_header_3_{j}"))).collect::<Vec<_>>());
     repo.write("notes.txt", "just words\n").commit("words");
     let words = client.call("file_outline", json!({ "file": "notes.txt" }));
-    assert_eq!((&words["isError"], &words["structuredContent"]["status"]), (&json!(true), &json!("unsupported")));
+    assert_eq!(
+        (&words["isError"], &words["structuredContent"]["status"]),
+        (&json!(true), &json!("unsupported"))
+    );
 }
 
 #[test]
 fn read_file_is_bounded_and_reads_on() {
     let repo = indexed();
     let long: String = (1..=3000).map(|i| format!("line {i} of a long file\n")).collect();
-    repo.write("long.txt", &long).write("wide.txt", "x ".repeat(100_000)).write("binary.bin", b"a\0b").commit("long");
+    repo.write("long.txt", &long)
+        .write("wide.txt", "x ".repeat(100_000))
+        .write("binary.bin", b"a\0b")
+        .commit("long");
     let mut client = McpClient::start(&repo);
     let (mut text, mut cursor, mut n_pages) = (String::new(), Value::Null, 0);
     loop {
@@ -189,14 +231,23 @@ fn read_file_is_bounded_and_reads_on() {
     assert_eq!(text, long, "page by page the whole file");
     assert!(n_pages > 3);
     let some = client.ask("read_file", json!({ "file": "long.txt", "start_line": 10, "end_line": 11 }));
-    assert_eq!((&some["text"], &some["span"]), (&json!("line 10 of a long file\nline 11 of a long file\n"), &json!([10, 11])));
-    assert_eq!((&some["truncated"], &some["total_lines"], &some["state"]), (&json!(false), &json!(3000), &json!("committed")));
+    assert_eq!(
+        (&some["text"], &some["span"]),
+        (&json!("line 10 of a long file\nline 11 of a long file\n"), &json!([10, 11]))
+    );
+    assert_eq!(
+        (&some["truncated"], &some["total_lines"], &some["state"]),
+        (&json!(false), &json!(3000), &json!("committed"))
+    );
     // One line that is larger than any limit is begun and said to be cut.
     let wide = client.call("read_file", json!({ "file": "wide.txt", "token_limit": 500 }));
     assert!(tokens_of(&wide).1 <= 500 && wide["structuredContent"]["truncated"] == true);
     assert!(wide["structuredContent"]["text"].as_str().unwrap().starts_with("x x"));
     let binary = client.call("read_file", json!({ "file": "binary.bin" }));
-    assert_eq!((&binary["isError"], &binary["structuredContent"]["status"]), (&json!(true), &json!("unsupported")));
+    assert_eq!(
+        (&binary["isError"], &binary["structuredContent"]["status"]),
+        (&json!(true), &json!("unsupported"))
+    );
     // Another revision.
     repo.write("long.txt", "short now\n").commit("short");
     assert_eq!(client.ask("read_file", json!({ "file": "long.txt" }))["text"], "short now\n");
@@ -219,7 +270,8 @@ fn manage_index_goes_through_the_life_of_an_index() {
     let run = |client: &mut McpClient| {
         let uri = format!("codeweaver://status{}", repo.root().to_str().unwrap());
         let read = client.request("resources/read", json!({ "uri": uri }));
-        let report: Value = serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
+        let report: Value =
+            serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
         report["last_run"]["embedded_chunks"].as_u64().unwrap()
     };
     client.ask("manage_index", json!({ "action": "create", "force": true }));
@@ -238,7 +290,10 @@ fn manage_index_goes_through_the_life_of_an_index() {
     assert_eq!(client.ask("manage_index", json!({ "action": "clear" }))["message"], "there was no index");
     let gated = client.call("find_code", json!({ "query": "header" }));
     assert_eq!(gated["structuredContent"]["reason"], "not_indexed", "nothing builds it again by itself");
-    assert_eq!(client.call("manage_index", json!({ "action": "sync" }))["structuredContent"]["reason"], "not_indexed");
+    assert_eq!(
+        client.call("manage_index", json!({ "action": "sync" }))["structuredContent"]["reason"],
+        "not_indexed"
+    );
     client.ask("manage_index", json!({ "action": "create" }));
     assert_eq!(client.found(json!({ "query": "parse_header" }))[0], "src/parse.rs");
 }
@@ -252,7 +307,10 @@ fn clearing_one_worktree_leaves_the_other_its_index() {
     let mut client = McpClient::start(&repo);
     client.ask("manage_index", json!({ "action": "create", "path": path }));
     client.ask("manage_index", json!({ "action": "clear", "path": path }));
-    assert_eq!(client.call("find_code", json!({ "query": "x", "path": path }))["structuredContent"]["reason"], "not_indexed");
+    assert_eq!(
+        client.call("find_code", json!({ "query": "x", "path": path }))["structuredContent"]["reason"],
+        "not_indexed"
+    );
     assert_eq!(client.found(json!({ "query": "parse_header" }))[0], "src/parse.rs");
     client.ask("manage_index", json!({ "action": "create", "path": path }));
     assert_eq!(client.found(json!({ "query": "parse_header", "path": path }))[0], "src/parse.rs");
@@ -270,7 +328,10 @@ fn a_failed_run_says_why() {
     assert_eq!(failed["structuredContent"]["status"], "failed");
     assert!(failed["content"][0]["text"].as_str().unwrap().contains(".codeweaver"), "{failed:#}");
     let refused = client.call("find_code", json!({ "query": "header" }));
-    assert_eq!((&refused["isError"], &refused["structuredContent"]["status"]), (&json!(true), &json!("failed")));
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["status"]),
+        (&json!(true), &json!("failed"))
+    );
 }
 
 #[test]

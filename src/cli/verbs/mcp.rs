@@ -15,9 +15,12 @@ use std::process::ExitCode;
 pub struct McpArgs {}
 
 pub fn run(_: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let (layer, records) = log::channel();
-    logging::start_with_protocol(context, layer);
-    mcp::serve(Options { dir: context.dir.clone(), debug: context.debug, records }).map_err(|error| {
+    let served = leave_git_environment().and_then(|()| {
+        let (layer, records) = log::channel();
+        logging::start_with_protocol(context, layer);
+        mcp::serve(Options { dir: context.dir.clone(), debug: context.debug, records })
+    });
+    served.map_err(|error| {
         CliError::new(
             "the server cannot start",
             error.to_string(),
@@ -25,4 +28,39 @@ pub fn run(_: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
         )
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Variables by which git pins a process to one repository.
+const PINNING_VARIABLES: [&str; 7] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+];
+
+/// Starts this program anew without those variables if there are any: a server answers for many repositories, and so do
+/// the processes that it starts.
+#[cfg(unix)]
+fn leave_git_environment() -> std::io::Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    if PINNING_VARIABLES.iter().all(|name| std::env::var_os(name).is_none()) {
+        return Ok(());
+    }
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1));
+    PINNING_VARIABLES.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn leave_git_environment() -> std::io::Result<()> {
+    match PINNING_VARIABLES.iter().find(|name| std::env::var_os(name).is_some()) {
+        Some(name) => Err(std::io::Error::other(format!("{name} pins git to one repository; unset it"))),
+        None => Ok(()),
+    }
 }

@@ -68,7 +68,10 @@ impl Tool for FileOutline {
         if total_symbols == 0 && !outline.has_grammar() {
             return Err(CallError::Failed(Failure {
                 status: FailureStatus::Unsupported,
-                message: format!("there is no grammar for {}, so no definitions are known of it", outline.language),
+                message: format!(
+                    "there is no grammar for {}, so no definitions are known of it",
+                    outline.language
+                ),
                 codebase_root: Some(codebase.root()),
             }));
         }
@@ -82,7 +85,9 @@ impl Tool for FileOutline {
             let text = text_of(&outline, total_symbols, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output = Output { status: OkStatus::Ok, outline, total_symbols, codebase_root, next_cursor };
-            let size = serde_json::to_string(&output).map_or(0, |json| tokens::count(&json)).max(tokens::count(&text));
+            let size = serde_json::to_string(&output)
+                .map_or(0, |json| tokens::count(&json))
+                .max(tokens::count(&text));
             let n = output.outline.symbols.len();
             if size <= limit || n == 0 {
                 return Ok(Answer { structured: output, text });

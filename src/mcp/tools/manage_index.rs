@@ -136,7 +136,8 @@ impl Tool for ManageIndex {
             (Action::Sync, _) => return Err(call.gate(&asked, &lifecycle)),
             (Action::Clear, _) => Some(clear_index(&asked, call)?),
         };
-        let report = status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
+        let report =
+            status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
         let index = summary(codebase, &report)?;
         let message = message.unwrap_or_else(|| said(&index));
         let output =
@@ -209,7 +210,7 @@ impl Run<'_> {
                 record.files_processed, record.files_total, record.chunks_created
             );
             // The last step is that of the end.
-            self.call.step((share * 99.0).clamp(0.5, 99.0), message);
+            self.call.step((share * 990.0).round().clamp(5.0, 990.0) / 10.0, message);
         }
     }
 }
@@ -217,7 +218,8 @@ impl Run<'_> {
 /// Asks a run to end; it keeps what it has done.
 #[cfg(unix)]
 fn end(child: &Child) {
-    let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), rustix::process::Signal::TERM);
+    let _ =
+        rustix::process::kill_process(rustix::process::Pid::from_child(child), rustix::process::Signal::TERM);
 }
 
 #[cfg(not(unix))]
@@ -243,14 +245,13 @@ fn clear_index(asked: &Asked, call: &Call) -> Result<String, CallError> {
 }
 
 fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
-    let state = codebase
-        .check_trust()
-        .and_then(|_| Ok(State::read(&codebase.store().state())?))
-        .or_else(|error| match error {
+    let state = codebase.check_trust().and_then(|_| Ok(State::read(&codebase.store().state())?)).or_else(
+        |error| match error {
             // It is made anew by the next run.
             IndexError::Store(StoreError::Damaged { .. } | StoreError::Version { .. }) => Ok(None),
             error => Err(CallError::of(error.into(), codebase)),
-        })?;
+        },
+    )?;
     Ok(codebase.lifecycle_in(state.as_ref()))
 }
 

@@ -75,7 +75,8 @@ pub fn answer(
     loop {
         let shown = offset + response.matches.len();
         let is_cut = shown < response.n_ranked;
-        let next_cursor = (is_cut && !response.matches.is_empty()).then(|| Cursor::at(shown, question).to_string());
+        let next_cursor =
+            (is_cut && !response.matches.is_empty()).then(|| Cursor::at(shown, question).to_string());
         if is_cut && response.matches.is_empty() && response.status == Status::Ok {
             response.status = Status::Degraded;
             response.warnings.push("the token limit leaves no room for any match".to_owned());
@@ -105,7 +106,12 @@ fn is_rich(found: &Match) -> bool {
 
 /// For a reader with little room: a heading per match with its code below.
 fn text_of(response: &Response, next_cursor: Option<&str>) -> String {
-    let mut text = format!("{} [{}]", response.summary, freshness(response));
+    // The summary repeats what the headings say.
+    let head = match response.matches.len() {
+        0 => response.summary.clone(),
+        n => format!("{n} of {} matches", response.n_ranked),
+    };
+    let mut text = format!("{head} [{}]", freshness(response));
     for warning in &response.warnings {
         let _ = write!(text, "\nwarning: {warning}");
     }

@@ -245,6 +245,6 @@ impl Call {
             QueryError::Gated(lifecycle) => self.gate(asked, &lifecycle),
             other => CallError::of(other, codebase),
         })?;
-        if self.is_stopped() { Err(CallError::Stopped) } else { Ok(answer) }
+        if self.is_cancelled() { Err(CallError::Stopped) } else { Ok(answer) }
     }
 }

@@ -70,7 +70,8 @@ impl Tool for ReadFile {
         let to = line("end_line", arguments.end_line)?.unwrap_or(u32::MAX);
         let question = (codebase.root(), &file, rev, from, to);
         let read_before = Cursor::resume(arguments.cursor.as_deref(), &question)?;
-        let from = from.max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
+        let from = from
+            .max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
         let mut text = call.ask(&asked, |_| asked.searcher.read(&file, Some((from, to)), rev))?;
         if text.text.contains('\0') {
             return Err(CallError::Failed(Failure {
@@ -90,7 +91,9 @@ impl Tool for ReadFile {
             let said = text_of(&text, freshness, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output = Output { status: OkStatus::Ok, file: text, freshness, codebase_root, next_cursor };
-            let size = serde_json::to_string(&output).map_or(0, |json| tokens::count(&json)).max(tokens::count(&said));
+            let size = serde_json::to_string(&output)
+                .map_or(0, |json| tokens::count(&json))
+                .max(tokens::count(&said));
             if size <= limit || output.file.text.is_empty() {
                 return Ok(Answer { structured: output, text: said });
             }
@@ -125,7 +128,11 @@ fn text_of(file: &FileText, freshness: Freshness, next_cursor: Option<&str>) -> 
     let state = state_of(file.state);
     let mut text = format!(
         "{}:{first}-{last} of {} lines ({}{state}) [{}]\n{}",
-        file.path, file.total_lines, file.rev, name_of(freshness), file.text
+        file.path,
+        file.total_lines,
+        file.rev,
+        name_of(freshness),
+        file.text
     );
     if let Some(cursor) = next_cursor {
         text.push_str(&format!("\nmore: repeat the call with cursor {cursor:?}\n"));
