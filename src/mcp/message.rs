@@ -43,6 +43,9 @@ pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
         return Err(reject(None, ErrorCode::INVALID_REQUEST, "an id is a string or an integer"));
     }
     let id = id.and_then(Result::ok);
+    if id.is_some() && fields.get("params").is_some_and(|params| !params.is_object()) {
+        return Err(reject(id, ErrorCode::INVALID_PARAMS, "params are an object"));
+    }
     let is_notification = id.is_none() && fields.contains_key("method");
     match serde_json::from_value(value) {
         Ok(message) => Ok(Some(message)),
@@ -83,6 +86,10 @@ mod tests {
         assert_eq!(rejected(b"{}"), (None, -32600));
         assert_eq!(rejected(br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), (None, -32600));
         assert_eq!(rejected(br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), (None, -32600));
+        assert_eq!(
+            rejected(br#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
+            (Some(RequestId::Number(7)), -32602)
+        );
         assert_eq!(
             rejected(br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#),
             (Some(RequestId::Number(7)), -32600)

@@ -89,7 +89,7 @@ fn the_examples_in_the_documentation_are_true() {
         &mut client,
         "`find_code`",
         "find_code",
-        json!({ "query": "call again when the network fails", "max_results": 1 }),
+        json!({ "query": "retry with growing pauses", "max_results": 1 }),
     );
     add(&mut client, "`file_outline`", "file_outline", json!({ "file": "src/retry.py" }));
     add(

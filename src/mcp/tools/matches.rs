@@ -95,9 +95,22 @@ pub fn answer(
             found.also_at.clear();
             continue;
         }
-        response.matches.pop();
-        response.total_results = response.matches.len();
+        // The frame, as far as a reader can do without it, before the last matches.
+        if !trim_frame(&mut response) {
+            response.matches.pop();
+            response.total_results = response.matches.len();
+        }
     }
+}
+
+/// Leaves out what the matches say themselves or what `manage_index` shows; false if that has been done.
+fn trim_frame(response: &mut Response) -> bool {
+    let is_trimmed = response.query_intent.reasoning.is_empty();
+    response.query_intent.reasoning.clear();
+    response.query_intent.focus_areas.clear();
+    response.index.skipped.clear();
+    response.summary = format!("{} matches", response.matches.len());
+    !is_trimmed
 }
 
 fn is_rich(found: &Match) -> bool {
