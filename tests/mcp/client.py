@@ -56,7 +56,8 @@ async def session_checks(session):
             raise AssertionError(f"{arguments} was accepted")
 
     resources = (await session.list_resources()).resources
-    report = json.loads((await session.read_resource(resources[0].uri)).contents[0].text)
+    own = next(resource.uri for resource in resources if str(resource.uri).endswith(REPOSITORY))
+    report = json.loads((await session.read_resource(own)).contents[0].text)
     assert report["state"] == "indexed", report
 
 

@@ -28,6 +28,8 @@ const DEFAULT_WAIT_SECONDS: u64 = 40;
 const MAX_WAIT_SECONDS: u64 = 3600;
 /// How often a run is looked at.
 const POLL: Duration = Duration::from_millis(20);
+/// How long a run may take to begin before it is no longer waited for.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
 /// How often its progress is told.
 const TELL: Duration = Duration::from_millis(250);
 /// A run says in three lines why it failed; more is not kept.
@@ -164,7 +166,7 @@ impl Run<'_> {
         let mut child =
             child::start_run(codebase, reindex).map_err(|error| CallError::failed(error, root.clone()))?;
         self.call.step(0.0, "reading the tree");
-        match self.follow(&mut child) {
+        match self.follow(&mut child, reindex) {
             Some(0) => {
                 self.call.step(100.0, "done");
                 Ok("indexed".to_owned())
@@ -181,13 +183,18 @@ impl Run<'_> {
     }
 
     /// The exit code of `child`, or `None` if it goes on by itself. A call that is cancelled ends its run.
-    fn follow(&self, child: &mut Child) -> Option<i32> {
-        let deadline = Instant::now() + self.wait;
+    fn follow(&self, child: &mut Child, reindex: bool) -> Option<i32> {
+        let started = Instant::now();
+        let is_over = || {
+            self.call.is_stopped()
+                || started.elapsed() >= self.wait
+                    && (self.has_begun(reindex) || started.elapsed() >= BEGINS_WITHIN)
+        };
         let mut told = Instant::now();
         loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
-                Ok(None) if self.call.is_stopped() || Instant::now() >= deadline => break,
+                Ok(None) if is_over() => break,
                 Ok(None) => std::thread::sleep(POLL),
                 Err(_) => return Some(-1),
             }
@@ -200,6 +207,16 @@ impl Run<'_> {
             end(child);
         }
         None
+    }
+
+    /// Whether others see the run, so that the next call does not find the state before it.
+    fn has_begun(&self, reindex: bool) -> bool {
+        let codebase = self.asked.codebase();
+        match lifecycle(codebase) {
+            Ok(Lifecycle::Indexed) => !reindex && codebase.lease_holder().is_some(),
+            Ok(lifecycle) => lifecycle == Lifecycle::Indexing,
+            Err(_) => true,
+        }
     }
 
     fn tell(&self) {
