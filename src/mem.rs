@@ -1,4 +1,4 @@
-//! The one module with `unsafe`: mapping immutable files and the SIMD dot product (requirement X7).
+//! The one module with `unsafe`: mapping immutable files and SIMD over rows of int8 (requirement X7).
 
 #![allow(unsafe_code)]
 
@@ -121,9 +121,125 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     _mm_cvtsi128_si32(half)
 }
 
+/// Adds rows to `sums`, each multiplied by its weight: `sums[i] += Σ weight · rows[id · dim + i]` with `dim` the length
+/// of `sums`. Integer arithmetic, so every machine gives the same numbers; what does not fit 32 bits wraps around. An id
+/// beyond the rows adds nothing.
+pub fn add_rows(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
+    #[cfg(target_arch = "x86_64")]
+    if sums.len().is_multiple_of(16) && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: AVX2 was detected; the length of `sums` is a multiple of 16.
+        return unsafe { add_rows_avx2(rows, weighted, sums) };
+    }
+    add_rows_plain(rows, weighted, sums);
+}
+
+fn add_rows_plain(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
+    for &(id, weight) in weighted {
+        let row = row_of(rows, id, sums.len());
+        for (sum, &component) in sums.iter_mut().zip(row) {
+            *sum = sum.wrapping_add(i32::from(weight) * i32::from(component));
+        }
+    }
+}
+
+/// `dim` components, or none if the row does not exist.
+#[inline]
+fn row_of(rows: &[i8], id: u32, dim: usize) -> &[i8] {
+    rows.get(id as usize * dim..).and_then(|rest| rest.get(..dim)).unwrap_or_default()
+}
+
+/// Rows in pairs, since one multiplication takes two components of 16 bits and adds their products; 64 components at a
+/// time, whose sums stay in registers. The length of `sums` must be a multiple of 16.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn add_rows_avx2(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
+    let dim = sums.len();
+    let mut from = 0;
+    while from < dim {
+        // SAFETY: AVX2 is there; `from + 16 * N ≤ dim`.
+        unsafe {
+            if from + 64 <= dim {
+                add_block_avx2::<4>(rows, weighted, sums, from);
+                from += 64;
+            } else {
+                add_block_avx2::<1>(rows, weighted, sums, from);
+                from += 16;
+            }
+        }
+    }
+}
+
+/// The `16 * N` components from `from` on; `from + 16 * N` must not exceed the length of `sums`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn add_block_avx2<const N: usize>(
+    rows: &[i8],
+    weighted: &[(u32, i16)],
+    sums: &mut [i32],
+    from: usize,
+) {
+    use std::arch::x86_64::*;
+    let dim = sums.len();
+    let mut totals = [[_mm256_setzero_si256(); 2]; N];
+    let zeros = [0i8; 64];
+    let block = |id: u32| {
+        let row = row_of(rows, id, dim);
+        if row.is_empty() { &zeros[..16 * N] } else { &row[from..from + 16 * N] }
+    };
+    for pair in weighted.chunks(2) {
+        let (first, first_weight) = (block(pair[0].0), pair[0].1);
+        let (second, second_weight) =
+            pair.get(1).map_or((&zeros[..16 * N], 0), |pair| (block(pair.0), pair.1));
+        let weights = i32::from(first_weight.cast_unsigned()) | i32::from(second_weight) << 16;
+        let weights = _mm256_set1_epi32(weights);
+        for (at, total) in totals.iter_mut().enumerate() {
+            // SAFETY: both blocks have 16 * N components and `at` < N; the unaligned form is used.
+            let (first, second) = unsafe {
+                (
+                    _mm256_cvtepi8_epi16(_mm_loadu_si128(first.as_ptr().add(16 * at).cast())),
+                    _mm256_cvtepi8_epi16(_mm_loadu_si128(second.as_ptr().add(16 * at).cast())),
+                )
+            };
+            let low = _mm256_madd_epi16(_mm256_unpacklo_epi16(first, second), weights);
+            let high = _mm256_madd_epi16(_mm256_unpackhi_epi16(first, second), weights);
+            total[0] = _mm256_add_epi32(total[0], low);
+            total[1] = _mm256_add_epi32(total[1], high);
+        }
+    }
+    for (at, [low, high]) in totals.into_iter().enumerate() {
+        // Unpacking works within halves: `low` has components 0–3 and 8–11, `high` 4–7 and 12–15.
+        let ordered =
+            [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)];
+        for (part, total) in ordered.into_iter().enumerate() {
+            let start = from + 16 * at + 8 * part;
+            // SAFETY: `start + 8 ≤ from + 16 * N ≤ sums.len()`; the unaligned forms are used.
+            unsafe {
+                let to: *mut __m256i = sums.as_mut_ptr().add(start).cast();
+                _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), total));
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn simd_and_plain_sums_of_rows_agree() {
+        let mut rng = fastrand::Rng::with_seed(9);
+        for dim in [1, 15, 16, 48, 64, 80, 256, 1024] {
+            let rows: Vec<i8> = (0..40 * dim).map(|_| rng.i8(..)).collect();
+            for n in [0, 1, 2, 3, 7, 40, 501] {
+                let weighted: Vec<(u32, i16)> = (0..n).map(|_| (rng.u32(..42), rng.i16(..))).collect();
+                let before: Vec<i32> = (0..dim).map(|_| rng.i32(..)).collect();
+                let (mut fast, mut plain) = (before.clone(), before);
+                add_rows(&rows, &weighted, &mut fast);
+                add_rows_plain(&rows, &weighted, &mut plain);
+                assert_eq!(fast, plain, "{n} rows of {dim}");
+            }
+        }
+    }
 
     #[test]
     fn simd_and_plain_dot_products_agree() {

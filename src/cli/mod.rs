@@ -6,6 +6,7 @@
 //! * [`results`]: how matches look.
 //! * [`progress`], [`checkpoint`]: what an indexing run shows and records while it works.
 //! * [`chunk_stats`]: how well a tree is chunked.
+//! * [`setup`]: the MCP server in the configuration of its clients.
 //! * [`error`]: the one place where library errors become three lines and an exit code.
 
 pub mod args;
@@ -17,6 +18,7 @@ pub mod logging;
 pub mod progress;
 pub mod render;
 pub mod results;
+pub mod setup;
 pub mod verbs;
 
 use args::{Cli, Verb};
@@ -46,7 +48,7 @@ pub fn main() -> ExitCode {
     }
     let context = Context::new(&cli.global);
     // The server starts its own logging: it also logs to its client.
-    if !matches!(cli.verb, Verb::Mcp(_)) {
+    if !matches!(&cli.verb, Verb::Mcp(args) if args.serves()) {
         logging::start(&context);
     }
     let started = std::time::Instant::now();

@@ -1,4 +1,7 @@
-//! The files of a transformer in a folder, what its model wants, and the identity that follows from both.
+//! The files of a model in a folder, what the model wants, and the identity that follows from both.
+//!
+//! A folder holds a transformer if it has a graph for ONNX Runtime, and a static model in the format of model2vec if it
+//! has `model.safetensors` and `tokenizer.json` and either no graph or a `config.json` that says so.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,79 +9,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::EmbedError;
+use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN};
 use super::quantise::QUANTISATION;
 use super::recipe::RECIPE_VERSION;
 use crate::config::ModelSettings;
-
-/// What a published model wants, beyond what its files say.
-#[derive(Debug, PartialEq)]
-pub(super) struct KnownModel {
-    pub name: &'static str,
-    /// Where its files are published.
-    pub repository: &'static str,
-    pub pooling: Pooling,
-    /// Longer inputs are cut. At most what the model was trained for; less where time grows faster than use.
-    pub max_tokens: usize,
-    pub query_prefix: &'static str,
-    pub passage_prefix: &'static str,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pooling {
-    /// The vector of the first token.
-    Cls,
-    /// The mean over all tokens.
-    Mean,
-}
-
-const BGE_QUERY: &str = "Represent this sentence for searching relevant passages: ";
-
-macro_rules! known {
-    ($name:literal, $repository:literal, $pooling:ident, $max_tokens:literal, $query:expr, $passage:expr) => {
-        KnownModel {
-            name: $name,
-            repository: $repository,
-            pooling: Pooling::$pooling,
-            max_tokens: $max_tokens,
-            query_prefix: $query,
-            passage_prefix: $passage,
-        }
-    };
-}
-
-#[rustfmt::skip]
-static KNOWN: &[KnownModel] = &[
-    known!("all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2", Mean, 256, "", ""),
-    known!("all-minilm-l12-v2", "sentence-transformers/all-MiniLM-L12-v2", Mean, 128, "", ""),
-    known!("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", Mean, 384, "", ""),
-    known!("bge-small-en-v1.5", "BAAI/bge-small-en-v1.5", Cls, 512, BGE_QUERY, ""),
-    known!("bge-base-en-v1.5", "BAAI/bge-base-en-v1.5", Cls, 512, BGE_QUERY, ""),
-    known!("bge-large-en-v1.5", "BAAI/bge-large-en-v1.5", Cls, 512, BGE_QUERY, ""),
-    known!("gte-base-en-v1.5", "Alibaba-NLP/gte-base-en-v1.5", Cls, 1024, "", ""),
-    known!("gte-large-en-v1.5", "Alibaba-NLP/gte-large-en-v1.5", Cls, 1024, "", ""),
-    known!("jina-embeddings-v2-base-code", "jinaai/jina-embeddings-v2-base-code", Mean, 1024, "", ""),
-    known!("jina-embeddings-v2-base-en", "jinaai/jina-embeddings-v2-base-en", Mean, 1024, "", ""),
-    known!("jina-embeddings-v2-small-en", "jinaai/jina-embeddings-v2-small-en", Mean, 1024, "", ""),
-    known!("multilingual-e5-small", "intfloat/multilingual-e5-small", Mean, 512, "query: ", "passage: "),
-    known!("multilingual-e5-base", "intfloat/multilingual-e5-base", Mean, 512, "query: ", "passage: "),
-    known!("multilingual-e5-large", "intfloat/multilingual-e5-large", Mean, 512, "query: ", "passage: "),
-    known!("mxbai-embed-large-v1", "mixedbread-ai/mxbai-embed-large-v1", Cls, 512, BGE_QUERY, ""),
-    known!("nomic-embed-text-v1.5", "nomic-ai/nomic-embed-text-v1.5", Mean, 1024, "search_query: ", "search_document: "),
-    known!("snowflake-arctic-embed-xs", "Snowflake/snowflake-arctic-embed-xs", Cls, 512, BGE_QUERY, ""),
-    known!("snowflake-arctic-embed-s", "Snowflake/snowflake-arctic-embed-s", Cls, 512, BGE_QUERY, ""),
-    known!("snowflake-arctic-embed-m", "Snowflake/snowflake-arctic-embed-m", Cls, 512, BGE_QUERY, ""),
-];
-
-/// For a folder with a model nobody knows.
-static UNKNOWN: KnownModel = known!("", "", Mean, 512, "", "");
-
-/// Families whose members share prefixes, by a piece of their name; for models not in [`KNOWN`].
-static FAMILIES: &[(&str, &str, &str)] = &[
-    ("e5-", "query: ", "passage: "),
-    ("bge-", BGE_QUERY, ""),
-    ("arctic-embed", BGE_QUERY, ""),
-    ("nomic-embed-text", "search_query: ", "search_document: "),
-];
 
 /// Where the graph of a model is looked for in its folder.
 const GRAPHS: &[&str] = &[
@@ -92,6 +26,9 @@ const GRAPHS: &[&str] = &[
 const GRAPH_DATA: &[&str] = &["model.onnx_data", "model.onnx.data"];
 const TOKENIZER_FILES: [&str; 4] =
     ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
+/// Of a static model.
+const STATIC_FILES: [&str; 2] = ["model.safetensors", "tokenizer.json"];
+const STATIC_TYPE: &str = "model2vec";
 const POOLING_FILE: &str = "1_Pooling/config.json";
 
 /// The folders that depend on who runs the program.
@@ -113,7 +50,120 @@ impl Places {
 
 /// A complete model on this machine.
 #[derive(Debug)]
-pub(super) struct ModelFiles {
+pub(super) enum LocalModel {
+    Transformer(TransformerFiles),
+    Static(StaticFiles),
+}
+
+impl LocalModel {
+    /// Finds the files of the model that the settings name, in `model.path` or in the cache.
+    pub(super) fn find(settings: &ModelSettings, places: &Places) -> Result<Self, EmbedError> {
+        let name = model_name(settings);
+        let known = KNOWN.iter().find(|known| known.name == name);
+        let known_static = KNOWN_STATIC.iter().find(|(known, _)| *known == name);
+        let folder = match (&settings.path, &places.model_cache) {
+            (Some(path), _) => path.clone(),
+            (None, Some(cache)) if is_plain_name(&name) => cache.join(&name),
+            (None, _) => PathBuf::new(),
+        };
+        let is_known = known.is_some() || known_static.is_some();
+        if !is_known && settings.path.is_none() && !(is_plain_name(&name) && folder.is_dir()) {
+            let known: Vec<&'static str> = KNOWN
+                .iter()
+                .map(|known| known.name)
+                .chain(KNOWN_STATIC.iter().map(|known| known.0))
+                .collect();
+            let suggestion = nearest(&name, &known);
+            return Err(EmbedError::UnknownModel { name, known, suggestion });
+        }
+        let from_settings = settings.path.is_some();
+        if known_static.is_some() || is_static(&folder) {
+            return StaticFiles::in_folder(name, &folder, known_static.map(|known| known.1), from_settings)
+                .map(Self::Static);
+        }
+        TransformerFiles::in_folder(name, &folder, known, from_settings).map(Self::Transformer)
+    }
+
+    /// Identity of the vector space: the model's name and a hash of everything that decides a vector.
+    pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
+        match self {
+            Self::Transformer(files) => files.fingerprint(),
+            Self::Static(files) => files.fingerprint(),
+        }
+    }
+}
+
+/// True for a folder with the files of a static model; some of them also have a graph, for other programs.
+fn is_static(folder: &Path) -> bool {
+    let says_so = || {
+        let config = std::fs::read(folder.join("config.json")).ok()?;
+        let json: serde_json::Value = serde_json::from_slice(&config).ok()?;
+        Some(json["model_type"].as_str() == Some(STATIC_TYPE))
+    };
+    STATIC_FILES.iter().all(|file| folder.join(file).is_file())
+        && (GRAPHS.iter().all(|graph| !folder.join(graph).is_file()) || says_so() == Some(true))
+}
+
+/// The files of a static model.
+#[derive(Debug)]
+pub(super) struct StaticFiles {
+    pub name: String,
+    pub weights: PathBuf,
+    pub tokenizer: PathBuf,
+}
+
+impl StaticFiles {
+    fn in_folder(
+        name: String,
+        folder: &Path,
+        repository: Option<&str>,
+        from_settings: bool,
+    ) -> Result<Self, EmbedError> {
+        let missing: Vec<&'static str> =
+            STATIC_FILES.into_iter().filter(|file| !folder.join(file).is_file()).collect();
+        if !missing.is_empty() {
+            return Err(missing_files(name, folder, missing, repository, from_settings));
+        }
+        let [weights, tokenizer] = STATIC_FILES.map(|file| folder.join(file));
+        Ok(Self { name, weights, tokenizer })
+    }
+
+    pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
+        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{RECIPE_VERSION}");
+        fingerprint(&self.name, [&self.weights, &self.tokenizer], &rest)
+    }
+}
+
+fn missing_files(
+    name: String,
+    folder: &Path,
+    missing: Vec<&'static str>,
+    repository: Option<&str>,
+    from_settings: bool,
+) -> EmbedError {
+    let source_hint = repository
+        .map(|repository| format!(" (published at huggingface.co/{repository})"))
+        .unwrap_or_default();
+    EmbedError::MissingFiles { name, folder: folder.to_owned(), missing, source_hint, from_settings }
+}
+
+/// The name and a hash of the content of files and of `rest`.
+fn fingerprint<'a>(
+    name: &str,
+    files: impl IntoIterator<Item = &'a PathBuf>,
+    rest: &str,
+) -> Result<String, EmbedError> {
+    let mut hasher = blake3::Hasher::new();
+    for path in files {
+        hasher.update(hash_file(path)?.as_bytes());
+    }
+    hasher.update(rest.as_bytes());
+    Ok(format!("{}-{}", file_safe(name), &hasher.finalize().to_hex()[..16]))
+}
+
+/// The files of a transformer, and what it wants.
+#[derive(Debug)]
+pub(super) struct TransformerFiles {
     pub name: String,
     pub graph: PathBuf,
     /// Weights outside of the graph, with the name the graph knows them by.
@@ -126,24 +176,7 @@ pub(super) struct ModelFiles {
     pub passage_prefix: &'static str,
 }
 
-impl ModelFiles {
-    /// Finds the files of the model that the settings name, in `model.path` or in the cache.
-    pub(super) fn find(settings: &ModelSettings, places: &Places) -> Result<Self, EmbedError> {
-        let name = model_name(settings);
-        let known = KNOWN.iter().find(|known| known.name == name);
-        let folder = match (&settings.path, &places.model_cache) {
-            (Some(path), _) => path.clone(),
-            (None, Some(cache)) if is_plain_name(&name) => cache.join(&name),
-            (None, _) => PathBuf::new(),
-        };
-        if known.is_none() && settings.path.is_none() && !(is_plain_name(&name) && folder.is_dir()) {
-            let known: Vec<&'static str> = KNOWN.iter().map(|known| known.name).collect();
-            let suggestion = nearest(&name, &known);
-            return Err(EmbedError::UnknownModel { name, known, suggestion });
-        }
-        Self::in_folder(name, &folder, known, settings.path.is_some())
-    }
-
+impl TransformerFiles {
     fn in_folder(
         name: String,
         folder: &Path,
@@ -160,16 +193,8 @@ impl ModelFiles {
             TOKENIZER_FILES.iter().zip(&tokenizer).filter(|(_, path)| !path.is_file()).map(|(file, _)| *file),
         );
         let (Some(graph), true) = (graph, missing.is_empty()) else {
-            let source_hint = known
-                .map(|known| format!(" (published at huggingface.co/{})", known.repository))
-                .unwrap_or_default();
-            return Err(EmbedError::MissingFiles {
-                name,
-                folder: folder.to_owned(),
-                missing,
-                source_hint,
-                from_settings,
-            });
+            let repository = known.map(|known| known.repository);
+            return Err(missing_files(name, folder, missing, repository, from_settings));
         };
         let beside = graph.parent().unwrap_or(folder);
         let graph_data = GRAPH_DATA
@@ -193,21 +218,13 @@ impl ModelFiles {
         })
     }
 
-    /// Identity of the vector space: the model's name and a hash of everything that decides a vector.
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
-        let mut hasher = blake3::Hasher::new();
-        for path in std::iter::once(&self.graph)
-            .chain(self.graph_data.iter().map(|(_, path)| path))
-            .chain(&self.tokenizer)
-        {
-            hasher.update(hash_file(path)?.as_bytes());
-        }
+        let files = std::iter::once(&self.graph).chain(self.graph_data.iter().map(|(_, path)| path));
         let rest = format!(
             "{:?}|{}|{}|{}|{QUANTISATION}|{RECIPE_VERSION}",
             self.pooling, self.max_tokens, self.query_prefix, self.passage_prefix
         );
-        hasher.update(rest.as_bytes());
-        Ok(format!("{}-{}", file_safe(&self.name), &hasher.finalize().to_hex()[..16]))
+        fingerprint(&self.name, files.chain(&self.tokenizer), &rest)
     }
 }
 
@@ -292,6 +309,7 @@ fn hash_file(path: &Path) -> Result<blake3::Hash, EmbedError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::known::BGE_QUERY;
     use super::*;
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
@@ -311,6 +329,13 @@ mod tests {
         ModelSettings { name: name.to_owned(), path: path.map(Path::to_owned), ..ModelSettings::default() }
     }
 
+    fn find(settings: &ModelSettings, places: &Places) -> Result<TransformerFiles, EmbedError> {
+        match LocalModel::find(settings, places)? {
+            LocalModel::Transformer(files) => Ok(files),
+            LocalModel::Static(files) => panic!("{files:?}"),
+        }
+    }
+
     #[test]
     fn a_model_is_found_in_the_cache_by_its_name() {
         let cache = folder(
@@ -322,21 +347,21 @@ mod tests {
                 .collect::<Vec<_>>(),
         );
         let places = Places { model_cache: Some(cache.path().to_owned()) };
-        let found = ModelFiles::find(&settings("BAAI/bge-small-en-v1.5", None), &places).unwrap();
+        let found = find(&settings("BAAI/bge-small-en-v1.5", None), &places).unwrap();
         assert_eq!((found.pooling, found.query_prefix), (Pooling::Cls, BGE_QUERY));
-        let error = ModelFiles::find(&settings("bge-base-en-v1.5", None), &places).unwrap_err();
+        let error = find(&settings("bge-base-en-v1.5", None), &places).unwrap_err();
         assert!(error.fix().contains("huggingface.co/BAAI/bge-base-en-v1.5"), "{}", error.fix());
         assert!(error.fix().contains("or set `model.path`"));
-        let error = ModelFiles::find(&settings("bge-smal-en-v1.5", None), &places).unwrap_err();
+        let error = find(&settings("bge-smal-en-v1.5", None), &places).unwrap_err();
         assert_eq!(error.fix(), "did you mean `bge-small-en-v1.5`?");
-        let error = ModelFiles::find(&settings("../..", None), &places).unwrap_err();
+        let error = find(&settings("../..", None), &places).unwrap_err();
         assert!(matches!(error, EmbedError::UnknownModel { .. }));
     }
 
     #[test]
     fn pooling_is_read_where_it_is_declared() {
         let model = folder(ALL);
-        let find = || ModelFiles::find(&settings("builtin", Some(model.path())), &Places::default());
+        let find = || find(&settings("builtin", Some(model.path())), &Places::default());
         assert_eq!(find().unwrap().pooling, Pooling::Mean);
         std::fs::create_dir(model.path().join("1_Pooling")).unwrap();
         let write = |text: &str| std::fs::write(model.path().join(POOLING_FILE), text).unwrap();
@@ -359,10 +384,7 @@ mod tests {
                 .map(String::as_str)
                 .collect::<Vec<_>>(),
         );
-        let found = ModelFiles::find(
-            &settings("builtin", Some(&root.path().join("my-e5-tuned"))),
-            &Places::default(),
-        );
+        let found = find(&settings("builtin", Some(&root.path().join("my-e5-tuned"))), &Places::default());
         let found = found.unwrap();
         assert_eq!(
             (found.name.as_str(), found.query_prefix, found.passage_prefix),
@@ -373,12 +395,8 @@ mod tests {
     #[test]
     fn the_fingerprint_follows_the_files_and_the_pooling() {
         let model = folder(ALL);
-        let fingerprint = || {
-            ModelFiles::find(&settings("x", Some(model.path())), &Places::default())
-                .unwrap()
-                .fingerprint()
-                .unwrap()
-        };
+        let fingerprint =
+            || find(&settings("x", Some(model.path())), &Places::default()).unwrap().fingerprint().unwrap();
         let first = fingerprint();
         assert!(first.starts_with("x-") && first.len() == 18, "{first}");
         assert_eq!(first, fingerprint());
@@ -391,13 +409,32 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_table_are_plain_and_in_lower_case() {
-        for known in KNOWN {
-            assert!(
-                is_plain_name(known.name) && known.name == known.name.to_ascii_lowercase(),
-                "{}",
-                known.name
-            );
+    fn a_folder_with_safetensors_and_without_a_graph_is_a_static_model() {
+        let model = folder(&["model.safetensors", "tokenizer.json"]);
+        let find = |name: &str| LocalModel::find(&settings(name, Some(model.path())), &Places::default());
+        let first = find("x").unwrap();
+        assert!(matches!(first, LocalModel::Static(_)), "{first:?}");
+        let fingerprint = first.fingerprint().unwrap();
+        assert!(fingerprint.starts_with("x-") && fingerprint.len() == 18, "{fingerprint}");
+        std::fs::write(model.path().join("tokenizer.json"), "another").unwrap();
+        assert_ne!(find("x").unwrap().fingerprint().unwrap(), fingerprint);
+
+        // A graph makes it a transformer, unless its configuration says otherwise.
+        for file in ALL.iter().filter(|file| !model.path().join(file).exists()) {
+            std::fs::write(model.path().join(file), "{}").unwrap();
         }
+        assert!(matches!(find("x").unwrap(), LocalModel::Transformer(_)));
+        std::fs::write(model.path().join("config.json"), "{\"model_type\": \"model2vec\"}").unwrap();
+        assert!(matches!(find("x").unwrap(), LocalModel::Static(_)));
+    }
+
+    #[test]
+    fn a_known_static_model_says_which_files_it_lacks() {
+        let model = folder(&["tokenizer.json"]);
+        let found =
+            LocalModel::find(&settings("minishlab/potion-base-8M", Some(model.path())), &Places::default());
+        let error = found.unwrap_err();
+        assert!(error.why().contains("no model.safetensors;"), "{}", error.why());
+        assert!(error.fix().contains("huggingface.co/minishlab/potion-base-8M"), "{}", error.fix());
     }
 }

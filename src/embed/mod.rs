@@ -4,8 +4,11 @@
 //! fingerprints are equal (requirement E5).
 //!
 //! * [`builtin`]: the model in the binary.
-//! * [`local`]: the files of a transformer in a folder, and what their model wants.
-//! * [`onnx`]: running it (feature `onnx`).
+//! * [`mod@vocabulary`], [`mod@bag`]: text → which entries it has, and how often; for training as well.
+//! * [`table`]: a table of vectors for the entries of a vocabulary.
+//! * [`known`]: published models. [`local`]: the files of a model in a folder, and what it wants.
+//! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
+//! * [`onnx`]: running a transformer (feature `onnx`).
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
 //! * [`recipe`]: chunk → input. [`mod@quantise`]: f32 → int8.
 
@@ -14,17 +17,26 @@ use std::sync::Arc;
 
 use crate::config::ModelSettings;
 
+mod bag;
 mod builtin;
+mod known;
 mod local;
+#[cfg(feature = "onnx")]
+mod model2vec;
 #[cfg(feature = "onnx")]
 mod onnx;
 #[cfg(feature = "onnx")]
 mod ort_library;
 mod quantise;
 mod recipe;
+mod table;
+mod vocabulary;
 
+pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use quantise::{QUANTISATION, quantise, scale_for};
 pub use recipe::{RECIPE_VERSION, document_input, input_hash};
+pub use table::{TableError, TableModel, encode_table, verify_table};
+pub use vocabulary::{Vocabulary, VocabularyError};
 
 /// How much a vector costs, which decides batch sizes, checkpoints and caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,41 +71,41 @@ pub trait Embedder: Send + Sync {
 
 /// Opens the model that the settings name.
 ///
-/// The built-in model cannot fail. A transformer is read from `model.path` or the cache folder of models, and run by an
-/// ONNX Runtime found at run time; the cost is that of loading it (0.5 s and more).
+/// The built-in model cannot fail. Any other is read from `model.path` or the cache folder of models: a static one, which
+/// costs reading its files (a tenth of a second), or a transformer, run by an ONNX Runtime found at run time (0.5 s and
+/// more).
 pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
-    if settings.is_builtin() {
-        let model = builtin::Builtin::new();
-        check_dimension(settings, model.name(), model.dim())?;
-        return Ok(Arc::new(model));
+    let model = open_any(settings)?;
+    match settings.dimension {
+        Some(expected) if expected != model.dim() => {
+            Err(EmbedError::Dimension { name: model.name().to_owned(), expected, found: model.dim() })
+        }
+        _ => Ok(model),
     }
-    let files = local::ModelFiles::find(settings, &local::Places::from_environment())?;
-    #[cfg(feature = "onnx")]
-    {
-        let model = onnx::OnnxModel::open(&files, settings)?;
-        check_dimension(settings, model.name(), model.dim())?;
-        Ok(Arc::new(model))
-    }
-    #[cfg(not(feature = "onnx"))]
-    Err(EmbedError::NotBuiltIn { name: files.name })
 }
 
-/// The fingerprint that [`open`] would give, without loading a model. A transformer's files are hashed, once a process
-/// as long as they do not change.
+fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
+    if settings.is_builtin() {
+        return Ok(Arc::new(builtin::Builtin::new()));
+    }
+    match local::LocalModel::find(settings, &local::Places::from_environment())? {
+        #[cfg(feature = "onnx")]
+        local::LocalModel::Transformer(files) => Ok(Arc::new(onnx::OnnxModel::open(&files, settings)?)),
+        #[cfg(feature = "onnx")]
+        local::LocalModel::Static(files) => Ok(Arc::new(model2vec::StaticModel::open(&files)?)),
+        #[cfg(not(feature = "onnx"))]
+        local::LocalModel::Transformer(local::TransformerFiles { name, .. })
+        | local::LocalModel::Static(local::StaticFiles { name, .. }) => Err(EmbedError::NotBuiltIn { name }),
+    }
+}
+
+/// The fingerprint that [`open`] would give, without loading a model. The files of a model in a folder are hashed, once a
+/// process as long as they do not change.
 pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     if settings.is_builtin() {
         return Ok(builtin::fingerprint());
     }
-    local::ModelFiles::find(settings, &local::Places::from_environment())?.fingerprint()
-}
-
-fn check_dimension(settings: &ModelSettings, name: &str, found: usize) -> Result<(), EmbedError> {
-    match settings.dimension {
-        Some(expected) if expected != found => {
-            Err(EmbedError::Dimension { name: name.to_owned(), expected, found })
-        }
-        _ => Ok(()),
-    }
+    local::LocalModel::find(settings, &local::Places::from_environment())?.fingerprint()
 }
 
 /// Why a model cannot be had or did not answer. In three parts: [`EmbedError::what`], [`EmbedError::why`],

@@ -13,7 +13,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
 
-use super::local::{ModelFiles, Pooling};
+use super::known::Pooling;
+use super::local::TransformerFiles;
 use super::quantise::{quantise, scale_for};
 use super::{EmbedCost, EmbedError, Embedder, ort_library};
 use crate::config::ModelSettings;
@@ -32,7 +33,7 @@ pub(super) struct OnnxModel {
 
 impl OnnxModel {
     /// Loads ONNX Runtime and one session, and asks it for the dimension of its vectors.
-    pub(super) fn open(files: &ModelFiles, settings: &ModelSettings) -> Result<Self, EmbedError> {
+    pub(super) fn open(files: &TransformerFiles, settings: &ModelSettings) -> Result<Self, EmbedError> {
         let fingerprint = files.fingerprint()?;
         ort_library::load(settings.ort_library.as_deref())?;
         let recipe = SessionRecipe::read(files)?;
@@ -154,7 +155,7 @@ struct SessionRecipe {
 }
 
 impl SessionRecipe {
-    fn read(files: &ModelFiles) -> Result<Self, EmbedError> {
+    fn read(files: &TransformerFiles) -> Result<Self, EmbedError> {
         let [tokenizer, config, special_tokens, tokenizer_config] = &files.tokenizer;
         Ok(Self {
             name: files.name.clone(),

@@ -39,6 +39,8 @@ pub struct Candidate {
     pub bm25: f32,
     /// Cosine with the query, −1..1.
     pub cosine: f32,
+    /// Cosine of the query with the nearest path of the chunk's blob, −1..1.
+    pub path_cosine: f32,
     /// How well a definition in the chunk bears the queried name, 0..1.
     pub definition: f32,
     /// Share of the query's weight (by idf) whose terms occur in the chunk, 0..1.
@@ -74,6 +76,8 @@ pub struct Question<'a> {
     /// Absent if the dense side is unavailable or not wanted.
     pub vector: Option<&'a [i8]>,
     pub scale: f32,
+    /// Vector of a path, where the model has such.
+    pub embed_path: &'a dyn Fn(&str) -> Option<Vec<i8>>,
     pub mode: Mode,
     pub ann: Ann,
     pub weights: &'a Weights,
@@ -120,6 +124,7 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     rows.sort_unstable_by_key(|id| (id.segment, id.row));
     rows.dedup();
     let mut files = FxHashMap::default();
+    let mut paths = PathCosines { view, question, kernel: kernel.as_ref(), of_doc: FxHashMap::default() };
     let mut list: Vec<Candidate> = rows
         .into_iter()
         .map(|id| {
@@ -135,6 +140,7 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
                 doc,
                 bm25,
                 cosine,
+                path_cosine: paths.of(doc),
                 definition: definitions.get(&id).copied().unwrap_or(0.0),
                 coverage,
             }
@@ -144,6 +150,29 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     let mean_cosine =
         question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
     Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
+}
+
+/// Nearness of paths to the question, each computed once.
+struct PathCosines<'a> {
+    view: &'a View,
+    question: &'a Question<'a>,
+    kernel: Option<&'a DotKernel>,
+    of_doc: FxHashMap<u32, f32>,
+}
+
+impl PathCosines<'_> {
+    /// Cosine of the question with the nearest of the doc's paths; 0 where the model has no vectors for paths.
+    fn of(&mut self, doc: u32) -> f32 {
+        let Some(kernel) = self.kernel else { return 0.0 };
+        let unit = 1.0 / (self.question.scale * self.question.scale);
+        let (view, question) = (self.view, self.question);
+        *self.of_doc.entry(doc).or_insert_with(|| {
+            let vectors = view
+                .entries_of(doc)
+                .filter_map(|id| (question.embed_path)(&String::from_utf8_lossy(view.entry(id).0)));
+            vectors.map(|vector| kernel.dot(&vector) as f32 * unit).reduce(f32::max).unwrap_or(0.0)
+        })
+    }
 }
 
 /// The wanted names, those in a sentence with less certainty the more paths have them: the name of the project says

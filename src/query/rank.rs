@@ -48,6 +48,8 @@ pub struct Weights {
     pub file_lexical: f32,
     /// Share of the question's words in the path.
     pub path: f32,
+    /// Nearness of the path as a whole, scaled so that the nearest has 1.
+    pub path_dense: f32,
     /// How much rarity decides what a word counts for the path, 0..1.
     pub path_rarity: f32,
     /// A word in the folder of the file, and in folders above, as against one in its name.
@@ -59,6 +61,8 @@ pub struct Weights {
     pub path_common: f32,
     /// The question names the file.
     pub mention: f32,
+    /// 1; with 0 chunks are ranked alone, by their likeness only.
+    pub whole_files: f32,
     /// Chunks of a file that count towards its sum are among this many best.
     pub sum_over: f32,
     /// Tokens at which a chunk's likeness to the question counts half: a few words are like many questions.
@@ -96,12 +100,14 @@ pub const WEIGHTS: Weights = Weights {
     file_sum: 0.4,
     file_lexical: 0.2,
     path: 2.0,
+    path_dense: 0.25,
     path_rarity: 0.25,
     path_parent: 0.5,
     path_folders: 0.4,
     path_precision: 0.5,
     path_common: 0.3,
     mention: 3.0,
+    whole_files: 1.0,
     sum_over: 50.0,
     small_chunk: 15.0,
     prior_test: 0.3,
@@ -221,6 +227,25 @@ pub fn rank(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
     files
 }
 
+/// Ranks chunks by their likeness alone, each as if it were a file: what the signals are worth by themselves.
+pub fn chunks(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
+    let words = Words::new(context, found);
+    let mut scored = score_chunks(context, found);
+    let likeness = |scored: &ChunkScore| {
+        let explanation = &scored.explanation;
+        explanation.lexical + explanation.dense + path_nearness(context, &words, &scored.candidate)
+    };
+    scored.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    let alone = |scored: ChunkScore| {
+        let (entry, also_at) = best_entry(context, scored.candidate.doc, &words)?;
+        let score = likeness(&scored);
+        let explanation = Explanation { score, ..scored.explanation };
+        let doc = scored.candidate.doc;
+        Some(RankedFile { entry, doc, also_at, chunks: vec![scored.candidate], explanation, relevance: 0.0 })
+    };
+    scored.into_iter().filter_map(alone).collect()
+}
+
 fn path<'a>(context: &'a Context<'_>, file: &RankedFile) -> &'a [u8] {
     context.view.entry(file.entry).0
 }
@@ -230,6 +255,8 @@ struct Words<'a> {
     terms: Vec<(&'a str, f32)>,
     /// BM25 of the best file.
     max_file: f32,
+    /// Nearness of paths to the question: mean and best.
+    path_nearness: (f32, f32),
 }
 
 impl<'a> Words<'a> {
@@ -247,7 +274,12 @@ impl<'a> Words<'a> {
         let total = terms.iter().map(|(_, weight)| weight).sum::<f32>().max(f32::MIN_POSITIVE);
         terms.iter_mut().for_each(|(_, weight)| *weight /= total);
         let max_file = found.files.values().map(|file| file.bm25).fold(0.0f32, f32::max);
-        Words { terms, max_file }
+        let mut paths: Vec<(u32, f32)> = found.list.iter().map(|c| (c.doc, c.path_cosine)).collect();
+        paths.sort_by_key(|(doc, _)| *doc);
+        paths.dedup_by_key(|(doc, _)| *doc);
+        let mean = paths.iter().map(|(_, cosine)| cosine).sum::<f32>() / paths.len().max(1) as f32;
+        let best = paths.iter().map(|(_, cosine)| *cosine).fold(0.0, f32::max);
+        Words { terms, max_file, path_nearness: (mean, best) }
     }
 }
 
@@ -386,7 +418,7 @@ fn finish(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &m
     e.file_lexical = weights.file_lexical * share(whole.bm25, words.max_file);
     if !found.idf.is_empty() {
         // Where only vectors are compared, words of the path are no evidence either.
-        e.path = weights.path * path_share(path, words, weights);
+        e.path = weights.path * path_share(path, words, weights) + path_nearness(context, words, best);
         e.mention = weights.mention * mention_share(path, context.mentions);
     }
     e.prior = prior(context, flags, language);
@@ -503,6 +535,12 @@ fn path_share(path: &[u8], words: &Words<'_>, weights: &Weights) -> f32 {
     let recall: f32 = words.terms.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
     let precision = if n_parts > 0.0 { n_fit / n_parts } else { 0.0 };
     recall * (1.0 - weights.path_precision * (1.0 - precision))
+}
+
+/// How near the path of a candidate is to the question, above the mean and as a share of the nearest.
+fn path_nearness(context: &Context<'_>, words: &Words<'_>, candidate: &Candidate) -> f32 {
+    let (mean, nearest) = words.path_nearness;
+    context.weights.path_dense * share(candidate.path_cosine - mean, nearest - mean)
 }
 
 /// [`affinity`], and names that are written together (`key map`, `keymap`).

@@ -176,6 +176,7 @@ impl Searcher {
             mentions: &mentions,
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
+            embed_path: &|path| self.embedder().and_then(|embedder| embedder.embed_path(path)),
             mode: if vector.is_none() && request.mode == Mode::Semantic {
                 Mode::Keyword
             } else {
@@ -198,7 +199,8 @@ impl Searcher {
             weights,
             passes: &passes,
         };
-        let files: Vec<RankedFile> = rank::rank(&context, &found);
+        let files: Vec<RankedFile> =
+            if weights.whole_files == 0.0 { rank::chunks(&context, &found) } else { rank::rank(&context, &found) };
         if found.timed_out || Instant::now() > deadline {
             warnings.push(format!(
                 "the time budget of {} ms was used up, results may be incomplete",

@@ -21,7 +21,7 @@ pub use affinity::affinity;
 pub use mentions::{Mention, mentions};
 pub use query::{QueryTerm, identifiers, query_terms};
 pub use stem::stem;
-pub use terms::{TermKind, for_each_term, path_terms, visit_terms};
+pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};
 
 /// Raised whenever the same text would yield other terms; part of every fingerprint that depends on terms.
 pub const TERMS_VERSION: u32 = 1;

@@ -82,13 +82,18 @@ pub fn visit_terms(text: &str, mut visit: impl FnMut(&str, TermKind)) {
 
 /// Calls `visit` with the terms of a path: every folder and the file name, without the last extension.
 pub fn path_terms(path: &str, visit: &mut dyn FnMut(&str)) {
+    visit_path_terms(path, |term, _| visit(term));
+}
+
+/// [`path_terms`] with the kind of each term.
+pub fn visit_path_terms(path: &str, mut visit: impl FnMut(&str, TermKind)) {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    for_each_term(folders, visit);
+    visit_terms(folders, &mut visit);
     let stem = match name.rfind('.') {
         Some(dot) if dot > 0 => &name[..dot],
         _ => name,
     };
-    for_each_term(stem, visit);
+    visit_terms(stem, &mut visit);
 }
 
 const SEPARATOR: u8 = 0;

@@ -4,7 +4,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render};
 use crate::eval::{Report, Runner, Suite, ablate, foreign};
-use crate::query::rank::WEIGHTS;
+use crate::query::rank::{WEIGHTS, Weights};
 use clap::{Args, Subcommand};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -50,6 +50,9 @@ struct RunArgs {
     /// Exit with 1 if the overall NDCG@10 is lower
     #[arg(long, value_name = "0..1")]
     min_ndcg: Option<f64>,
+    /// Rank with another value of a weight (`ablate` lists them); may be repeated
+    #[arg(long = "weight", value_name = "NAME=VALUE")]
+    weights: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -59,6 +62,9 @@ struct AblateArgs {
     /// Only this weight, with these values; may be repeated
     #[arg(long = "weight", value_name = "NAME=VALUE,VALUE")]
     weights: Vec<String>,
+    /// Start from another value of a weight; may be repeated
+    #[arg(long = "from", value_name = "NAME=VALUE")]
+    from: Vec<String>,
 }
 
 pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -71,7 +77,7 @@ pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
     let baseline = args.compare.as_deref().map(Report::read).transpose()?;
-    let report = open(&args.suite, context)?.run(&WEIGHTS);
+    let report = open(&args.suite, context)?.run(&weights_with(&args.weights)?);
     let mut out = context.out();
     if args.suite.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
@@ -85,14 +91,13 @@ fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliError> {
     let runner = open(&args.suite, context)?;
+    let base = weights_with(&args.from)?;
     let mut changes = Vec::new();
-    for wanted in &args.weights {
-        let (name, values) = wanted.split_once('=').unwrap_or((wanted, ""));
-        let values: Vec<f32> = values.split(',').filter_map(|value| value.trim().parse().ok()).collect();
-        changes.extend(ablate::sweep(&runner, &WEIGHTS, name, &values)?);
+    for (name, values) in args.weights.iter().map(|wanted| name_and_values(wanted)) {
+        changes.extend(ablate::sweep(&runner, &base, name, &values)?);
     }
     if args.weights.is_empty() {
-        changes = ablate::leave_out(&runner, &WEIGHTS)?;
+        changes = ablate::leave_out(&runner, &base)?;
     }
     let mut out = context.out();
     if args.suite.json {
@@ -110,6 +115,23 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The weights in use with some of them changed, each given as `NAME=VALUE`.
+fn weights_with(changes: &[String]) -> Result<Weights, CliError> {
+    let mut weights = WEIGHTS;
+    for (name, values) in changes.iter().map(|wanted| name_and_values(wanted)) {
+        for value in values {
+            weights = ablate::with(&weights, name, value)?;
+        }
+    }
+    Ok(weights)
+}
+
+/// `NAME=VALUE,VALUE`; what is no number is left out.
+fn name_and_values(wanted: &str) -> (&str, Vec<f32>) {
+    let (name, values) = wanted.split_once('=').unwrap_or((wanted, ""));
+    (name, values.split(',').filter_map(|value| value.trim().parse().ok()).collect())
 }
 
 fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError> {

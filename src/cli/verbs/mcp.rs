@@ -1,8 +1,9 @@
-//! `mcp`: serves coding agents over standard input and output.
+//! `mcp`: serves coding agents over standard input and output, or registers the server with their clients.
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::logging;
+use crate::cli::setup::{self, SetupArgs};
 use crate::mcp::{self, Options, log};
 use clap::Args;
 use std::process::ExitCode;
@@ -12,9 +13,28 @@ use std::process::ExitCode;
 /// Started by the agent, not by hand. Serves any repository by its path; --project names the one that is meant if a call
 /// names none. Ends with its input.
 #[derive(Debug, Args)]
-pub struct McpArgs {}
+#[command(after_help = "\
+Examples:
+  git codeweaver mcp --install claude-code cursor     in your own configuration of both
+  git codeweaver mcp --install vscode --scope project --dry-run
+  git codeweaver mcp --print zed
+  git codeweaver mcp --uninstall cursor")]
+pub struct McpArgs {
+    #[command(flatten)]
+    setup: SetupArgs,
+}
 
-pub fn run(_: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
+impl McpArgs {
+    /// True if it serves: then logs go to the client, too.
+    pub fn serves(&self) -> bool {
+        !self.setup.is_wanted()
+    }
+}
+
+pub fn run(args: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if !args.serves() {
+        return setup::run(&args.setup, context);
+    }
     let served = leave_git_environment().and_then(|()| {
         let (layer, records) = log::channel();
         logging::start_with_protocol(context, layer);

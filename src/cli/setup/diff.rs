@@ -1,0 +1,66 @@
+//! What an edit would change, as a unified diff. An edit is one stretch of text, so one hunk shows it.
+
+use std::fmt::Write as _;
+
+const CONTEXT: usize = 3;
+const NO_NEWLINE: &str = "\\ No newline at end of file";
+
+/// The diff of `name` from `old` to `new`; `None` stands for no file. Empty if nothing differs.
+pub fn unified(name: &str, old: Option<&str>, new: Option<&str>) -> String {
+    if old == new {
+        return String::new();
+    }
+    let before: Vec<&str> = old.unwrap_or_default().split_inclusive('\n').collect();
+    let after: Vec<&str> = new.unwrap_or_default().split_inclusive('\n').collect();
+    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let rest = before.len().min(after.len()) - same;
+    let same_end = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let (from, tail) = (same.saturating_sub(CONTEXT), same_end.min(CONTEXT));
+    let (old_end, new_end) = (before.len() - same_end, after.len() - same_end);
+
+    let mut out = String::new();
+    let shown = |file: Option<&str>| if file.is_some() { name } else { "/dev/null" }.to_owned();
+    let range = |end: usize| {
+        let n = end + tail - from;
+        format!("{},{n}", if n == 0 { from } else { from + 1 })
+    };
+    let _ = writeln!(out, "--- {}\n+++ {}", shown(old), shown(new));
+    let _ = writeln!(out, "@@ -{} +{} @@", range(old_end), range(new_end));
+    let mut lines = |mark: char, lines: &[&str]| {
+        for line in lines {
+            let _ = match line.strip_suffix('\n') {
+                Some(line) => writeln!(out, "{mark}{line}"),
+                None => writeln!(out, "{mark}{line}\n{NO_NEWLINE}"),
+            };
+        }
+    };
+    lines(' ', &before[from..same]);
+    lines('-', &before[same..old_end]);
+    lines('+', &after[same..new_end]);
+    lines(' ', &after[new_end..new_end + tail]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_hunk_with_three_lines_around() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let new = "1\n2\n3\n4\n5\nnew\n6\n7\n8\n9\n";
+        assert_eq!(
+            unified("f", Some(old), Some(new)),
+            "--- f\n+++ f\n@@ -3,6 +3,7 @@\n 3\n 4\n 5\n+new\n 6\n 7\n 8\n"
+        );
+        assert_eq!(unified("f", Some(old), Some(old)), "");
+    }
+
+    #[test]
+    fn files_that_come_and_go_and_ends_without_newline() {
+        assert_eq!(unified("f", None, Some("a\n")), "--- /dev/null\n+++ f\n@@ -0,0 +1,1 @@\n+a\n");
+        assert_eq!(unified("f", Some("a\n"), None), "--- f\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n");
+        let end = unified("f", Some("a\nb"), Some("a\nb\nc\n"));
+        assert_eq!(end, "--- f\n+++ f\n@@ -1,2 +1,3 @@\n a\n-b\n\\ No newline at end of file\n+b\n+c\n");
+    }
+}

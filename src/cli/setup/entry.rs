@@ -1,0 +1,90 @@
+//! What stands in a configuration: the name of the server, and the fields in the shape that a client wants.
+
+/// The key of the server in every configuration.
+pub const NAME: &str = "git-codeweaver";
+
+const DESCRIPTION: &str = "Code search by meaning, call graphs and outlines of git repositories";
+/// Seconds; the first question to a large repository may wait for its index.
+const TIMEOUT: u32 = 300;
+
+/// How a client spells a server that it starts and talks to over stdin and stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// `command` and `args`.
+    Plain,
+    /// `type = "stdio"` before them.
+    Stdio,
+    /// `type = "local"`, and one list of the command with its arguments.
+    CommandList,
+    /// An extension of Goose.
+    Extension,
+}
+
+/// A value of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Text(String),
+    List(Vec<String>),
+    Flag(bool),
+    Number(u32),
+}
+
+/// The fields of the server's entry, in the order they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub fields: Vec<(&'static str, Value)>,
+}
+
+impl Shape {
+    /// The entry that starts `command` with `args`.
+    pub fn entry(self, command: &str, args: &[&str]) -> Entry {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let list = |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
+        let mut fields = vec![("command", text(command)), ("args", list(args))];
+        match self {
+            Shape::Plain => {}
+            Shape::Stdio => fields.insert(0, ("type", text("stdio"))),
+            Shape::CommandList => {
+                let words: Vec<&str> = std::iter::once(command).chain(args.iter().copied()).collect();
+                fields =
+                    vec![("type", text("local")), ("command", list(&words)), ("enabled", Value::Flag(true))];
+            }
+            Shape::Extension => {
+                fields = vec![
+                    ("enabled", Value::Flag(true)),
+                    ("type", text("stdio")),
+                    ("name", text(NAME)),
+                    ("description", text(DESCRIPTION)),
+                    ("cmd", text(command)),
+                    ("args", list(args)),
+                    ("timeout", Value::Number(TIMEOUT)),
+                ];
+            }
+        }
+        Entry { fields }
+    }
+}
+
+impl Value {
+    /// As JSON, which TOML and the flow style of YAML read the same way for these values.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Value::Text(text) => text.as_str().into(),
+            Value::List(words) => words.clone().into(),
+            Value::Flag(flag) => (*flag).into(),
+            Value::Number(number) => (*number).into(),
+        }
+    }
+
+    /// On one line, with a blank after each comma.
+    pub fn to_line(&self) -> String {
+        match self {
+            Value::List(words) => {
+                let words: Vec<String> =
+                    words.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
+                format!("[{}]", words.join(", "))
+            }
+            value => value.to_json().to_string(),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! JSON, with comments and trailing commas as editors allow them. What is not ours stays as it was written: the tree
+//! that an entry is put into holds every blank and every comment, and an entry is taken out of the text itself.
+
+use super::edit::{EditError, Edited, Keys, line_end, line_start, replaced};
+use super::entry::{Entry, NAME, Value};
+use jsonc_parser::ast::{Object, ObjectProp, ObjectPropName, Value as Ast};
+use jsonc_parser::common::Range;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::errors::ParseError;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast};
+
+/// As JSON, but for what VS Code and its kin read too. Anything looser would be broken for most clients, and is for the
+/// user to mend.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+pub(super) fn put(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
+    let root = parse(text)?;
+    let object = root
+        .object_value_or_create()
+        .ok_or_else(|| EditError("it does not hold a JSON object".to_owned()))?;
+    let table = choose(&object, tables);
+    let (mut at, mut made) = (object, 0);
+    for key in table {
+        at = match child(&at, key)? {
+            Some(child) => child,
+            None => {
+                made += 1;
+                at.append(key, CstInputValue::Object(Vec::new()));
+                child(&at, key)?.ok_or_else(|| EditError(format!("`{key}` cannot be added to it")))?
+            }
+        };
+    }
+    match property(&at, NAME)? {
+        None => {
+            let fields = entry.fields.iter().map(|(name, value)| ((*name).to_owned(), input(value)));
+            at.append(NAME, CstInputValue::Object(fields.collect()));
+        }
+        Some(there) => {
+            let object = there.object_value().ok_or_else(|| not_an_object(NAME))?;
+            for (name, value) in &entry.fields {
+                match property(&object, name)? {
+                    None => drop(object.append(name, input(value))),
+                    Some(field) => {
+                        if field.value().and_then(|value| value.to_serde_value()) != Some(value.to_json()) {
+                            field.set_value(input(value));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let after = root.to_string();
+    check(text, &after, table, Some(entry))?;
+    Ok(Edited { text: after, made })
+}
+
+pub(super) fn take(text: &str, tables: &[&Keys], made: usize) -> Result<Option<String>, EditError> {
+    let tree = read(text)?;
+    let tokens = tree.tokens.unwrap_or_default();
+    let Some(Ast::Object(root)) = &tree.value else { return Ok(None) };
+    for table in tables {
+        let Some(way) = way(root, table)? else { continue };
+        // Outwards, as long as a table was made for the entry and holds nothing else.
+        let mut gone = way.len() - 1;
+        while gone > 0 && way.len() - 1 - gone < made && is_bare(&way[gone - 1].value, &tokens) {
+            gone -= 1;
+        }
+        let after = without(text, &way[gone].range, &tokens);
+        check(text, &after, table, None)?;
+        return Ok(Some(after));
+    }
+    Ok(None)
+}
+
+/// The properties along `table` down to the entry; `None` if there is none.
+fn way<'a, 't>(root: &'a Object<'t>, table: &Keys) -> Result<Option<Vec<&'a ObjectProp<'t>>>, EditError> {
+    let (mut at, mut way) = (Some(root), Vec::new());
+    for key in table.iter().chain(std::iter::once(&NAME)) {
+        let mut found = at.iter().flat_map(|at| &at.properties).filter(|property| name(property) == *key);
+        let (first, second) = (found.next(), found.next());
+        if second.is_some() {
+            return Err(twice(key));
+        }
+        let Some(property) = first else { return Ok(None) };
+        at = property.value.as_object();
+        way.push(property);
+    }
+    Ok(Some(way))
+}
+
+fn name<'a>(property: &'a ObjectProp) -> &'a str {
+    match &property.name {
+        ObjectPropName::String(name) => &name.value,
+        ObjectPropName::Word(name) => name.value,
+    }
+}
+
+/// One property and no comment.
+fn is_bare(value: &Ast, tokens: &[TokenAndRange]) -> bool {
+    let Some(object) = value.as_object() else { return false };
+    let mut inside =
+        tokens.iter().filter(|t| t.range.start >= object.range.start && t.range.end <= object.range.end);
+    object.properties.len() == 1 && !inside.any(|token| is_comment(&token.token))
+}
+
+fn is_comment(token: &Token) -> bool {
+    matches!(token, Token::CommentLine(_) | Token::CommentBlock(_))
+}
+
+/// `text` without a property and the comma that is too many then. Comments stay, and blanks that are not between the
+/// property and what set it off.
+fn without(text: &str, gone: &Range, tokens: &[TokenAndRange]) -> String {
+    let before = tokens.iter().rev().filter(|t| !is_comment(&t.token)).find(|t| t.range.end <= gone.start);
+    let after = tokens.iter().filter(|t| !is_comment(&t.token)).find(|t| t.range.start >= gone.end);
+    let is_blank = |text: &str| text.chars().all(char::is_whitespace);
+    let (mut start, mut end) = (gone.start, gone.end);
+    let mut changes = Vec::new();
+    match (before, after) {
+        (_, Some(next)) if matches!(next.token, Token::Comma) => {
+            if is_blank(&text[end..next.range.start]) {
+                end = next.range.end;
+            } else {
+                changes.push((next.range.start..next.range.end, String::new()));
+            }
+        }
+        (Some(comma), _) if matches!(comma.token, Token::Comma) => {
+            changes.push((comma.range.start..comma.range.end, String::new()));
+        }
+        _ => {}
+    }
+    let (line, next_line) = (line_start(text, start), line_end(text, end));
+    if is_blank(&text[line..start]) && is_blank(&text[end..next_line]) {
+        (start, end) = (line, next_line);
+    } else if before.is_some_and(|before| is_blank(&text[before.range.end..start])) {
+        start = text[..start].trim_end().len();
+    }
+    changes.push((start..end, String::new()));
+    replaced(text, changes)
+}
+
+/// True if both texts hold the same, however it is written, and neither has comments.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    let value = |text: &str| {
+        let text = text.trim_start_matches('\u{feff}');
+        let is_commented = read(text).ok()?.tokens?.iter().any(|token| is_comment(&token.token));
+        (!is_commented).then(|| parse(text).ok()?.to_serde_value())
+    };
+    value(one).is_some_and(|one| Some(one) == value(other))
+}
+
+/// The syntax tree with every token and comment, to find places in the text.
+fn read(text: &str) -> Result<ParseResult<'_>, EditError> {
+    let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+    parse_to_ast(text, &collect, &OPTIONS).map_err(invalid)
+}
+
+fn parse(text: &str) -> Result<CstRootNode, EditError> {
+    CstRootNode::parse(text, &OPTIONS).map_err(invalid)
+}
+
+fn invalid(error: ParseError) -> EditError {
+    EditError(format!("it is not valid JSON: {error}"))
+}
+
+fn twice(key: &str) -> EditError {
+    EditError(format!("it has two entries `{key}` in one object"))
+}
+
+fn not_an_object(key: &str) -> EditError {
+    EditError(format!("`{key}` in it is not an object"))
+}
+
+/// The property of a key. Of two with one key, clients take either.
+fn property(object: &CstObject, key: &str) -> Result<Option<CstObjectProp>, EditError> {
+    let mut found = object.properties().into_iter().filter(|p| p.decoded_name().as_deref() == Some(key));
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(twice(key)),
+        (first, None) => Ok(first),
+    }
+}
+
+fn child(object: &CstObject, key: &str) -> Result<Option<CstObject>, EditError> {
+    match property(object, key)? {
+        None => Ok(None),
+        Some(property) => property.object_value().map(Some).ok_or_else(|| not_an_object(key)),
+    }
+}
+
+/// The first table that exists, else the last. A table with a `type` is a server of that name, not a table.
+fn choose<'k>(root: &CstObject, tables: &[&'k Keys]) -> &'k Keys {
+    let is_table = |table: &&&Keys| {
+        let found = table.iter().try_fold(root.clone(), |at, key| child(&at, key).ok().flatten());
+        found.is_some_and(|found| found.get("type").is_none())
+    };
+    tables.iter().find(is_table).or(tables.last()).copied().unwrap_or_default()
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Text(text) => CstInputValue::String(text.clone()),
+        Value::List(words) => {
+            CstInputValue::Array(words.iter().map(|word| CstInputValue::String(word.clone())).collect())
+        }
+        Value::Flag(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+    }
+}
+
+/// The edited text says what it should, and apart from the entry what it said.
+fn check(before: &str, after: &str, table: &Keys, entry: Option<&Entry>) -> Result<(), EditError> {
+    let wrong = || EditError("editing it would change more than the entry".to_owned());
+    let value = |text: &str| Ok(parse(text)?.to_serde_value().unwrap_or_else(|| serde_json::json!({})));
+    let (mut before, mut after) = (value(before)?, value(after)?);
+    let there = table.iter().try_fold(&after, |at, key| at.get(key)).and_then(|at| at.get(NAME));
+    let is_right = match (entry, there) {
+        (Some(entry), Some(there)) => {
+            entry.fields.iter().all(|(name, value)| there.get(name) == Some(&value.to_json()))
+        }
+        (None, None) => true,
+        _ => false,
+    };
+    without_entry(&mut before, table);
+    without_entry(&mut after, table);
+    if is_right && before == after { Ok(()) } else { Err(wrong()) }
+}
+
+/// Takes the entry out, and every table around it that is empty then.
+fn without_entry(at: &mut serde_json::Value, table: &Keys) {
+    let (key, rest) = table.split_first().map_or((NAME, None), |(key, rest)| (*key, Some(rest)));
+    let Some(object) = at.as_object_mut() else { return };
+    if let (Some(rest), Some(child)) = (rest, object.get_mut(key)) {
+        without_entry(child, rest);
+    }
+    if rest.is_none() || object.get(key).is_some_and(|child| child == &serde_json::json!({})) {
+        object.remove(key);
+    }
+}

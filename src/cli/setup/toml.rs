@@ -1,0 +1,167 @@
+//! TOML. The parser only says where things stand; the text itself is edited, so that line ends, spellings and blanks of
+//! everything else stay.
+
+use super::edit::{EditError, Edited, Keys, line_end, line_start, newline, replaced};
+use super::entry::{Entry, NAME, Value};
+use std::ops::Range;
+use toml_edit::{Document, Item, Table};
+
+pub(super) fn put(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
+    let table = tables.last().copied().unwrap_or_default();
+    let document = parse(text)?;
+    let around = find(&document, table)?;
+    let there = around.and_then(|around| around.get(NAME));
+    let after = match there {
+        Some(there) => update(text, there, entry)?,
+        None if around.is_some_and(Item::is_inline_table) => {
+            return Err(EditError(format!("`{}` in it is an inline table", table.join("."))));
+        }
+        None => append(text, table, entry),
+    };
+    let read = parse(&after)?;
+    let written = find(&read, table)?.and_then(|around| around.get(NAME));
+    let is_written = |(name, value): &(&'static str, Value)| {
+        written.and_then(|entry| entry.get(name)).is_some_and(|item| is_same(item, value))
+    };
+    if !entry.fields.iter().all(is_written) {
+        return Err(EditError("editing it would change more than the entry".to_owned()));
+    }
+    Ok(Edited { text: after, made: usize::from(around.is_none()) })
+}
+
+pub(super) fn take(text: &str, tables: &[&Keys]) -> Result<Option<String>, EditError> {
+    let document = parse(text)?;
+    for table in tables {
+        let Some(around) = find(&document, table)?.and_then(Item::as_table_like) else { continue };
+        let Some((key, entry)) = around.get_key_value(NAME) else { continue };
+        let mut lines = Vec::new();
+        match entry {
+            Item::Table(entry) if !entry.is_dotted() => collect(text, entry, &mut lines),
+            Item::Value(value) => {
+                if let (Some(key), Some(value)) = (key.span(), value.span()) {
+                    let (start, end) = (line_start(text, key.start), line_end(text, value.end));
+                    let rest = text[value.end..end].trim();
+                    if text[start..key.start].trim().is_empty() && (rest.is_empty() || rest.starts_with('#'))
+                    {
+                        lines.push(start..end);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let after = replaced(text, lines.into_iter().map(|range| (range, String::new())).collect());
+        let is_gone = parse(&after).is_ok_and(|read| {
+            find(&read, table).is_ok_and(|around| around.is_none_or(|around| around.get(NAME).is_none()))
+        });
+        return if is_gone {
+            Ok(Some(after))
+        } else {
+            Err(EditError(format!("`{NAME}` in it does not stand on lines of its own")))
+        };
+    }
+    Ok(None)
+}
+
+fn parse(text: &str) -> Result<Document<&str>, EditError> {
+    Document::parse(text).map_err(|error| {
+        let line =
+            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let reason = error.message().lines().next().unwrap_or_default().to_owned();
+        EditError(format!("it is not valid TOML: {reason} on line {line}"))
+    })
+}
+
+fn find<'d>(document: &'d Document<&str>, table: &Keys) -> Result<Option<&'d Item>, EditError> {
+    let mut at = document.as_item();
+    for key in table {
+        match at.get(key) {
+            None => return Ok(None),
+            Some(item) if item.is_table_like() => at = item,
+            Some(_) => return Err(EditError(format!("`{key}` in it is not a table"))),
+        }
+    }
+    Ok(Some(at))
+}
+
+/// The entry as a table of its own at the end, which is right whatever stands before it.
+fn append(text: &str, table: &Keys, entry: &Entry) -> String {
+    let newline = newline(text);
+    let mut out = text.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        out.push_str(newline);
+    }
+    if !text.is_empty() {
+        out.push_str(newline);
+    }
+    out.push_str(&format!("[{}.{NAME}]{newline}", table.join(".")));
+    for (name, value) in &entry.fields {
+        out.push_str(&format!("{name} = {}{newline}", value.to_line()));
+    }
+    out
+}
+
+/// Only what differs.
+fn update(text: &str, there: &Item, entry: &Entry) -> Result<String, EditError> {
+    let like = there.as_table_like().ok_or_else(|| EditError(format!("`{NAME}` in it is not a table")))?;
+    let mut changes = Vec::new();
+    for (name, value) in &entry.fields {
+        match like.get(name) {
+            Some(item) if is_same(item, value) => {}
+            Some(item) => match item.span().filter(|_| item.is_value()) {
+                Some(span) => changes.push((span, value.to_line())),
+                None => return Err(EditError(format!("`{NAME}.{name}` in it is not a plain value"))),
+            },
+            None => match there.as_table().and_then(Table::span) {
+                Some(header) => {
+                    let at =
+                        header.end + text[header.end..].find(['\n', '\r']).unwrap_or(text.len() - header.end);
+                    changes.push((at..at, format!("{}{name} = {}", newline(text), value.to_line())));
+                }
+                None => return Err(EditError(format!("`{NAME}` in it has no `{name}`"))),
+            },
+        }
+    }
+    Ok(replaced(text, changes))
+}
+
+/// The lines of a table and of the tables in it: header to last value. Comments before a header or after the last value
+/// are somebody else's.
+fn collect(text: &str, table: &Table, lines: &mut Vec<Range<usize>>) {
+    if let Some(header) = table.span() {
+        let end = table.iter().filter_map(|(_, item)| value_end(item)).max().unwrap_or(header.end);
+        let (mut start, end) = (line_start(text, header.start), line_end(text, end.max(header.end)));
+        // One blank line that set it off goes with it, unless it then has to set off the next.
+        let before = text[..start].trim_end_matches(['\n', '\r']).len();
+        let is_set_off = text[before..start].matches('\n').count() > 1;
+        if is_set_off && (end == text.len() || text[end..].starts_with(['\n', '\r'])) {
+            start = line_start(text, start - 1);
+        }
+        lines.push(start..end);
+    }
+    for (_, item) in table {
+        if let Item::Table(inner) = item {
+            collect(text, inner, lines);
+        }
+    }
+}
+
+/// Where a value, or the last of dotted ones, ends.
+fn value_end(item: &Item) -> Option<usize> {
+    match item {
+        Item::Value(value) => value.span().map(|span| span.end),
+        Item::Table(table) if table.is_dotted() => table.iter().filter_map(|(_, item)| value_end(item)).max(),
+        _ => None,
+    }
+}
+
+fn is_same(item: &Item, value: &Value) -> bool {
+    match value {
+        Value::Text(text) => item.as_str() == Some(text),
+        Value::List(words) => item.as_array().is_some_and(|array| {
+            array.len() == words.len()
+                && array.iter().zip(words).all(|(item, word)| item.as_str() == Some(word))
+        }),
+        Value::Flag(flag) => item.as_bool() == Some(*flag),
+        Value::Number(number) => item.as_integer() == Some(i64::from(*number)),
+    }
+}

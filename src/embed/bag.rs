@@ -1,0 +1,109 @@
+//! Text → bag: which entries of a [`Vocabulary`] it has, and how often. The same function makes the bags a model is
+//! trained on and those it is asked with.
+//!
+//! Of the terms of a text, joined names and words without their numbered tail are left out, because their parts are
+//! there. Words and parts that are no entries count by their pieces; numbers and characters of scripts without spaces
+//! only if they are entries.
+
+use super::vocabulary::Vocabulary;
+use crate::text::{TermKind, visit_path_terms, visit_terms};
+
+/// Calls `visit` with the terms of `text` that enter its bag, in order, repetitions included; true with those that may
+/// be cut into pieces. For counting what a vocabulary should have.
+pub fn bag_terms(text: &str, mut visit: impl FnMut(&str, bool)) {
+    visit_terms(text, |term, kind| with_kind(term, kind, &mut visit));
+}
+
+/// [`bag_terms`] of every folder of a path and of the file's name without its last extension.
+pub fn bag_terms_of_path(path: &str, mut visit: impl FnMut(&str, bool)) {
+    visit_path_terms(path, |term, kind| with_kind(term, kind, &mut visit));
+}
+
+#[inline]
+fn with_kind(term: &str, kind: TermKind, visit: &mut impl FnMut(&str, bool)) {
+    match kind {
+        TermKind::Word | TermKind::Part => visit(term, true),
+        TermKind::Number | TermKind::Character | TermKind::Pair => visit(term, false),
+        TermKind::Whole | TermKind::Prefix => {}
+    }
+}
+
+/// Replaces `out` by the distinct ids in `text` with their counts (1 and more), sorted by id.
+///
+/// The weight of an id in a vector is the square root of its count. `text` is taken as it is; its own length bounds work
+/// and memory.
+pub fn bag_of(text: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
+    out.clear();
+    bag_terms(text, |term, may_split| push(term, may_split, vocabulary, out));
+    count(out);
+}
+
+/// [`bag_of`] for a path: its folders and the file's name without its last extension.
+pub fn bag_of_path(path: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
+    out.clear();
+    bag_terms_of_path(path, |term, may_split| push(term, may_split, vocabulary, out));
+    count(out);
+}
+
+#[inline]
+fn push(term: &str, may_split: bool, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
+    if may_split {
+        vocabulary.ids(term, &mut |id| out.push((id, 1)));
+    } else if let Some(id) = vocabulary.id(term) {
+        out.push((id, 1));
+    }
+}
+
+/// Sorts single occurrences and adds them up.
+fn count(out: &mut Vec<(u32, u32)>) {
+    out.sort_unstable_by_key(|&(id, _)| id);
+    out.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 = kept.1.saturating_add(next.1);
+        }
+        same
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelt(bytes: &[u8], fill: impl FnOnce(&Vocabulary, &mut Vec<(u32, u32)>)) -> String {
+        let vocabulary = Vocabulary::new(bytes).unwrap();
+        let mut bag = vec![(7, 7)];
+        fill(&vocabulary, &mut bag);
+        assert!(bag.is_sorted_by(|a, b| a.0 < b.0), "{bag:?}");
+        let spelt = bag.iter().map(|(id, n)| format!("{}:{n}", vocabulary.entry(*id).unwrap()));
+        spelt.collect::<Vec<_>>().join(" ")
+    }
+
+    fn vocabulary(entries: &str) -> Vec<u8> {
+        Vocabulary::encode(&entries.split(' ').map(str::to_owned).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn a_bag_counts_words_parts_pieces_and_known_numbers() {
+        let bytes = vocabulary("pars header utf8 utf 42 日 http ##server parsehead ##9 1");
+        for (text, expected) in [
+            ("parseHeader(header)", "pars:1 header:2"),
+            ("parsed parses parse_header", "pars:3 header:1"),
+            ("utf8", "utf8:1"),
+            ("httpserver 42 19", "42:1 http:1 ##server:1"),
+            ("日本語", "日:1"),
+            ("", ""),
+        ] {
+            assert_eq!(spelt(&bytes, |vocabulary, bag| bag_of(text, vocabulary, bag)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_counts_its_folders_and_the_stem_of_its_file() {
+        let bytes = vocabulary("src http rs header pars test");
+        let path = |path: &str| spelt(&bytes, |vocabulary, bag| bag_of_path(path, vocabulary, bag));
+        assert_eq!(path("src/http/parse_header.rs"), "src:1 http:1 header:1 pars:1");
+        assert_eq!(path("http/http.test.rs"), "http:2 test:1");
+        assert_eq!(path(""), "");
+    }
+}

@@ -1,0 +1,97 @@
+//! Published models, by the names people use for them.
+
+/// What a published model wants, beyond what its files say.
+#[derive(Debug, PartialEq)]
+pub(super) struct KnownModel {
+    pub name: &'static str,
+    /// Where its files are published.
+    pub repository: &'static str,
+    pub pooling: Pooling,
+    /// Longer inputs are cut. At most what the model was trained for; less where time grows faster than use.
+    pub max_tokens: usize,
+    pub query_prefix: &'static str,
+    pub passage_prefix: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pooling {
+    /// The vector of the first token.
+    Cls,
+    /// The mean over all tokens.
+    Mean,
+}
+
+pub(super) const BGE_QUERY: &str = "Represent this sentence for searching relevant passages: ";
+
+macro_rules! known {
+    ($name:literal, $repository:literal, $pooling:ident, $max_tokens:literal, $query:expr, $passage:expr) => {
+        KnownModel {
+            name: $name,
+            repository: $repository,
+            pooling: Pooling::$pooling,
+            max_tokens: $max_tokens,
+            query_prefix: $query,
+            passage_prefix: $passage,
+        }
+    };
+}
+
+#[rustfmt::skip]
+pub(super) static KNOWN: &[KnownModel] = &[
+    known!("all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2", Mean, 256, "", ""),
+    known!("all-minilm-l12-v2", "sentence-transformers/all-MiniLM-L12-v2", Mean, 128, "", ""),
+    known!("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", Mean, 384, "", ""),
+    known!("bge-small-en-v1.5", "BAAI/bge-small-en-v1.5", Cls, 512, BGE_QUERY, ""),
+    known!("bge-base-en-v1.5", "BAAI/bge-base-en-v1.5", Cls, 512, BGE_QUERY, ""),
+    known!("bge-large-en-v1.5", "BAAI/bge-large-en-v1.5", Cls, 512, BGE_QUERY, ""),
+    known!("gte-base-en-v1.5", "Alibaba-NLP/gte-base-en-v1.5", Cls, 1024, "", ""),
+    known!("gte-large-en-v1.5", "Alibaba-NLP/gte-large-en-v1.5", Cls, 1024, "", ""),
+    known!("jina-embeddings-v2-base-code", "jinaai/jina-embeddings-v2-base-code", Mean, 1024, "", ""),
+    known!("jina-embeddings-v2-base-en", "jinaai/jina-embeddings-v2-base-en", Mean, 1024, "", ""),
+    known!("jina-embeddings-v2-small-en", "jinaai/jina-embeddings-v2-small-en", Mean, 1024, "", ""),
+    known!("multilingual-e5-small", "intfloat/multilingual-e5-small", Mean, 512, "query: ", "passage: "),
+    known!("multilingual-e5-base", "intfloat/multilingual-e5-base", Mean, 512, "query: ", "passage: "),
+    known!("multilingual-e5-large", "intfloat/multilingual-e5-large", Mean, 512, "query: ", "passage: "),
+    known!("mxbai-embed-large-v1", "mixedbread-ai/mxbai-embed-large-v1", Cls, 512, BGE_QUERY, ""),
+    known!("nomic-embed-text-v1.5", "nomic-ai/nomic-embed-text-v1.5", Mean, 1024, "search_query: ", "search_document: "),
+    known!("snowflake-arctic-embed-xs", "Snowflake/snowflake-arctic-embed-xs", Cls, 512, BGE_QUERY, ""),
+    known!("snowflake-arctic-embed-s", "Snowflake/snowflake-arctic-embed-s", Cls, 512, BGE_QUERY, ""),
+    known!("snowflake-arctic-embed-m", "Snowflake/snowflake-arctic-embed-m", Cls, 512, BGE_QUERY, ""),
+];
+
+/// For a folder with a model nobody knows.
+pub(super) static UNKNOWN: KnownModel = known!("", "", Mean, 512, "", "");
+
+/// Published static models, with where their files are published. They say all else themselves.
+pub(super) static KNOWN_STATIC: &[(&str, &str)] = &[
+    ("potion-base-2m", "minishlab/potion-base-2M"),
+    ("potion-base-4m", "minishlab/potion-base-4M"),
+    ("potion-base-8m", "minishlab/potion-base-8M"),
+    ("potion-base-32m", "minishlab/potion-base-32M"),
+    ("potion-code-16m", "minishlab/potion-code-16M"),
+    ("potion-multilingual-128m", "minishlab/potion-multilingual-128M"),
+    ("potion-retrieval-32m", "minishlab/potion-retrieval-32M"),
+];
+
+/// Families whose members share prefixes, by a piece of their name; for models not in [`KNOWN`].
+pub(super) static FAMILIES: &[(&str, &str, &str)] = &[
+    ("e5-", "query: ", "passage: "),
+    ("bge-", BGE_QUERY, ""),
+    ("arctic-embed", BGE_QUERY, ""),
+    ("nomic-embed-text", "search_query: ", "search_document: "),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_folders_in_the_cache() {
+        let names = KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0));
+        for name in names {
+            let plain =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._".contains(&byte);
+            assert!(name.bytes().all(plain) && !name.starts_with('.'), "{name}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Raw pairs of the repositories that are not trained on.
+
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use rustc_hash::FxHasher;
+
+use super::sets::{Candidate, Set};
+use crate::dataset::pair_files;
+use crate::pair::{Pair, PairKind, PairReader};
+
+/// Pairs with the number of their repository.
+pub struct HeldOut {
+    pub repositories: Vec<String>,
+    pub pairs: Vec<(usize, Pair)>,
+}
+
+impl HeldOut {
+    /// Everything in a folder that `dataset` wrote.
+    pub fn read(folder: &Path) -> Result<HeldOut> {
+        let mut out = HeldOut { repositories: Vec::new(), pairs: Vec::new() };
+        for path in pair_files(folder)? {
+            let repository = out.repositories.len();
+            out.repositories.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+            for pair in PairReader::open(&path)? {
+                out.pairs.push((repository, pair.with_context(|| format!("reading {}", path.display()))?));
+            }
+        }
+        Ok(out)
+    }
+
+    pub fn pair(&self, number: usize) -> &Pair {
+        &self.pairs[number].1
+    }
+
+    /// A set for each of the kinds and languages.
+    pub fn sets(&self, kinds: &[PairKind], limit: usize) -> Vec<(PairKind, String, Set)> {
+        let mut candidates: BTreeMap<(PairKind, &str), Vec<Candidate>> = BTreeMap::new();
+        for (number, (_, pair)) in self.pairs.iter().enumerate() {
+            if kinds.contains(&pair.kind) {
+                candidates.entry((pair.kind, &pair.language)).or_default().push(candidate(number, pair));
+            }
+        }
+        let sets = candidates.into_iter();
+        sets.map(|((kind, language), candidates)| (kind, language.to_owned(), Set::new(candidates, limit)))
+            .collect()
+    }
+}
+
+pub fn candidate(number: usize, pair: &Pair) -> Candidate {
+    let hash = |text: &str| {
+        let mut hasher = FxHasher::default();
+        text.hash(&mut hasher);
+        hasher.finish()
+    };
+    Candidate { number, text: hash(&pair.text), code: hash(&pair.code) }
+}
