@@ -287,8 +287,10 @@ fn effective_root_for_subdirectory_requests_uses_the_parent_root_in_hints() {
     let hint = &blocked["hints"]["create"];
     let created = client.ask(hint["tool"].as_str().unwrap(), hint["args"].clone());
     assert_eq!(created["codebaseRoot"], repo.root().to_str().unwrap());
-    let found = client.found(json!({ "query": "calls again when the network fails", "path": folder }));
-    assert!(found.contains(&"README.md".to_owned()), "the root answers, not the folder: {found:?}");
+    let by_name = json!({ "query": "parse_header", "include_tests": true, "path": folder });
+    let found = client.found(by_name);
+    let outside = "tests/parse_test.rs".to_owned();
+    assert!(found.contains(&outside), "the root answers, not the folder: {found:?}");
 }
 
 #[test]
