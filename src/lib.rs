@@ -23,6 +23,7 @@
 //! * [`index`]: the update pipeline from a wanted tree to a published snapshot.
 //! * [`query`]: a question → ranked matches, with the proof of their freshness.
 //! * [`eval`]: labelled questions → how good the ranking is.
+//! * [`mcp`]: the stdio server for coding agents.
 //! * [`cli`]: one small file per verb: parse, call the library, render.
 
 pub mod chunk;
@@ -32,6 +33,7 @@ pub mod embed;
 pub mod eval;
 pub mod git;
 pub mod index;
+pub mod mcp;
 mod mem;
 pub mod policy;
 pub mod query;

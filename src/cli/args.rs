@@ -77,10 +77,10 @@ pub enum Verb {
     Config(verbs::config::ConfigArgs),
     Chunks(verbs::chunks::ChunksArgs),
     Verify(verbs::verify::VerifyArgs),
+    Mcp(verbs::mcp::McpArgs),
     Eval(verbs::eval::EvalArgs),
     Gc(verbs::gc::GcArgs),
     Hook(verbs::hook::HookArgs),
-    Mcp(verbs::mcp::McpArgs),
     Completions(verbs::completions::CompletionsArgs),
     Man(verbs::completions::ManArgs),
 }

@@ -5,33 +5,59 @@
 //! `codebase_root`, `error`, `message`, and everything else in `context`; absent values are left out.
 
 use super::context::Context;
+use crate::mcp::log::ProtocolLayer;
 use crate::store::time;
 use serde_json::{Map, Value};
 use std::fmt::{Debug, Result as FmtResult};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Layer, Registry};
 
 /// Fields of a record that stand beside each other; others go into `context`.
-const FIELDS: [&str; 5] = ["component", "operation", "duration_ms", "error", "message"];
+const FIELDS: [&str; 6] = ["component", "operation", "duration_ms", "codebase_root", "error", "message"];
 
 /// Starts logging to stderr if it is wanted.
 pub fn start(context: &Context) {
+    if let Some(directives) = directives(context) {
+        start_with(&directives, std::io::stderr, context);
+    }
+}
+
+/// As [`start`], and logs to the client of a server, whether or not stderr is wanted.
+pub fn start_with_protocol(context: &Context, client: ProtocolLayer) {
+    let own = Targets::new().with_target("codeweaver", LevelFilter::DEBUG);
+    let stderr = directives(context).map(|directives| layer(&directives, std::io::stderr, context));
+    // A second start finds the first at work, which will do.
+    let _ = tracing_subscriber::registry().with(stderr).with(client.with_filter(own)).try_init();
+}
+
+/// What is logged to stderr; `None` if nothing is wanted.
+fn directives(context: &Context) -> Option<String> {
     let wanted = std::env::var("CODEWEAVER_LOG").ok().filter(|text| !text.trim().is_empty());
-    let directives = match (wanted, context.debug) {
-        (Some(text), _) => text,
-        (None, true) => "codeweaver=debug".to_owned(),
-        (None, false) => return,
-    };
-    start_with(&directives, std::io::stderr, context);
+    wanted.or_else(|| context.debug.then(|| "codeweaver=debug".to_owned()))
 }
 
 /// Starts logging of `directives` to `writer`; a second call has no effect.
 pub fn start_with<W>(directives: &str, writer: W, context: &Context)
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    // A second start finds the first at work, which will do.
+    let _ = tracing_subscriber::registry().with(layer(directives, writer, context)).try_init();
+}
+
+/// A layer that writes what `directives` choose, as text or as JSON.
+fn layer<W>(
+    directives: &str,
+    writer: W,
+    context: &Context,
+) -> Box<dyn Layer<Registry> + Send + Sync + 'static>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -40,14 +66,12 @@ where
         std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
     let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
     let json = Json { request_id: request_id(), codebase_root: root.to_string_lossy().into_owned() };
-    let registry = tracing_subscriber::registry().with(filter);
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
-    // A second start finds the first at work, which will do.
-    let _ = if as_json {
-        registry.with(layer.event_format(json)).try_init()
+    if as_json {
+        layer.event_format(json).with_filter(filter).boxed()
     } else {
-        registry.with(layer).try_init()
-    };
+        layer.with_filter(filter).boxed()
+    }
 }
 
 /// One JSON object a line.

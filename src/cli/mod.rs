@@ -7,12 +7,10 @@
 //! * [`progress`], [`checkpoint`]: what an indexing run shows and records while it works.
 //! * [`chunk_stats`]: how well a tree is chunked.
 //! * [`setup`]: the MCP server in the configuration of its clients.
-//! * [`child`]: the updater as a process of its own, which readers ask to write.
 //! * [`error`]: the one place where library errors become three lines and an exit code.
 
 pub mod args;
 pub mod checkpoint;
-pub mod child;
 pub mod chunk_stats;
 pub mod context;
 pub mod error;
@@ -49,7 +47,10 @@ pub fn main() -> ExitCode {
         crate::git::detach::become_session_leader();
     }
     let context = Context::new(&cli.global);
-    logging::start(&context);
+    // The server starts its own logging: it also logs to its client.
+    if !matches!(&cli.verb, Verb::Mcp(args) if args.serves()) {
+        logging::start(&context);
+    }
     let started = std::time::Instant::now();
     let result = run(cli.verb, &context);
     let duration_ms = started.elapsed().as_millis() as u64;
@@ -75,10 +76,10 @@ fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
         Verb::Config(args) => verbs::config::run(args, context),
         Verb::Chunks(args) => verbs::chunks::run(args, context),
         Verb::Verify(args) => verbs::verify::run(args, context),
+        Verb::Mcp(args) => verbs::mcp::run(args, context),
         Verb::Eval(args) => verbs::eval::run(args, context),
         Verb::Gc(args) => verbs::gc::run(args, context),
         Verb::Hook(args) => verbs::hook::run(args, context),
-        Verb::Mcp(args) => verbs::mcp::run(args, context),
         Verb::Completions(args) => verbs::completions::run(args, context),
         Verb::Man(args) => verbs::completions::run_man(args, context),
     }

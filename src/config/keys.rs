@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::settings::{Granularity, HnswMode, HooksMode, Settings};
+use super::settings::{GateMode, Granularity, HnswMode, HooksMode, Settings};
 use super::value::{Field, KeyKind, Value};
 use KeyKind::{Bool, Choice, Delimiters, Integer, List, Number, Path, Table, Text};
 
@@ -125,6 +125,8 @@ static KEYS: &[KeySpec] = &[
         "Let searches see files of the working tree that are not committed."),
     key!("hooks.mode", hooks.mode, Choice(HooksMode::NAMES), USER,
         "`background`: hooks return at once and a process of its own updates the index; `foreground`: they wait for it."),
+    key!("mcp.gate", mcp.gate, Choice(GateMode::NAMES), SHARED,
+        "What agents get while a first index or a reindex is built: `strict`: only that it is; `partial`: answers from what there is so far, marked as degraded."),
 ];
 
 /// Every key, grouped by section.

@@ -15,6 +15,7 @@ pub struct Settings {
     pub search: SearchSettings,
     pub overlay: OverlaySettings,
     pub hooks: HooksSettings,
+    pub mcp: McpSettings,
 }
 
 /// How blobs become chunks (C8).
@@ -203,6 +204,22 @@ impl Default for OverlaySettings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct HooksSettings {
     pub mode: HooksMode,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct McpSettings {
+    pub gate: GateMode,
+}
+
+/// What agents get while a first index or a reindex is built (L6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateMode {
+    /// Nothing but the envelope that says so.
+    #[default]
+    Strict,
+    /// Answers from what is indexed so far, marked as degraded.
+    Partial,
 }
 
 /// Whether a hook waits for the index (G2).

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml_edit::{InlineTable, Item, TableLike};
 
 use super::error::{did_you_mean, shown};
-use super::settings::{CustomDelimiter, Granularity, HnswMode, HooksMode};
+use super::settings::{CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode};
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -509,4 +509,5 @@ choice_fields! {
     Granularity { Packed = "packed", Definition = "definition" }
     HnswMode { Auto = "auto", Always = "always", Never = "never" }
     HooksMode { Background = "background", Foreground = "foreground" }
+    GateMode { Strict = "strict", Partial = "partial" }
 }

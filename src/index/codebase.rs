@@ -7,7 +7,7 @@ use crate::embed;
 use crate::git::Repo;
 use crate::policy;
 use crate::store::layout::Trust;
-use crate::store::state::{Head, MARKER_KIND, Phase};
+use crate::store::state::{Head, MARKER_KIND, Phase, State};
 use crate::store::{Layout, StoreLayout, StoreReader, lock};
 use std::path::{Path, PathBuf};
 
@@ -84,8 +84,13 @@ impl Codebase {
 
     /// The state of this codebase, derived from what is stored; never from files that merely exist.
     pub fn lifecycle(&self, reader: Option<&StoreReader>) -> Lifecycle {
-        let head = reader.and_then(|reader| reader.state.heads.get(&self.worktree_key));
-        let is_held = || lock::holder(&self.layout.work_lock(&self.worktree_key)).is_some();
+        self.lifecycle_in(reader.map(|reader| &*reader.state))
+    }
+
+    /// As [`Self::lifecycle`], for whoever needs nothing else of the store than its pointer.
+    pub fn lifecycle_in(&self, state: Option<&State>) -> Lifecycle {
+        let head = state.and_then(|state| state.heads.get(&self.worktree_key));
+        let is_held = || self.lease_holder().is_some();
         match head {
             Some(head) => match head.phase {
                 Phase::Indexed if self.accepts(head) => Lifecycle::Indexed,
@@ -94,12 +99,19 @@ impl Codebase {
                 Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
                 Phase::Indexing | Phase::Indexed => Lifecycle::NotIndexed,
             },
-            None if is_held() => Lifecycle::Indexing,
+            // A run for the present vector space has begun; until then a lock must not hide that the index does not fit.
+            None if super::status::running(self).is_some() => Lifecycle::Indexing,
             None => match self.other_store() {
                 Some(other) => Lifecycle::RequiresReindex { reason: other },
+                None if is_held() => Lifecycle::Indexing,
                 None => Lifecycle::NotIndexed,
             },
         }
+    }
+
+    /// Who indexes this worktree, for example `PID 4711, started 2026-11-21T10:00:00Z`.
+    pub fn lease_holder(&self) -> Option<String> {
+        lock::holder(&self.layout.work_lock(&self.worktree_key))
     }
 
     /// Whether the marker of `head` proves an index of this very root in this vector space (requirement L2). A linked
@@ -122,7 +134,7 @@ impl Codebase {
         let ours = self.store();
         let mut others = self.layout.stores().into_iter().filter(|store| *store != ours);
         others.find_map(|store| {
-            let reader = crate::store::state::State::read(&store.state()).ok()??;
+            let reader = State::read(&store.state()).ok()??;
             reader.heads.get(&self.worktree_key)?.marker.as_ref().map(|marker| {
                 format!(
                     "the index was built with {}, the settings name {}",

@@ -6,14 +6,19 @@
 //! * [`journal`]: which blobs are being parsed, in case that ends the process.
 //! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
 //! * [`update`]: the three together, with checkpoints.
-//! * [`updater`]: who does it when: lease, wishes, catch-up.
+//! * [`updater`]: who does it when: lease, wishes, catch-up; [`child`]: the same as a process of its own, for readers.
+//! * [`gate`]: whether a codebase may answer, and the envelope that says why not.
 //! * [`status`]: what there is, for people and servers. Reads only.
+//! * [`clear`]: forgetting it.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`recompute`]: deriving a sample again; [`graph`]: HNSW for large segments.
 
 pub mod build;
+pub mod child;
+pub mod clear;
 pub mod codebase;
 pub mod compact;
 pub mod error;
+pub mod gate;
 pub mod gc;
 pub mod graph;
 pub mod journal;

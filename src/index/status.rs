@@ -8,7 +8,7 @@ use crate::git::hooks::{self, Event, EventState, HookSite, Method, Scope};
 use crate::git::{Head, Oid};
 use crate::store::snapshot::{Snapshot, Totals};
 use crate::store::state::{Phase, RunRecord, State};
-use crate::store::{StoreReader, lock, time};
+use crate::store::{StoreReader, time};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ pub struct StatusReport {
 }
 
 /// A commit with its tree.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Place {
     pub commit: Option<String>,
     pub tree: Option<String>,
@@ -76,7 +76,7 @@ pub struct Lag {
     pub commits: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct LanguageCount {
     pub language: String,
     pub files: u64,
@@ -166,6 +166,14 @@ impl Checkpoint {
     }
 }
 
+/// The record of the run that is going on in the present vector space, once it has written one.
+pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
+    let record = Checkpoint::read(codebase)?;
+    let (id, _) = record.session_id.split_once('-')?;
+    let holder = codebase.lease_holder()?;
+    holder.starts_with(&format!("PID {id},")).then_some(record)
+}
+
 /// Chunks that an interrupted first index has stored; `None` if there is no such thing.
 pub fn unfinished(codebase: &Codebase) -> Option<u64> {
     let reader = StoreReader::open(&codebase.store()).ok()??;
@@ -217,7 +225,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         reference: own.and_then(|own| own.reference.clone()),
     });
     let current = lifecycle == Lifecycle::Indexed && is_of(&totals, codebase, &head);
-    let lock_holder = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key));
+    let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
         state: lifecycle.name(),
         reason: match &lifecycle {

@@ -138,7 +138,7 @@ fn wish(codebase: &Codebase) -> PathBuf {
     codebase.layout.wanted().join(&codebase.worktree_key)
 }
 
-fn take_wish(codebase: &Codebase) {
+pub(super) fn take_wish(codebase: &Codebase) {
     // A wish that cannot be removed costs one more look at HEAD, nothing else.
     let _ = fault::step().and_then(|()| std::fs::remove_file(wish(codebase)));
 }

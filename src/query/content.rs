@@ -21,6 +21,7 @@ const TOKENS_AROUND: u32 = 40;
 
 /// How much may be said.
 pub struct Budget {
+    pub offset: usize,
     pub n_matches: usize,
     pub tokens: u32,
     pub min_score: f32,
@@ -37,7 +38,8 @@ pub fn matches(
 ) -> Result<(Vec<Match>, u32), QueryError> {
     let mut used = 0;
     let mut shown = Vec::new();
-    for file in files.iter().filter(|file| file.relevance >= budget.min_score).take(budget.n_matches) {
+    let files = files.iter().filter(|file| file.relevance >= budget.min_score);
+    for file in files.skip(budget.offset).take(budget.n_matches) {
         let mut found = one(codebase, view, file, budget)?;
         let mut cost = cost_of(&found);
         if used + cost > budget.tokens {

@@ -3,7 +3,7 @@
 use crate::chunk::SemanticClass;
 use crate::chunk::classes::TaskProfile;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Intent {
     Understand,
@@ -16,7 +16,7 @@ pub enum Intent {
 }
 
 /// An intent with how sure we are and why (R4).
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct QueryIntent {
     #[serde(rename = "type")]
     pub intent: Option<Intent>,
@@ -28,7 +28,7 @@ pub struct QueryIntent {
     pub complexity: Complexity,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
     Simple,

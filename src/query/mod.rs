@@ -1,7 +1,7 @@
 //! A question → ranked matches, with the proof of their freshness.
 //!
 //! * [`request`], [`intent`]: what is asked, and to what end.
-//! * [`view`]: which snapshot answers, with the working tree laid over it.
+//! * [`view`]: which snapshot answers, with the working tree laid over it; [`freshness`]: how current it is.
 //! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`], [`lexical`],
 //!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
@@ -15,6 +15,7 @@ pub mod definitions;
 pub mod dense;
 pub mod error;
 pub mod filter;
+pub mod freshness;
 pub mod intent;
 pub mod lexical;
 pub mod locate;

@@ -2,12 +2,13 @@
 
 use super::error::QueryError;
 use super::locate;
+use super::response::IndexInfo;
 use super::search::{AskUpdater, Searcher};
 use super::view::MatchState;
-use crate::chunk::{SemanticClass, SymbolKind};
+use crate::chunk::{SemanticClass, SymbolKind, grammar};
 
 /// What a file defines.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Outline {
     pub path: String,
     pub language: String,
@@ -15,9 +16,10 @@ pub struct Outline {
     pub rev: String,
     pub state: MatchState,
     pub symbols: Vec<OutlineSymbol>,
+    pub index: IndexInfo,
 }
 
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct OutlineSymbol {
     pub name: String,
     pub qualified_name: String,
@@ -29,6 +31,13 @@ pub struct OutlineSymbol {
     pub span: (u32, u32),
     /// Enclosing definitions.
     pub nesting: u8,
+}
+
+impl Outline {
+    /// Whether definitions can be known of files in this language.
+    pub fn has_grammar(&self) -> bool {
+        grammar::index_of(&self.language).is_some()
+    }
 }
 
 impl Searcher {
@@ -69,6 +78,7 @@ impl Searcher {
             path: file.path,
             language: file.language,
             blob: file.blob_oid.to_string(),
+            index: self.index_info(&view),
             rev: view.spec,
             state: file.state,
             symbols,

@@ -157,7 +157,7 @@ const HEADERS: &[(&str, &[&str])] = &[
 /// How a score came about (`--explain`):
 /// `score` = (`lexical` + `dense` + `definition` + `importance` of the best chunk
 /// plus `file_sum` + `file_lexical` + `path` + `mention`) × `prior` × `intent`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct Explanation {
     pub lexical: f32,
     pub dense: f32,

@@ -3,14 +3,15 @@
 use super::error::QueryError;
 use super::locate;
 use super::search::Searcher;
+use super::view::MatchState;
 use crate::chunk::language;
-use crate::git::{self, ByteSlice, Oid};
+use crate::git::{self, ByteSlice, Oid, WorktreeReader};
 
 /// More is cut, and said.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Lines of a file.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct FileText {
     pub path: String,
     pub language: String,
@@ -21,7 +22,8 @@ pub struct FileText {
     pub blob: String,
     /// As typed, or `worktree`.
     pub rev: String,
-    /// True if lines that were asked for are missing at the end because the text is too long.
+    pub state: MatchState,
+    /// True if something that was asked for is missing at the end because the text is too long.
     pub truncated: bool,
 }
 
@@ -43,20 +45,35 @@ impl Searcher {
         }
         let repo = &self.codebase.repo;
         let rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
-        let (bytes, oid) = match rev {
+        let (bytes, oid, state) = match rev {
             None => self.read_worktree(path)?,
-            Some(rev) => self.read_revision(path, rev)?,
+            Some(rev) => {
+                let (bytes, oid) = self.read_revision(path, rev)?;
+                (bytes, oid, MatchState::Committed)
+            }
         };
-        Ok(cut(path, rev.unwrap_or("worktree"), &bytes, oid, lines))
+        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &bytes, oid, lines) })
     }
 
-    fn read_worktree(&self, path: &str) -> Result<(Vec<u8>, Oid), QueryError> {
-        let bytes = git::read_worktree_file(&self.codebase.repo, path.as_bytes().as_bstr())?;
-        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
+    fn read_worktree(&self, path: &str) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {
+        let repo = &self.codebase.repo;
+        let as_bytes = path.as_bytes().as_bstr();
+        let mut files = WorktreeReader::open(repo)?;
+        let bytes = files.read(as_bytes)?.ok_or_else(|| QueryError::NotFound {
             what: format!("{path} is not a file of the working tree"),
         })?;
-        let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
-        Ok((bytes, oid))
+        let oid = git::hash_blob(&bytes, repo.object_hash());
+        let committed = match repo.head()?.tree {
+            Some(tree) => git::entry_at(repo, &tree, as_bytes)?.map(|file| file.oid),
+            None => None,
+        };
+        let state = match files.indexed(as_bytes) {
+            _ if committed == Some(oid) => MatchState::Committed,
+            Some(staged) if staged == oid => MatchState::Staged,
+            Some(_) => MatchState::Dirty,
+            None => MatchState::Untracked,
+        };
+        Ok((bytes, oid, state))
     }
 
     fn read_revision(&self, path: &str, rev: &str) -> Result<(Vec<u8>, Oid), QueryError> {
@@ -78,11 +95,15 @@ fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>)
     let last = last.min(total);
     let mut text = Vec::new();
     let mut end = first.saturating_sub(1);
+    let mut is_cut = false;
     for line in all.iter().take(last as usize).skip(first.saturating_sub(1) as usize) {
-        if text.len() + line.len() > MAX_BYTES {
+        let room = MAX_BYTES - text.len();
+        // Of a line that is too long by itself, its beginning: otherwise nobody could read on behind it.
+        if line.len() > room && !text.is_empty() {
             break;
         }
-        text.extend_from_slice(line);
+        is_cut |= line.len() > room;
+        text.extend_from_slice(&line[..line.len().min(room)]);
         end += 1;
     }
     let language = language::by_path(path.as_bytes().as_bstr()).or_else(|| language::by_first_line(bytes));
@@ -94,7 +115,8 @@ fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>)
         total_lines: total,
         blob: oid.to_string(),
         rev: rev.to_owned(),
-        truncated: end < last,
+        state: MatchState::Committed,
+        truncated: is_cut || end < last,
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Request {
     pub rev: Option<String>,
     /// Leave the working tree out (G8).
     pub committed: bool,
+    /// Best matches that are left out because an earlier answer had them.
+    pub offset: usize,
     /// Most matches, ≥ 1.
     pub limit: usize,
     /// Most tokens of the whole answer, ≥ 1 (R6).
@@ -77,6 +79,7 @@ impl Request {
             task: None,
             rev: None,
             committed: !settings.overlay.enabled,
+            offset: 0,
             limit: settings.search.limit as usize,
             token_limit: settings.search.token_limit,
             min_score: settings.search.min_score,

@@ -6,7 +6,7 @@ use super::view::{Freshness, MatchState};
 use std::collections::BTreeMap;
 
 /// An answer to a search.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Response {
     pub status: Status,
     pub matches: Vec<Match>,
@@ -17,6 +17,9 @@ pub struct Response {
     pub total_matches: usize,
     /// Matches in this answer.
     pub total_results: usize,
+    /// Matches there are, in this answer or not.
+    #[serde(skip)]
+    pub n_ranked: usize,
     pub token_count: u32,
     pub execution_time_ms: u64,
     /// Kinds of evidence used: `lexical_bm25`, `dense_exact`, `dense_hnsw`, `symbol`, `path`.
@@ -29,7 +32,7 @@ pub struct Response {
     pub index: IndexInfo,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Ok,
@@ -38,7 +41,7 @@ pub enum Status {
 }
 
 /// One place that answers the question.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Match {
     pub file: FileInfo,
     pub content: Content,
@@ -61,13 +64,13 @@ pub struct Match {
     pub explanation: Option<Explanation>,
 }
 
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct FileInfo {
     pub path: String,
     pub language: String,
 }
 
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Content {
     /// The text of the chunk, or as much of it as the token budget allows.
     pub text: String,
@@ -82,7 +85,7 @@ pub struct Content {
     pub elided: bool,
 }
 
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Span {
     pub span: (u32, u32),
     pub title: String,
@@ -90,7 +93,7 @@ pub struct Span {
 }
 
 /// Which evidence carried a match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MatchType {
     Semantic,
@@ -101,7 +104,7 @@ pub enum MatchType {
 }
 
 /// What was searched, so that the answer can be checked.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct IndexInfo {
     pub commit: Option<String>,
     pub tree: String,

@@ -5,6 +5,7 @@ use super::content::{self, Budget};
 use super::definitions;
 use super::error::{QueryError, guarded};
 use super::filter::{Scope, canonical_language, passes_path};
+use super::freshness;
 use super::intent;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
@@ -53,26 +54,29 @@ impl Searcher {
         request.check()?;
         let started = Instant::now();
         let deadline = started + Duration::from_millis(request.timeout_ms);
-        let mut view = self.view(
-            request.rev.as_deref(),
-            request.committed,
-            request.overlay_budget_ms,
-            request.timeout_ms,
-            updater,
-        )?;
-        let mut answer = self.answer(request, &view, deadline)?;
-        if view.unchecked > 0 && self.shown_files_changed(&answer.matches)? {
-            // Files that are about to be shown are always verified (G8): look again, without a budget.
-            view = self.view(
-                request.rev.as_deref(),
-                request.committed,
-                u64::from(u32::MAX),
-                request.timeout_ms,
-                updater,
-            )?;
-            answer = self.answer(request, &view, deadline)?;
-        }
+        let (view, answer) = self.verified(request, updater, |view| self.answer(request, view, deadline))?;
         Ok(self.respond(request, &view, answer, started))
+    }
+
+    /// What `answer` makes of the view of `request`. Files that are about to be shown are always verified (G8).
+    pub(super) fn verified(
+        &self,
+        request: &Request,
+        updater: AskUpdater<'_>,
+        answer: impl Fn(&View) -> Result<Answer, QueryError>,
+    ) -> Result<(View, Answer), QueryError> {
+        let open = |budget| {
+            self.view(request.rev.as_deref(), request.committed, budget, request.timeout_ms, updater)
+        };
+        let view = open(request.overlay_budget_ms)?;
+        let first = answer(&view)?;
+        if view.unchecked == 0 || !self.shown_files_changed(&first.matches)? {
+            return Ok((view, first));
+        }
+        // Look again, without a budget.
+        let view = open(u64::from(u32::MAX))?;
+        let second = answer(&view)?;
+        Ok((view, second))
     }
 
     /// The view that questions about `rev` (HEAD and the working tree if `None`) are answered from.
@@ -92,7 +96,8 @@ impl Searcher {
                 // A named revision is worth waiting for; HEAD is answered from what there is when time is up.
                 let patience =
                     if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
-                if updater(&wanted.target, patience)
+                let decision = freshness::sync(&self.codebase, &wanted.target, patience, updater)?;
+                if decision == Freshness::Synced
                     && let Opened::View(mut view) = open()?
                 {
                     if view.freshness == Freshness::Fresh {
@@ -101,7 +106,12 @@ impl Searcher {
                     return Ok(*view);
                 }
                 match meanwhile.filter(|_| rev.is_none()) {
-                    Some(view) => Ok(*view),
+                    Some(mut view) => {
+                        if decision == Freshness::SkippedIndexing {
+                            view.freshness = decision;
+                        }
+                        Ok(*view)
+                    }
                     None => {
                         Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) })
                     }
@@ -215,6 +225,7 @@ impl Searcher {
         found: Found,
     ) -> Result<Answer, QueryError> {
         let budget = Budget {
+            offset: request.offset,
             n_matches: request.limit,
             tokens: request.token_limit,
             min_score: request.min_score,
@@ -261,6 +272,7 @@ impl Searcher {
             query_intent: found.intent,
             total_matches: found.n_candidates,
             total_results: answer.matches.len(),
+            n_ranked: found.files.iter().filter(|file| file.relevance >= request.min_score).count(),
             token_count: answer.token_count,
             execution_time_ms: started.elapsed().as_millis() as u64,
             search_strategy: found.strategies,

@@ -25,6 +25,7 @@ pub struct SimilarRequest {
     pub line: u32,
     pub rev: Option<String>,
     pub filters: Filters,
+    pub offset: usize,
     pub limit: usize,
     pub token_limit: u32,
     pub min_score: f32,
@@ -38,6 +39,7 @@ impl Searcher {
         let settings = &self.codebase.settings;
         let as_search = Request {
             filters: request.filters.clone(),
+            offset: request.offset,
             limit: request.limit,
             token_limit: request.token_limit,
             min_score: request.min_score,
@@ -46,23 +48,24 @@ impl Searcher {
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), settings)
         };
         as_search.check()?;
-        let view = self.view(
-            request.rev.as_deref(),
-            as_search.committed,
-            as_search.overlay_budget_ms,
-            as_search.timeout_ms,
-            updater,
-        )?;
-        let file = locate::file(&view, &request.path)?;
-        let origin = chunk_at(&view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
+        let (view, answer) = self.verified(&as_search, updater, |view| {
+            let found = self.similar_in(view, request)?;
+            self.to_answer(&as_search, view, found)
+        })?;
+        Ok(self.respond(&as_search, &view, answer, started))
+    }
+
+    fn similar_in(&self, view: &View, request: &SimilarRequest) -> Result<Found, QueryError> {
+        let file = locate::file(view, &request.path)?;
+        let origin = chunk_at(view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
             what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
         })?;
-        let found = self.neighbours(&view, &Scope::new(&view, &request.filters), origin);
+        let found = self.neighbours(view, &Scope::new(view, &request.filters), origin);
         let n_candidates = found.list.len();
         let query_intent = intent::detect("", None, &[]);
         let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
         let context = Context {
-            view: &view,
+            view,
             terms: &[],
             names: &[],
             mentions: &[],
@@ -81,10 +84,7 @@ impl Searcher {
         files.sort_by(|a, b| {
             b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
         });
-        let found =
-            Found { files, n_candidates, strategies: vec!["dense_exact"], ..Found::new(query_intent) };
-        let answer = self.to_answer(&as_search, &view, found)?;
-        Ok(self.respond(&as_search, &view, answer, started))
+        Ok(Found { files, n_candidates, strategies: vec!["dense_exact"], ..Found::new(query_intent) })
     }
 
     fn neighbours(&self, view: &View, scope: &Scope, origin: RowId) -> Candidates {

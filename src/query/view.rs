@@ -30,7 +30,7 @@ const INLINE_BLOBS: usize = 200;
 const RETRIES: usize = 3;
 
 /// How an answer relates to HEAD and the working tree (L7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
     /// The snapshot is HEAD's and the working tree is clean, as far as it was checked.
@@ -46,7 +46,7 @@ pub enum Freshness {
 }
 
 /// State of a file that is shown (G8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchState {
     Committed,

@@ -10,10 +10,13 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The program under test: a second name of the built binary, since a build of another checkout that shares the target
-/// directory may replace the first while tests run.
+/// directory may replace the first while tests run. `CODEWEAVER_TEST_PROGRAM` names another one, called `git-codeweaver`.
 pub fn program() -> &'static Path {
     static LINK: OnceLock<PathBuf> = OnceLock::new();
     LINK.get_or_init(|| {
+        if let Some(other) = std::env::var_os("CODEWEAVER_TEST_PROGRAM") {
+            return PathBuf::from(other);
+        }
         let built = Path::new(env!("CARGO_BIN_EXE_git-codeweaver"));
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program");
         let link = dir.join("git-codeweaver");

@@ -2,12 +2,12 @@
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::{child, exit};
+use crate::cli::exit;
 use crate::config::HooksMode;
 use crate::git::Repo;
 use crate::git::hooks::HookCall;
 use crate::index::progress::Silent;
-use crate::index::{Codebase, IndexError, graph, journal, updater};
+use crate::index::{Codebase, IndexError, child, graph, journal, updater};
 use crate::store::{Layout, time};
 use clap::Args;
 use std::ffi::OsString;

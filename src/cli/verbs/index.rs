@@ -4,8 +4,8 @@ use crate::cli::checkpoint::{self, Left};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
-use crate::cli::{child, render};
-use crate::index::{Codebase, Target, UpdateOptions, UpdateReport, updater};
+use crate::cli::render;
+use crate::index::{Codebase, Target, UpdateOptions, UpdateReport, child, updater};
 use crate::store::lock;
 use clap::Args;
 use std::io::Write as _;
@@ -212,7 +212,10 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
         words.push("--allow-huge".into());
     }
     words.extend(args.rev.as_ref().map(Into::into));
-    let id = child::spawn(codebase, &words)?;
+    let id = child::spawn(codebase, &words).map_err(|e| {
+        let fix = "check that the program still is where it was";
+        CliError::new("the indexer could not be started", e.to_string(), fix)
+    })?;
     if args.json {
         progress::event(&serde_json::json!({ "event": "background", "pid": id }));
     } else if !args.quiet {

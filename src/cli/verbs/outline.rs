@@ -34,7 +34,7 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let outline =
         match answer(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
             Ok(outline) => outline,
-            Err(error) => return Err(refuse(error, args.output_format, context)?),
+            Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
         };
     let mut out = context.out();
     match args.output_format {

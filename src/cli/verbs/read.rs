@@ -34,7 +34,7 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(codebase);
     let text = match searcher.read(&path, lines, args.rev.as_deref()) {
         Ok(text) => text,
-        Err(error) => return Err(refuse(error, args.output_format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
     };
     let mut out = context.out();
     match args.output_format {

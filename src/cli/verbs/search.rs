@@ -3,8 +3,9 @@
 use crate::chunk::classes::TaskProfile;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::{child, exit, render, results};
-use crate::index::{Codebase, Lifecycle, Target};
+use crate::cli::{exit, render, results};
+use crate::index::gate::Gate;
+use crate::index::{Codebase, Lifecycle, Target, child};
 use crate::query::search::AskUpdater;
 use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher};
 use crate::store::StoreError;
@@ -142,7 +143,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let result = answer(&searcher, context, |updater| searcher.search(&request, updater));
     let response = match result {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, args.output_format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
     };
     let shown = results::Shown {
         response: &response,
@@ -254,30 +255,29 @@ fn was_deleted(codebase: &Codebase) -> bool {
     codebase.layout.was_initialised() && !codebase.layout.root().exists()
 }
 
-/// The error to end with; a program that asked for JSON gets the gate as JSON, too.
-pub fn refuse(error: QueryError, format: Format, context: &Context) -> Result<CliError, CliError> {
+/// The error to end with; a program that asked for JSON gets the gate as JSON, too: the envelope that agents get, with the
+/// command that helps.
+pub fn refuse(
+    error: QueryError,
+    codebase: &Codebase,
+    format: Format,
+    context: &Context,
+) -> Result<CliError, CliError> {
     let gate = match &error {
-        QueryError::Gated(lifecycle) => Some(gate_name(lifecycle)),
+        // What is indexed was replaced while it was read: for a moment there is nothing to answer from.
+        QueryError::Gated(Lifecycle::Indexed) => Gate::of(codebase, &Lifecycle::Indexing, None),
+        QueryError::Gated(lifecycle) => Gate::of(codebase, lifecycle, None),
         _ => None,
     };
     let error = CliError::from(error);
-    if let (Some((status, reason)), Format::Json) = (gate, format) {
-        let envelope = serde_json::json!({
-            "status": status, "reason": reason, "message": format!("{}: {}", error.what, error.why), "hints": { "fix": error.fix },
-        });
+    if let (Some(gate), Format::Json) = (gate, format) {
+        let mut envelope = serde_json::to_value(gate.envelope(codebase, &context.dir, context.debug))?;
+        envelope["hints"]["fix"] = error.fix.as_str().into();
         let mut out = context.out();
         writeln!(out, "{}", render::json(&envelope, true)?)?;
         out.flush()?;
     }
     Ok(error)
-}
-
-fn gate_name(lifecycle: &Lifecycle) -> (&'static str, &'static str) {
-    match lifecycle {
-        Lifecycle::Indexing | Lifecycle::Indexed => ("not_ready", "indexing"),
-        Lifecycle::RequiresReindex { .. } => ("requires_reindex", "requires_reindex"),
-        Lifecycle::NotIndexed | Lifecycle::IndexFailed(_) => ("not_indexed", "not_indexed"),
-    }
 }
 
 /// Warnings for a person, and an update if HEAD has moved on without the index.

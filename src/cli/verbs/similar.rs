@@ -64,6 +64,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
             kinds: args.scope.kind.clone(),
             include_tests: args.scope.tests().unwrap_or(search.include_tests),
         },
+        offset: 0,
         limit: args.limit.unwrap_or(search.limit as usize),
         token_limit: args.token_limit.unwrap_or(search.token_limit),
         min_score: args.min_score.unwrap_or(search.min_score),
@@ -72,7 +73,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(codebase);
     let response = match answer(&searcher, context, |updater| searcher.similar(&request, updater)) {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, args.output_format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
     };
     let query = format!("similar to {}:{}", request.path, request.line);
     let shown = results::Shown {

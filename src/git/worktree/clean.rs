@@ -95,6 +95,11 @@ impl WorktreeReader {
         })
     }
 
+    /// The blob that git's index holds at `path`; that of "ours" during a merge.
+    pub fn indexed(&self, path: &BStr) -> Option<Oid> {
+        self.index.entry_by_path(path).map(|entry| entry.id)
+    }
+
     fn find(&mut self, path: &BStr) -> Result<Found, GitError> {
         if !is_inside(path) || has_link_on_the_way(&self.root, path) {
             return Err(GitError::PathEscapes { path: path.to_str_lossy().into_owned() });

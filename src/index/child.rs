@@ -1,9 +1,8 @@
 //! The updater as a process of its own: readers never write, they ask it (requirement S4).
 
-use super::error::CliError;
+use super::{Codebase, Target, graph};
 use crate::config::HnswMode;
 use crate::git::detach::{self, SHORT_LIVED_VARIABLES};
-use crate::index::{Codebase, Target, graph};
 use crate::store::{StoreReader, lock};
 use std::ffi::OsString;
 use std::process::{Child, Command, Stdio};
@@ -17,13 +16,23 @@ const POLL: Duration = Duration::from_millis(10);
 /// A child that takes longer is left alone: it finishes by itself, and the next question finds its work. If somebody
 /// else holds the lease, that run is waited for first.
 pub fn update(codebase: &Codebase, target: &Target, patience: Duration) -> bool {
-    let deadline = Instant::now() + patience;
+    update_until(codebase, target, Instant::now() + patience, &|| false)
+}
+
+/// As [`update`]; waits no longer once `is_stopped`.
+pub fn update_until(
+    codebase: &Codebase,
+    target: &Target,
+    deadline: Instant,
+    is_stopped: &dyn Fn() -> bool,
+) -> bool {
+    let is_over = || Instant::now() >= deadline || is_stopped();
     loop {
-        if !wait_for_lease(codebase, deadline) {
+        if !wait_for_lease(codebase, &is_over) {
             return false;
         }
         let Ok(mut child) = start(codebase, target) else { return false };
-        match wait(&mut child, deadline) {
+        match wait(&mut child, &is_over) {
             Some(0) => return true,
             // Refused: another run took the lease in between.
             Some(1) => {}
@@ -34,12 +43,12 @@ pub fn update(codebase: &Codebase, target: &Target, patience: Duration) -> bool 
 
 /// Starts a run that outlives this process, on HEAD; it does nothing if there is nothing to do.
 pub fn update_in_background(codebase: &Codebase) {
-    if crate::index::updater::note_wish(codebase).is_err() {
+    if super::updater::note_wish(codebase).is_err() {
         return;
     }
     let args = ["hook".into(), "sync".into()];
     if let Err(e) = spawn(codebase, &args) {
-        tracing::warn!(component = "cli", operation = "background update", error = %e.why, "it could not be started");
+        tracing::warn!(component = "index", operation = "background update", error = %e, "it could not be started");
     }
 }
 
@@ -57,25 +66,28 @@ pub fn build_graphs(codebase: &Codebase) {
         // The library that builds graphs prints and may exit, so it never runs in this process.
         program(codebase, &["hook", "graphs"]).and_then(|mut command| command.status()).map(drop)
     } else {
-        spawn(codebase, &["hook".into(), "graphs".into()]).map(drop).map_err(|e| std::io::Error::other(e.why))
+        spawn(codebase, &["hook".into(), "graphs".into()]).map(drop)
     };
     if let Err(e) = started {
-        tracing::warn!(component = "cli", operation = "build graphs", error = %e, "they could not be built");
+        tracing::warn!(component = "index", operation = "build graphs", error = %e, "they could not be built");
     }
 }
 
 /// Starts this program detached in `codebase`; returns its process id.
-pub fn spawn(codebase: &Codebase, args: &[OsString]) -> Result<u32, CliError> {
-    let failed = |e: std::io::Error| {
-        CliError::new(
-            "the indexer could not be started",
-            e.to_string(),
-            "check that the program still is where it was",
-        )
-    };
-    let program = std::env::current_exe().map_err(failed)?;
+///
+/// # Errors
+/// Whatever starting a process reports, among others that the program is no longer where it was.
+pub fn spawn(codebase: &Codebase, args: &[OsString]) -> std::io::Result<u32> {
     let none: [(&str, &str); 0] = [];
-    detach::spawn_detached(&program, args, &codebase.root(), none).map_err(failed)
+    detach::spawn_detached(&std::env::current_exe()?, args, &codebase.root(), none)
+}
+
+/// Starts a run on HEAD that outlives this process; what it says in the end, if it fails, is on its stderr.
+pub fn start_run(codebase: &Codebase, reindex: bool) -> std::io::Result<Child> {
+    let how = if reindex { "--reindex" } else { "--resume" };
+    let mut command = program(codebase, &["index", "--quiet", "--detached", how])?;
+    // A log would go where nobody reads once we are gone.
+    command.env_remove("CODEWEAVER_LOG").stderr(Stdio::piped()).spawn()
 }
 
 fn start(codebase: &Codebase, target: &Target) -> std::io::Result<Child> {
@@ -98,21 +110,21 @@ fn program(codebase: &Codebase, args: &[&str]) -> std::io::Result<Command> {
 }
 
 /// The child's exit code, or `None` when time is up.
-fn wait(child: &mut Child, deadline: Instant) -> Option<i32> {
+fn wait(child: &mut Child, is_over: &dyn Fn() -> bool) -> Option<i32> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
-            Ok(None) => return None,
+            Ok(None) if is_over() => return None,
+            Ok(None) => std::thread::sleep(POLL),
             Err(_) => return Some(-1),
         }
     }
 }
 
 /// True once nobody indexes this worktree, false when time is up.
-fn wait_for_lease(codebase: &Codebase, deadline: Instant) -> bool {
+fn wait_for_lease(codebase: &Codebase, is_over: &dyn Fn() -> bool) -> bool {
     while lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some() {
-        if Instant::now() >= deadline {
+        if is_over() {
             return false;
         }
         std::thread::sleep(POLL);

@@ -1,0 +1,60 @@
+//! Forgetting the index of one codebase.
+//!
+//! What no other worktree answers from is deleted at once; otherwise only this worktree's head goes, and garbage collection
+//! takes what it alone reached. The folder and its binding to the repository stay, so nothing builds the index again by
+//! itself until the next hook or `create`.
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::publish::{read_state, write_state};
+use super::updater;
+use crate::store::lock::{self, Lock};
+use crate::store::{StoreError, StoreLayout};
+
+/// Forgets the index of this worktree, of whatever model; false if there was none.
+///
+/// # Errors
+/// [`StoreError::Locked`] while somebody indexes this worktree.
+pub fn clear(codebase: &Codebase) -> Result<bool, IndexError> {
+    codebase.check_trust()?;
+    if !codebase.layout.root().exists() {
+        return Ok(false);
+    }
+    let _lease = updater::lease(codebase)?;
+    let _publishing = Lock::acquire(&codebase.layout.publish_lock())?;
+    let mut was_there = false;
+    for store in codebase.layout.stores() {
+        was_there |= forget(codebase, &store)?;
+    }
+    updater::take_wish(codebase);
+    Ok(was_there)
+}
+
+fn forget(codebase: &Codebase, store: &StoreLayout) -> Result<bool, IndexError> {
+    let failed = StoreError::io("remove", store.root());
+    let Ok(mut state) = read_state(store) else {
+        // It cannot be read, so nobody answers from it.
+        std::fs::remove_dir_all(store.root()).map_err(failed)?;
+        return Ok(true);
+    };
+    let was_there = state.heads.remove(&codebase.worktree_key).is_some();
+    if state.heads.is_empty() && !others_index(codebase) {
+        std::fs::remove_dir_all(store.root()).map_err(failed)?;
+    } else if was_there {
+        let _ = std::fs::remove_file(store.checkpoint(&codebase.worktree_key));
+        write_state(store, &mut state)?;
+    }
+    Ok(was_there)
+}
+
+/// Whether a run of another worktree has files in the store that no state names yet.
+fn others_index(codebase: &Codebase) -> bool {
+    let own = codebase.layout.work_lock(&codebase.worktree_key);
+    let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
+    locks
+        .map(|file| file.path())
+        .filter(|path| {
+            *path != own && path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("work-"))
+        })
+        .any(|path| lock::holder(&path).is_some())
+}

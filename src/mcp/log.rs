@@ -1,0 +1,124 @@
+//! What happens, as log notifications of the protocol.
+//!
+//! A layer of `tracing` puts records of this program (not of its libraries, which would log the sending of logs) into a
+//! bounded queue; the server sends those that the client asked for. A full queue drops records: logs must not hold up
+//! answers.
+
+#![expect(
+    deprecated,
+    reason = "the next revision of the protocol drops log notifications; clients of today have no other"
+)]
+
+use rmcp::model::LoggingLevel;
+use serde_json::{Map, Value};
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use tokio::sync::mpsc;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+const QUEUE: usize = 256;
+
+/// One record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    pub level: LoggingLevel,
+    /// The component that logged it.
+    pub logger: String,
+    pub data: Value,
+}
+
+/// The receiving end: records, and the level from which on they are wanted.
+pub struct Records {
+    receiver: mpsc::Receiver<Record>,
+    threshold: Arc<AtomicU8>,
+}
+
+/// The sending end, a layer for the subscriber.
+pub struct ProtocolLayer {
+    sender: mpsc::Sender<Record>,
+    threshold: Arc<AtomicU8>,
+}
+
+/// Both ends. Warnings and errors are wanted until the client says otherwise.
+pub fn channel() -> (ProtocolLayer, Records) {
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    let threshold = Arc::new(AtomicU8::new(LoggingLevel::Warning as u8));
+    (ProtocolLayer { sender, threshold: threshold.clone() }, Records { receiver, threshold })
+}
+
+impl Records {
+    pub async fn next(&mut self) -> Option<Record> {
+        self.receiver.recv().await
+    }
+
+    /// Where the level is set that is wanted.
+    pub fn threshold(&self) -> Threshold {
+        Threshold(self.threshold.clone())
+    }
+}
+
+/// The least level that is sent.
+#[derive(Clone)]
+pub struct Threshold(Arc<AtomicU8>);
+
+impl Threshold {
+    pub fn set(&self, level: LoggingLevel) {
+        self.0.store(level as u8, Ordering::Relaxed);
+    }
+}
+
+impl<S: Subscriber> Layer<S> for ProtocolLayer {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let level = level(*event.metadata().level());
+        if (level as u8) < self.threshold.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let component = fields.0.get("component").and_then(Value::as_str);
+        let logger = component.unwrap_or(event.metadata().target()).to_owned();
+        let _ = self.sender.try_send(Record { level, logger, data: Value::Object(fields.0) });
+    }
+}
+
+fn level(level: Level) -> LoggingLevel {
+    match level {
+        Level::ERROR => LoggingLevel::Error,
+        Level::WARN => LoggingLevel::Warning,
+        Level::INFO => LoggingLevel::Info,
+        _ => LoggingLevel::Debug,
+    }
+}
+
+#[derive(Default)]
+struct Fields(Map<String, Value>);
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+    }
+}

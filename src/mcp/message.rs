@@ -1,0 +1,113 @@
+//! One line of input → one message, or the protocol error that answers it (requirements X3, X4).
+//!
+//! Pure: no stream, no state. What cannot be read gets an error with the id of the request where that can be made out, so
+//! that no client waits for an answer that never comes.
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use rmcp::service::RxJsonRpcMessage;
+use serde_json::Value;
+
+/// A message of the client.
+pub type Incoming = RxJsonRpcMessage<RoleServer>;
+
+/// Longer messages are refused: a question is short, and nothing here takes files.
+pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// Why a line is no message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rejection {
+    /// The request that is answered with `error`, if it can be made out.
+    pub id: Option<RequestId>,
+    pub error: ErrorData,
+}
+
+/// The message of a line without its line end; `Ok(None)` for a blank line and for notifications in a form that nobody
+/// knows, which the protocol forbids to answer.
+pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Ok(None);
+    }
+    let value: Value = serde_json::from_slice(line).map_err(|e| {
+        // The text of the error names places, never content.
+        reject(None, ErrorCode::PARSE_ERROR, format!("this line is not JSON: {e}"))
+    })?;
+    let Value::Object(fields) = &value else {
+        let what = if value.is_array() { "batches are not supported" } else { "a message is a JSON object" };
+        return Err(reject(None, ErrorCode::INVALID_REQUEST, what));
+    };
+    let id = fields.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
+    if let Some(Err(_)) = id {
+        return Err(reject(None, ErrorCode::INVALID_REQUEST, "an id is a string or an integer"));
+    }
+    let id = id.and_then(Result::ok);
+    if id.is_some() && fields.get("params").is_some_and(|params| !params.is_object()) {
+        return Err(reject(id, ErrorCode::INVALID_PARAMS, "params are an object"));
+    }
+    let is_notification = id.is_none() && fields.contains_key("method");
+    match serde_json::from_value(value) {
+        Ok(message) => Ok(Some(message)),
+        Err(_) if is_notification => Ok(None),
+        Err(_) => Err(reject(id, ErrorCode::INVALID_REQUEST, "this is not a JSON-RPC 2.0 message")),
+    }
+}
+
+/// The answer to a line that is too long to be read.
+pub fn too_long() -> Box<Rejection> {
+    reject(
+        None,
+        ErrorCode::INVALID_REQUEST,
+        format!("a message may have at most {MAX_MESSAGE_BYTES} bytes; this one was dropped"),
+    )
+}
+
+pub fn reject(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Box<Rejection> {
+    Box::new(Rejection { id, error: ErrorData::new(code, message.into(), None) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rejected(line: &[u8]) -> (Option<RequestId>, i32) {
+        let rejection = parse(line).expect_err("it is rejected");
+        (rejection.id, rejection.error.code.0)
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_with_an_error() {
+        assert_eq!(rejected(b"{"), (None, -32700));
+        assert_eq!(rejected(b"\xff\xfe"), (None, -32700));
+        assert_eq!(rejected(&[b'['; 100_000]), (None, -32700));
+        assert_eq!(rejected(b"[]"), (None, -32600));
+        assert_eq!(rejected(b"7"), (None, -32600));
+        assert_eq!(rejected(b"{}"), (None, -32600));
+        assert_eq!(rejected(br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), (None, -32600));
+        assert_eq!(rejected(br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), (None, -32600));
+        assert_eq!(
+            rejected(br#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
+            (Some(RequestId::Number(7)), -32602)
+        );
+        assert_eq!(
+            rejected(br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#),
+            (Some(RequestId::Number(7)), -32600)
+        );
+        assert_eq!(
+            rejected(br#"{"jsonrpc":"2.0","id":"a","method":5}"#),
+            (Some(RequestId::String("a".into())), -32600)
+        );
+    }
+
+    #[test]
+    fn messages_are_read_and_blank_lines_are_nothing() {
+        assert!(matches!(parse(b" \r"), Ok(None)));
+        let ping = b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r";
+        assert!(matches!(parse(ping), Ok(Some(Incoming::Request(_)))));
+        let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert!(matches!(parse(note), Ok(Some(Incoming::Notification(_)))));
+        let odd = br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}"#;
+        assert!(parse(odd).is_ok(), "a notification is never answered");
+    }
+}

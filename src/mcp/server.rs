@@ -1,0 +1,326 @@
+//! What the protocol asks for: handshake, lists, calls with progress and cancellation, resources, log level.
+//!
+//! The protocol loop runs on one thread and never works: every call runs on a pool, and a call that is cancelled is asked
+//! to stop and no longer waited for.
+
+#![expect(
+    deprecated,
+    reason = "the next revision of the protocol drops log notifications; clients of today have no other"
+)]
+
+use super::answer::{self, CallError};
+use super::codebases::Codebases;
+use super::log::{Records, Threshold};
+use super::resources;
+use super::tools::{self, Call, Step, ToolSpec};
+use super::transport::LineTransport;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, LoggingMessageNotificationParam, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams,
+};
+use rmcp::service::{Peer, RequestContext, ServiceExt};
+use rmcp::{RoleServer, ServerHandler};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::sync::{Notify, Semaphore, mpsc};
+
+/// Told once, at the handshake: what the tools are for, and what they are not for.
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// One session's server.
+pub struct Server {
+    codebases: Arc<Codebases>,
+    debug: bool,
+    stopping: Stopping,
+    /// Searches that run at once; more would only slow each other down.
+    working: Arc<Semaphore>,
+    threshold: std::sync::OnceLock<Threshold>,
+    /// Calls of a session without a handshake that asked for logs; otherwise such sessions get none.
+    asked_for_logs: Arc<AtomicUsize>,
+}
+
+/// How the end of the session reaches what runs.
+#[derive(Clone, Default)]
+pub struct Stopping {
+    flag: Arc<AtomicBool>,
+    session: Arc<Notify>,
+}
+
+impl Stopping {
+    /// Calls that wait for something end.
+    pub fn stop_waiting(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// The session ends although its input has not.
+    pub fn end_session(&self) {
+        self.stop_waiting();
+        self.session.notify_one();
+    }
+}
+
+/// Serves one session to its end.
+pub async fn run(server: Server, transport: LineTransport, mut records: Records) {
+    let stopping = server.stopping();
+    let _ = server.threshold.set(records.threshold());
+    let asked_for_logs = server.asked_for_logs.clone();
+    let begun = tokio::select! {
+        begun = server.serve(transport) => begun,
+        () = stopping.session.notified() => return,
+    };
+    let session = match begun {
+        Ok(session) => session,
+        // The input ended before a session began.
+        Err(error) => {
+            tracing::debug!(component = "mcp", operation = "handshake", %error, "no session");
+            return;
+        }
+    };
+    let peer = session.peer().clone();
+    let end = session.cancellation_token();
+    let mut session = std::pin::pin!(session.waiting());
+    loop {
+        tokio::select! {
+            _ = &mut session => return,
+            () = stopping.session.notified() => break,
+            Some(record) = records.next() => {
+                if peer.peer_info().is_some() || asked_for_logs.load(Ordering::Relaxed) > 0 {
+                    send_record(&peer, record).await;
+                }
+            }
+        }
+    }
+    end.cancel();
+    let _ = session.await;
+}
+
+async fn send_record(peer: &Peer<RoleServer>, record: super::log::Record) {
+    let message = LoggingMessageNotificationParam::new(record.level, record.data).with_logger(record.logger);
+    let _ = peer.notify_logging_message(message).await;
+}
+
+/// Counts a call that asked for logs while it runs.
+struct AskedForLogs(Arc<AtomicUsize>);
+
+impl AskedForLogs {
+    fn new(count: &Arc<AtomicUsize>) -> AskedForLogs {
+        count.fetch_add(1, Ordering::Relaxed);
+        AskedForLogs(count.clone())
+    }
+}
+
+impl Drop for AskedForLogs {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Server {
+    pub fn new(dir: PathBuf, debug: bool) -> Server {
+        let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Server {
+            codebases: Arc::new(Codebases::new(dir)),
+            debug,
+            stopping: Stopping::default(),
+            working: Arc::new(Semaphore::new(2 * n_cores)),
+            threshold: std::sync::OnceLock::new(),
+            asked_for_logs: Arc::default(),
+        }
+    }
+
+    pub fn stopping(&self) -> Stopping {
+        self.stopping.clone()
+    }
+
+    /// Runs a tool on the pool; its progress goes out meanwhile.
+    async fn run_tool(
+        &self,
+        spec: &'static ToolSpec,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        // The latest revision has a level per request instead of one per session.
+        let _asked_for_logs = context.meta.log_level().map(|level| {
+            self.set_threshold(level);
+            AskedForLogs::new(&self.asked_for_logs)
+        });
+        let permit = match spec.waits {
+            true => None,
+            false => Some(self.working.clone().acquire_owned().await.map_err(|_| ended())?),
+        };
+        let (steps, mut progress) = mpsc::unbounded_channel();
+        let call = Call {
+            codebases: self.codebases.clone(),
+            debug: self.debug,
+            is_cancelled: Arc::default(),
+            is_ending: self.stopping.flag.clone(),
+            steps: context.meta.get_progress_token().is_some().then_some(steps),
+        };
+        let is_cancelled = call.is_cancelled.clone();
+        let arguments = request.arguments.unwrap_or_default();
+        let started = std::time::Instant::now();
+        let mut work = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            (spec.run)(arguments, &call)
+        });
+        let mut sender = context.meta.get_progress_token().map(|token| Progress::new(&context.peer, token));
+        loop {
+            tokio::select! {
+                biased;
+                Some(step) = progress.recv() => {
+                    if let Some(sender) = &mut sender {
+                        sender.send(step).await;
+                    }
+                }
+                done = &mut work => {
+                    let duration_ms = started.elapsed().as_millis() as u64;
+                    tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call");
+                    return done.unwrap_or_else(|_| Err(ErrorData::internal_error("the call broke off", None)));
+                }
+                () = context.ct.cancelled() => {
+                    is_cancelled.store(true, Ordering::Relaxed);
+                    return answer::result::<()>(Err(CallError::Stopped));
+                }
+            }
+        }
+    }
+
+    fn set_threshold(&self, level: LoggingLevel) {
+        if let Some(threshold) = self.threshold.get() {
+            threshold.set(level);
+        }
+    }
+
+    /// Runs what resources need on the pool.
+    async fn on_pool<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Codebases) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let codebases = self.codebases.clone();
+        tokio::task::spawn_blocking(move || work(&codebases)).await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+fn ended() -> ErrorData {
+    ErrorData::internal_error("the server is ending", None)
+}
+
+/// Progress notifications of one call. Clients may rely on the number growing.
+struct Progress<'a> {
+    peer: &'a Peer<RoleServer>,
+    token: ProgressToken,
+    last: f64,
+}
+
+impl<'a> Progress<'a> {
+    fn new(peer: &'a Peer<RoleServer>, token: ProgressToken) -> Progress<'a> {
+        Progress { peer, token, last: -1.0 }
+    }
+
+    async fn send(&mut self, step: Step) {
+        if step.percent <= self.last {
+            return;
+        }
+        self.last = step.percent;
+        let param = ProgressNotificationParam::new(self.token.clone(), step.percent)
+            .with_total(100.0)
+            .with_message(step.message);
+        let _ = self.peer.notify_progress(param).await;
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_logging().build();
+        let implementation = Implementation::new("git-codeweaver", env!("CARGO_PKG_VERSION"))
+            .with_title("git-codeweaver")
+            .with_description("Semantic code search over git repositories");
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all().map(ToolSpec::describe).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(spec) = tools::by_name(&request.name) else {
+            let name: String = request.name.chars().take(100).collect();
+            let known: Vec<&str> = tools::all().map(|spec| spec.name).collect();
+            let message = format!("there is no tool {name:?}; there are {}", known.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        self.run_tool(spec, request, context).await.map(CallToolResponse::Complete)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.on_pool(|codebases| Ok(ListResourcesResult::with_all_items(resources::list(codebases)))).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(vec![resources::template()]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.on_pool(move |codebases| resources::read(codebases, &request.uri)).await?;
+        Ok(ReadResourceResponse::Complete(read))
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.set_threshold(request.level);
+        Ok(())
+    }
+
+    /// Also what has the name of a method of the protocol but not its parameters.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        const KNOWN: &[&str] = &[
+            "initialize",
+            "ping",
+            "tools/call",
+            "tools/list",
+            "resources/read",
+            "resources/list",
+            "resources/templates/list",
+            "logging/setLevel",
+            "server/discover",
+        ];
+        if KNOWN.contains(&request.method.as_str()) {
+            let message = format!("the parameters of {} do not have the right form", request.method);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let method: String = request.method.chars().take(100).collect();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None))
+    }
+}

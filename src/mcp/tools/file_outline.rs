@@ -1,0 +1,117 @@
+//! `file_outline`: what a file defines.
+
+use super::matches::{name_of, state_of, token_limit};
+use super::{Answer, Call, CallError, OkStatus, Tool};
+use crate::chunk::tokens;
+use crate::mcp::answer::{Failure, FailureStatus};
+use crate::mcp::cursor::Cursor;
+use crate::query::Outline;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+pub struct FileOutline;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The file, relative to the root of the repository or absolute.
+    file: String,
+    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
+    /// one the server was started in.
+    path: Option<String>,
+    /// Branch, tag or commit instead of the working tree.
+    rev: Option<String>,
+    /// Most tokens of the answer (default 10000).
+    #[schemars(range(min = 1))]
+    token_limit: Option<i64>,
+    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    status: OkStatus,
+    #[serde(flatten)]
+    outline: Outline,
+    /// Definitions in the file, shown here or not.
+    total_symbols: usize,
+    /// Root of the worktree that answers.
+    #[serde(rename = "codebaseRoot")]
+    codebase_root: PathBuf,
+    /// Present if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl Tool for FileOutline {
+    const NAME: &'static str = "file_outline";
+    const TITLE: &'static str = "Outline of a file";
+    const DESCRIPTION: &'static str = "List what a file defines: functions, types and their members with kind, \
+        signature, first sentence of documentation and lines. Use it before reading a long file, then read_file for the lines \
+        you need. Not for finding a file: that is find_code.";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let asked = call.answerable(arguments.path.as_deref(), Some(&arguments.file))?;
+        let codebase = asked.codebase();
+        let limit = token_limit(arguments.token_limit, codebase.settings.search.token_limit)?;
+        let file = asked.file(&arguments.file)?;
+        let rev = arguments.rev.as_deref();
+        let question = (codebase.root(), &file, rev);
+        let offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
+        let mut outline = call.ask(&asked, |updater| asked.searcher.outline(&file, rev, updater))?;
+        call.catch_up(&asked);
+        let total_symbols = outline.symbols.len();
+        if total_symbols == 0 && !outline.has_grammar() {
+            return Err(CallError::Failed(Failure {
+                status: FailureStatus::Unsupported,
+                message: format!(
+                    "there is no grammar for {}, so no definitions are known of it",
+                    outline.language
+                ),
+                codebase_root: Some(codebase.root()),
+            }));
+        }
+        outline.symbols.drain(..offset.min(total_symbols));
+        // An estimate that is never too low by much: what is left is cut symbol by symbol.
+        outline.symbols.truncate(limit as usize / 8 + 1);
+        loop {
+            let shown = offset + outline.symbols.len();
+            let next_cursor = (shown < total_symbols && !outline.symbols.is_empty())
+                .then(|| Cursor::at(shown, &question).to_string());
+            let text = text_of(&outline, total_symbols, next_cursor.as_deref());
+            let codebase_root = codebase.root();
+            let output = Output { status: OkStatus::Ok, outline, total_symbols, codebase_root, next_cursor };
+            let size = serde_json::to_string(&output)
+                .map_or(0, |json| tokens::count(&json))
+                .max(tokens::count(&text));
+            let n = output.outline.symbols.len();
+            if size <= limit || n == 0 {
+                return Ok(Answer { structured: output, text });
+            }
+            outline = output.outline;
+            let fitting = (n as u64 * u64::from(limit) / u64::from(size)) as usize;
+            outline.symbols.truncate(fitting.min(n - 1));
+        }
+    }
+}
+
+fn text_of(outline: &Outline, total: usize, next_cursor: Option<&str>) -> String {
+    let freshness = name_of(outline.index.freshness);
+    let state = state_of(outline.state);
+    let mut text =
+        format!("{} ({}, {total} definitions{state}) [{freshness}]\n", outline.path, outline.language);
+    for symbol in &outline.symbols {
+        let indent = "  ".repeat(symbol.nesting.into());
+        let (first, last) = symbol.span;
+        let said = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
+        let _ = writeln!(text, "{first}-{last} {indent}{} {said}", symbol.kind);
+    }
+    if let Some(cursor) = next_cursor {
+        let _ = writeln!(text, "more: repeat the call with cursor {cursor:?}");
+    }
+    text
+}

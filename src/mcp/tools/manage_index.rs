@@ -1,0 +1,311 @@
+//! `manage_index`: what is indexed, and making it so (requirements L1–L7).
+//!
+//! Runs are processes of their own. A call waits for one a limited time and tells its progress; when time is up the run goes
+//! on and the answer says how far it is. Cancelling the call ends the run that it started: what is done is kept.
+
+use super::{Answer, Call, CallError, Tool};
+use crate::git;
+use crate::index::gate::{self, Gate, IndexingProgress};
+use crate::index::status::{self, LanguageCount, Place, StatusReport};
+use crate::index::{Codebase, IndexError, Lifecycle, child, clear};
+use crate::mcp::codebases::Asked;
+use crate::query::freshness;
+use crate::query::view::Freshness;
+use crate::store::StoreError;
+use crate::store::state::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+pub struct ManageIndex;
+
+/// Clients commonly give up on a call after a minute.
+const DEFAULT_WAIT_SECONDS: u64 = 40;
+const MAX_WAIT_SECONDS: u64 = 3600;
+/// How often a run is looked at.
+const POLL: Duration = Duration::from_millis(20);
+/// How long a run may take to begin before it is no longer waited for.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+/// How often its progress is told.
+const TELL: Duration = Duration::from_millis(250);
+/// A run says in three lines why it failed; more is not kept.
+const MAX_SAID: u64 = 4096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    Status,
+    Create,
+    Reindex,
+    Sync,
+    Clear,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// `status`: what is indexed and how current it is; never blocked. `create`: build the first index, or go on with an
+    /// interrupted one. `reindex`: build it anew. `sync`: bring it to HEAD now. `clear`: delete it.
+    action: Action,
+    /// Absolute path of any directory in the repository. Default: the repository the server was started in.
+    path: Option<String>,
+    /// With `create`: build anew what is indexed already (default false).
+    force: Option<bool>,
+    /// How long to wait for a run (default 40). It goes on afterwards; ask for `status`.
+    #[schemars(range(min = 0, max = 3600))]
+    wait_seconds: Option<u64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    status: super::OkStatus,
+    action: Action,
+    /// What was done, or what there is, in a sentence.
+    message: String,
+    #[serde(rename = "codebaseRoot")]
+    codebase_root: PathBuf,
+    index: Summary,
+}
+
+/// What there is.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Summary {
+    /// `not_indexed`, `indexing`, `indexed`, `index_failed` or `requires_reindex`.
+    state: &'static str,
+    /// Why, where the state needs a reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Absent while there is nothing that could be fresh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freshness: Option<Freshness>,
+    head: Place,
+    /// What the index answers for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexed: Option<Place>,
+    files: u64,
+    chunks: u64,
+    languages: Vec<LanguageCount>,
+    /// Left-out files by reason.
+    skipped: BTreeMap<&'static str, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    indexing: Option<IndexingProgress>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_failure: Option<String>,
+    hooks_installed: bool,
+    model: String,
+    warnings: Vec<String>,
+}
+
+impl Tool for ManageIndex {
+    const NAME: &'static str = "manage_index";
+    const TITLE: &'static str = "Manage the index";
+    const DESCRIPTION: &'static str = "Show or change what is indexed of a repository: status, create, reindex, sync, clear. \
+        Use it when another tool answers not_indexed (create), requires_reindex (reindex) or not_ready (status). \
+        Not needed after commits, checkouts or edits: the index follows by itself. Only clear deletes anything.";
+    const READ_ONLY: bool = false;
+    const WAITS: bool = true;
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let asked = call.codebases.find(arguments.path.as_deref(), None)?;
+        let codebase = asked.codebase();
+        let wait = match arguments.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS) {
+            seconds if seconds > MAX_WAIT_SECONDS => {
+                return Err(CallError::parameter("wait_seconds", "at most 3600", seconds));
+            }
+            seconds => Duration::from_secs(seconds),
+        };
+        let force = arguments.force.unwrap_or(false);
+        let lifecycle = lifecycle(codebase)?;
+        let action = arguments.action;
+        if lifecycle == Lifecycle::Indexing && action != Action::Status {
+            return Err(not_ready(&asked, call));
+        }
+        let run = Run { asked: &asked, call, wait };
+        let message = match (action, &lifecycle) {
+            (Action::Status, _) => None,
+            (Action::Create, Lifecycle::Indexed) if !force => {
+                Some("it is indexed already; `sync` brings it to HEAD, `force` builds it anew".to_owned())
+            }
+            (Action::Create, Lifecycle::Indexed) | (Action::Reindex, _) => Some(run.build(true)?),
+            (Action::Create, _) => Some(run.build(false)?),
+            (Action::Sync, Lifecycle::Indexed) => Some(run.build(false)?),
+            (Action::Sync, _) => return Err(call.gate(&asked, &lifecycle)),
+            (Action::Clear, _) => Some(clear_index(&asked, call)?),
+        };
+        let report =
+            status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
+        let index = summary(codebase, &report)?;
+        let message = message.unwrap_or_else(|| said(&index));
+        let output =
+            Output { status: super::OkStatus::Ok, action, message, codebase_root: codebase.root(), index };
+        let text = serde_json::to_string(&output).unwrap_or_default();
+        Ok(Answer { structured: output, text })
+    }
+}
+
+/// A run that is started and waited for.
+struct Run<'a> {
+    asked: &'a Asked,
+    call: &'a Call,
+    wait: Duration,
+}
+
+impl Run<'_> {
+    /// Has HEAD indexed; what came of it, in a sentence.
+    fn build(&self, reindex: bool) -> Result<String, CallError> {
+        let codebase = self.asked.codebase();
+        let root = Some(codebase.root());
+        codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
+        git::exclude_from_info(&codebase.repo).map_err(|error| CallError::of_git(&error, root.clone()))?;
+        let mut child =
+            child::start_run(codebase, reindex).map_err(|error| CallError::failed(error, root.clone()))?;
+        self.call.step(0.0, "reading the tree");
+        match self.follow(&mut child, reindex) {
+            Some(0) => {
+                self.call.step(100.0, "done");
+                Ok("indexed".to_owned())
+            }
+            // Refused: another run, say of a hook, has the lease.
+            Some(1) => Err(not_ready(self.asked, self.call)),
+            Some(_) => Err(CallError::failed(why_it_failed(&mut child), root)),
+            None => {
+                // Whoever waits for it no more leaves no zombie behind either.
+                let _ = std::thread::Builder::new().name("reap".into()).spawn(move || child.wait());
+                Err(not_ready(self.asked, self.call))
+            }
+        }
+    }
+
+    /// The exit code of `child`, or `None` if it goes on by itself. A call that is cancelled ends its run.
+    fn follow(&self, child: &mut Child, reindex: bool) -> Option<i32> {
+        let started = Instant::now();
+        let is_over = || {
+            self.call.is_stopped()
+                || started.elapsed() >= self.wait
+                    && (self.has_begun(reindex) || started.elapsed() >= BEGINS_WITHIN)
+        };
+        let mut told = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
+                Ok(None) if is_over() => break,
+                Ok(None) => std::thread::sleep(POLL),
+                Err(_) => return Some(-1),
+            }
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                self.tell();
+            }
+        }
+        if self.call.is_cancelled() {
+            end(child);
+        }
+        None
+    }
+
+    /// Whether others see the run, so that the next call does not find the state before it.
+    fn has_begun(&self, reindex: bool) -> bool {
+        let codebase = self.asked.codebase();
+        match lifecycle(codebase) {
+            Ok(Lifecycle::Indexed) => !reindex && codebase.lease_holder().is_some(),
+            Ok(lifecycle) => lifecycle == Lifecycle::Indexing,
+            Err(_) => true,
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(record) = status::running(self.asked.codebase()) {
+            let share = record.files_processed as f64 / record.files_total.max(1) as f64;
+            let message = format!(
+                "{} of {} files, {} chunks",
+                record.files_processed, record.files_total, record.chunks_created
+            );
+            // The last step is that of the end.
+            self.call.step((share * 990.0).round().clamp(5.0, 990.0) / 10.0, message);
+        }
+    }
+}
+
+/// Asks a run to end; it keeps what it has done.
+#[cfg(unix)]
+fn end(child: &Child) {
+    let _ =
+        rustix::process::kill_process(rustix::process::Pid::from_child(child), rustix::process::Signal::TERM);
+}
+
+#[cfg(not(unix))]
+fn end(_: &Child) {}
+
+fn why_it_failed(child: &mut Child) -> String {
+    let mut said = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        let _ = stderr.take(MAX_SAID).read_to_string(&mut said);
+    }
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "the indexer ended unexpectedly".to_owned() } else { lines.join("; ") }
+}
+
+fn clear_index(asked: &Asked, call: &Call) -> Result<String, CallError> {
+    let codebase = asked.codebase();
+    match clear::clear(codebase) {
+        Ok(true) => Ok("the index is deleted".to_owned()),
+        Ok(false) => Ok("there was no index".to_owned()),
+        Err(IndexError::Store(StoreError::Locked { .. })) => Err(not_ready(asked, call)),
+        Err(error) => Err(CallError::of(error.into(), codebase)),
+    }
+}
+
+fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
+    let state = codebase.check_trust().and_then(|_| Ok(State::read(&codebase.store().state())?)).or_else(
+        |error| match error {
+            // It is made anew by the next run.
+            IndexError::Store(StoreError::Damaged { .. } | StoreError::Version { .. }) => Ok(None),
+            error => Err(CallError::of(error.into(), codebase)),
+        },
+    )?;
+    Ok(codebase.lifecycle_in(state.as_ref()))
+}
+
+fn not_ready(asked: &Asked, call: &Call) -> CallError {
+    if call.is_stopped() { CallError::Stopped } else { call.gate(asked, &Lifecycle::Indexing) }
+}
+
+fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallError> {
+    let gate = gate::check(codebase).ok().flatten();
+    let has_index = report.indexed.is_some() || report.state == "indexing";
+    let freshness = has_index.then(|| freshness::decide(codebase)).transpose();
+    Ok(Summary {
+        state: report.state,
+        reason: report.reason.clone(),
+        freshness: freshness.map_err(|error| CallError::of(error, codebase))?,
+        head: report.head.clone(),
+        indexed: report.indexed.clone(),
+        files: report.files,
+        chunks: report.chunks,
+        languages: report.languages.iter().take(12).cloned().collect(),
+        skipped: report.skipped.clone(),
+        indexing: gate.and_then(Gate::into_progress),
+        last_failure: report.last_failure.clone(),
+        hooks_installed: report.hooks.installed,
+        model: report.model.name.clone(),
+        warnings: report.warnings.clone(),
+    })
+}
+
+fn said(index: &Summary) -> String {
+    let of = format!("{} files, {} chunks", index.files, index.chunks);
+    match (index.state, index.freshness) {
+        ("indexed", Some(Freshness::Fresh)) => format!("indexed and current: {of}"),
+        ("indexed", _) => format!("indexed, behind HEAD: {of}; questions see HEAD all the same"),
+        ("indexing", _) => format!("being indexed, {of} so far"),
+        ("requires_reindex", _) => "the index does not fit the settings; call reindex".to_owned(),
+        ("index_failed", _) => "the last attempt to index failed; call create".to_owned(),
+        _ => "not indexed; call create".to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! `read_file`: a file or some of its lines, of the working tree or of a revision.
+
+use super::matches::{name_of, state_of, token_limit};
+use super::{Answer, Call, CallError, OkStatus, Tool};
+use crate::chunk::tokens;
+use crate::mcp::answer::{Failure, FailureStatus};
+use crate::mcp::cursor::Cursor;
+use crate::query::view::{Freshness, MatchState};
+use crate::query::{FileText, freshness};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+pub struct ReadFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The file, relative to the root of the repository or absolute.
+    file: String,
+    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
+    /// one the server was started in.
+    path: Option<String>,
+    /// First line, counted from 1 (default 1).
+    #[schemars(range(min = 1))]
+    start_line: Option<i64>,
+    /// Last line, inclusive (default: the last of the file).
+    #[schemars(range(min = 1))]
+    end_line: Option<i64>,
+    /// Branch, tag or commit instead of the working tree.
+    rev: Option<String>,
+    /// Most tokens of the answer (default 10000).
+    #[schemars(range(min = 1))]
+    token_limit: Option<i64>,
+    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    status: OkStatus,
+    #[serde(flatten)]
+    file: FileText,
+    /// How current the index is. The text itself is always read from the working tree or the revision.
+    freshness: Freshness,
+    /// Root of the worktree that answers.
+    #[serde(rename = "codebaseRoot")]
+    codebase_root: PathBuf,
+    /// Present if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl Tool for ReadFile {
+    const NAME: &'static str = "read_file";
+    const TITLE: &'static str = "Read a file";
+    const DESCRIPTION: &'static str = "Read a file of the repository, or lines of it, bounded by a token limit; with `rev` as it \
+        was in any revision, without checking it out. Use it after find_code or file_outline has told which lines. \
+        The text is what is on disk now, uncommitted edits included.";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let asked = call.answerable(arguments.path.as_deref(), Some(&arguments.file))?;
+        let codebase = asked.codebase();
+        let limit = token_limit(arguments.token_limit, codebase.settings.search.token_limit)?;
+        let file = asked.file(&arguments.file)?;
+        let rev = arguments.rev.as_deref();
+        let from = line("start_line", arguments.start_line)?.unwrap_or(1);
+        let to = line("end_line", arguments.end_line)?.unwrap_or(u32::MAX);
+        let question = (codebase.root(), &file, rev, from, to);
+        let read_before = Cursor::resume(arguments.cursor.as_deref(), &question)?;
+        let from = from
+            .max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
+        let mut text = call.ask(&asked, |_| asked.searcher.read(&file, Some((from, to)), rev))?;
+        if text.text.contains('\0') {
+            return Err(CallError::Failed(Failure {
+                status: FailureStatus::Unsupported,
+                message: format!("{file} is not a text file"),
+                codebase_root: Some(codebase.root()),
+            }));
+        }
+        let mut freshness = freshness::decide(codebase).map_err(|error| CallError::of(error, codebase))?;
+        if freshness == Freshness::Fresh && text.state != MatchState::Committed {
+            freshness = Freshness::Overlaid;
+        }
+        call.catch_up(&asked);
+        loop {
+            let next_cursor = (text.truncated && text.span.1 > 0)
+                .then(|| Cursor::at(text.span.1 as usize, &question).to_string());
+            let said = text_of(&text, freshness, next_cursor.as_deref());
+            let codebase_root = codebase.root();
+            let output = Output { status: OkStatus::Ok, file: text, freshness, codebase_root, next_cursor };
+            let size = serde_json::to_string(&output)
+                .map_or(0, |json| tokens::count(&json))
+                .max(tokens::count(&said));
+            if size <= limit || output.file.text.is_empty() {
+                return Ok(Answer { structured: output, text: said });
+            }
+            text = shortened(output.file, f64::from(limit) / f64::from(size));
+        }
+    }
+}
+
+fn line(name: &str, given: Option<i64>) -> Result<Option<u32>, CallError> {
+    let Some(number) = given else { return Ok(None) };
+    match u32::try_from(number) {
+        Ok(number) if number > 0 => Ok(Some(number)),
+        _ => Err(CallError::parameter(name, "at least 1", number)),
+    }
+}
+
+/// About this share of a text, in whole lines; of its only line, the beginning.
+fn shortened(mut file: FileText, share: f64) -> FileText {
+    let wanted = ((file.text.len() as f64 * share) as usize).min(file.text.len().saturating_sub(1));
+    let end = (0..=wanted).rev().find(|&end| file.text.is_char_boundary(end)).unwrap_or(0);
+    let end_of_line = file.text[..end].rfind('\n').map_or(end, |at| at + 1);
+    file.text.truncate(end_of_line);
+    let n_lines = file.text.lines().count() as u32;
+    // A line that is only begun counts as read: behind it, reading goes on.
+    file.span.1 = (file.span.0 + n_lines).saturating_sub(1).max(file.span.0);
+    file.truncated = true;
+    file
+}
+
+fn text_of(file: &FileText, freshness: Freshness, next_cursor: Option<&str>) -> String {
+    let (first, last) = file.span;
+    let state = state_of(file.state);
+    let mut text = format!(
+        "{}:{first}-{last} of {} lines ({}{state}) [{}]\n{}",
+        file.path,
+        file.total_lines,
+        file.rev,
+        name_of(freshness),
+        file.text
+    );
+    if let Some(cursor) = next_cursor {
+        text.push_str(&format!("\nmore: repeat the call with cursor {cursor:?}\n"));
+    }
+    text
+}

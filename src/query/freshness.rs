@@ -1,0 +1,54 @@
+//! How current the index is, and what is done about it before a question is answered (requirement L7).
+//!
+//! The decision is made from git and the pointer of the index alone. Nothing is written here: who may write is asked, and
+//! not while a first index or a reindex is being built.
+
+use super::error::QueryError;
+use super::search::AskUpdater;
+use super::view::Freshness;
+use crate::index::{Codebase, Lifecycle, Target};
+use crate::store::state::State;
+use std::time::Duration;
+
+/// Whether the index is of HEAD as it is now.
+pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
+    let state = State::read(&codebase.store().state())?;
+    if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
+        return Ok(Freshness::SkippedIndexing);
+    }
+    let tree = codebase.repo.head()?.tree.map(|oid| oid.to_string()).unwrap_or_default();
+    let head = state.as_ref().and_then(|state| state.heads.get(&codebase.worktree_key));
+    let is_current =
+        head.is_some_and(|head| head.marker.is_some() && head.snapshot == codebase.snapshot_key(&tree));
+    Ok(if is_current { Freshness::Fresh } else { Freshness::Stale })
+}
+
+/// Has `target` indexed if that is allowed now, waiting at most `patience`: `synced`, `stale` if it took longer, or
+/// `skipped_indexing`.
+pub fn sync(
+    codebase: &Codebase,
+    target: &Target,
+    patience: Duration,
+    updater: AskUpdater<'_>,
+) -> Result<Freshness, QueryError> {
+    let state = State::read(&codebase.store().state())?;
+    if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
+        return Ok(Freshness::SkippedIndexing);
+    }
+    Ok(if updater(target, patience) { Freshness::Synced } else { Freshness::Stale })
+}
+
+/// [`decide`], and [`sync`] to HEAD if the index is behind.
+pub fn ensure(
+    codebase: &Codebase,
+    patience: Duration,
+    updater: AskUpdater<'_>,
+) -> Result<Freshness, QueryError> {
+    match decide(codebase)? {
+        Freshness::Stale => {
+            let head = Target::head(codebase).map_err(QueryError::from)?;
+            sync(codebase, &head, patience, updater)
+        }
+        decision => Ok(decision),
+    }
+}

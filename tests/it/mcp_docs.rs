@@ -1,0 +1,117 @@
+//! The examples in `docs/mcp.md` are real: each request is made, and the page shows what came back.
+//!
+//! Set `CODEWEAVER_UPDATE_DOCS` to rewrite them.
+
+use crate::harness::{FILES, TestRepo};
+use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+use std::path::Path;
+
+const START: &str = "<!-- examples -->\n";
+const END: &str = "<!-- end of examples -->";
+
+/// Replaces what differs from run to run and machine to machine.
+fn settled(value: &mut Value, root: &str) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
+                match key.as_str() {
+                    "execution_time_ms" => *value = json!(2),
+                    "model" | "completedAt" => *value = json!("…"),
+                    "relevance_score" => *value = json!("0–1"),
+                    // It depends on where the repository lies.
+                    "next_cursor" => *value = json!("1-…"),
+                    _ => settled(value, root),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| settled(item, root)),
+        Value::String(text) => *text = text.replace(root, "/home/me/sample"),
+        _ => {}
+    }
+}
+
+fn example(client: &mut McpClient, root: &str, title: &str, tool: &str, arguments: Value) -> String {
+    let mut shown = json!({ "name": tool, "arguments": arguments.clone() });
+    settled(&mut shown, root);
+    let mut result = client.call(tool, arguments);
+    // The text repeats the content; it is shown once.
+    let text = result["content"][0]["text"].as_str().unwrap().replace(root, "/home/me/sample");
+    let text = settled_text(&text);
+    settled(&mut result["structuredContent"], root);
+    let structured = serde_json::to_string_pretty(&result["structuredContent"]).unwrap();
+    let text = if text.starts_with('{') {
+        String::new()
+    } else {
+        format!("`content[0].text`:\n\n````text\n{}\n````\n\n", text.trim_end())
+    };
+    format!(
+        "### {title}\n\n```json\n{}\n```\n\n{text}`structuredContent`:\n\n```json\n{structured}\n```\n\n",
+        serde_json::to_string_pretty(&shown).unwrap()
+    )
+}
+
+/// Scores in headings change with every improvement of the ranking, `(0.93)` becomes `(0.…)`; cursors likewise.
+fn settled_text(text: &str) -> String {
+    let without = |text: &str, start: &str, is_part: fn(char) -> bool| {
+        let mut parts = text.split(start);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |out, part| format!("{out}{start}…{}", part.trim_start_matches(is_part)))
+    };
+    let text = without(text, " (0.", |c| c.is_ascii_digit());
+    without(&text, "cursor \"1-", |c| c.is_ascii_hexdigit())
+}
+
+#[test]
+fn the_examples_in_the_documentation_are_true() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/mcp.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let from = page.find(START).unwrap() + START.len();
+    let to = page.find(END).unwrap();
+
+    let repo = TestRepo::with_files(FILES);
+    let root = repo.root().to_str().unwrap().to_owned();
+    let mut client = McpClient::start(&repo);
+    let mut examples = String::new();
+    let mut add = |client: &mut McpClient, title: &str, tool: &str, arguments: Value| {
+        examples.push_str(&example(client, &root, title, tool, arguments));
+    };
+    add(
+        &mut client,
+        "A question before there is an index",
+        "find_code",
+        json!({ "query": "split a header line" }),
+    );
+    let created = client.ask("manage_index", json!({ "action": "create", "path": root }));
+    assert_eq!(created["index"]["state"], "indexed");
+    add(
+        &mut client,
+        "`find_code`",
+        "find_code",
+        json!({ "query": "retry with growing pauses", "max_results": 1 }),
+    );
+    add(&mut client, "`file_outline`", "file_outline", json!({ "file": "src/retry.py" }));
+    add(
+        &mut client,
+        "`read_file`",
+        "read_file",
+        json!({ "file": "src/retry.py", "start_line": 4, "end_line": 5 }),
+    );
+    add(&mut client, "`manage_index`", "manage_index", json!({ "action": "status" }));
+    add(&mut client, "A file that does not exist", "read_file", json!({ "file": "src/nothing.py" }));
+
+    if std::env::var_os("CODEWEAVER_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{}\n{examples}{}", &page[..from], &page[to..])).unwrap();
+    } else {
+        assert_eq!(&page[from..to], format!("\n{examples}"), "run the tests with CODEWEAVER_UPDATE_DOCS=1");
+    }
+    // Every tool and every argument is explained.
+    let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
+    for tool in tools.as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        assert!(page.contains(&format!("`{name}`")), "{name} is not documented");
+        for argument in tool["inputSchema"]["properties"].as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{argument}`")), "{argument} of {name} is not documented");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Clients that we did not write: the official Python SDK and the MCP inspector. Each is skipped, and says so, where it is
+//! missing; `.ci/run` installs both.
+
+use crate::harness::{FILES, TestRepo, program};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+fn indexed() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+#[test]
+fn the_python_sdk_works_with_the_server() {
+    let Some(python) = std::env::var_os("CODEWEAVER_TEST_PYTHON") else {
+        eprintln!("skipped: CODEWEAVER_TEST_PYTHON names no Python");
+        return;
+    };
+    if !Command::new(&python).args(["-c", "import mcp"]).output().unwrap().status.success() {
+        eprintln!("skipped: this Python has no package mcp");
+        return;
+    }
+    let (repo, other) = (indexed(), TestRepo::with_files(FILES));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
+    let output =
+        repo.command(python).arg(script).arg(program()).arg(repo.root()).arg(other.root()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.trim() == "ok",
+        "{said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn the_inspector_works_with_the_server() {
+    let Some(inspector) = std::env::var_os("CODEWEAVER_TEST_INSPECTOR") else {
+        eprintln!("skipped: CODEWEAVER_TEST_INSPECTOR names no MCP inspector");
+        return;
+    };
+    let repo = indexed();
+    let run = |args: &[&str]| {
+        let mut command = repo.command(&inspector);
+        command.arg("--cli").arg(program()).arg("mcp").args(args);
+        let output = command.output().unwrap();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let json = |args: &[&str]| -> Value {
+        let (succeeded, said, errors) = run(args);
+        assert!(succeeded, "{args:?}: {said}\n{errors}");
+        serde_json::from_str(&said).unwrap_or_else(|e| panic!("{args:?}: {e}: {said}"))
+    };
+    let tools = json(&["--method", "tools/list"]);
+    assert_eq!(tools["tools"][0]["name"], "find_code", "{tools:#}");
+    let call = ["--method", "tools/call", "--tool-name"];
+    let with = |args: &[&'static str]| [call.as_slice(), args].concat();
+    let answer =
+        json(&with(&["find_code", "--tool-arg", "query=parse_header", "--tool-arg", "max_results=2"]));
+    assert_eq!(answer["structuredContent"]["matches"][0]["file"]["path"], "src/parse.rs", "{answer:#}");
+    let outline = json(&with(&["file_outline", "--tool-arg", "file=src/parse.rs"]));
+    assert_eq!(outline["structuredContent"]["symbols"][0]["name"], "parse_header", "{outline:#}");
+    let status = json(&with(&["manage_index", "--tool-arg", "action=status"]));
+    assert_eq!(status["structuredContent"]["index"]["state"], "indexed", "{status:#}");
+    let resources = json(&["--method", "resources/list"]);
+    assert!(
+        resources["resources"][0]["uri"].as_str().unwrap().starts_with("codeweaver://status/"),
+        "{resources:#}"
+    );
+    // A protocol error ends the inspector with the message of the server.
+    let (succeeded, said, errors) = run(&with(&["read_file", "--tool-arg", "file=../../etc/passwd"]));
+    assert!(!succeeded && (said.clone() + &errors).contains("inside it"), "{said}\n{errors}");
+}

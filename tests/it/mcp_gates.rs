@@ -1,0 +1,347 @@
+//! Gates and freshness over the protocol: the rules of source document 004, its nine test requirements by name (the sixth,
+//! on call-graph notes, is tested with the call graph).
+
+use crate::harness::{FILES, TestRepo};
+use crate::mcp_client::McpClient;
+use codeweaver::index::gate::{self, NonOkReason};
+use codeweaver::index::{Codebase, Lifecycle, Target, publish, updater};
+use codeweaver::query::freshness;
+use codeweaver::query::view::Freshness;
+use codeweaver::store::StoreReader;
+use codeweaver::store::lock::Lock;
+use codeweaver::store::state::{MARKER_KIND, Phase};
+use serde_json::{Value, json};
+use std::cell::Cell;
+use std::time::Duration;
+
+fn indexed() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+fn open(repo: &TestRepo) -> Codebase {
+    Codebase::open(repo.root(), &[]).unwrap()
+}
+
+fn set_phase(codebase: &Codebase, phase: Phase) {
+    publish::change_state(codebase, |state| state.heads.get_mut("main").unwrap().phase = phase).unwrap();
+}
+
+/// A reindex that is going on, as other processes see it, until the lease is dropped.
+fn indexing(codebase: &Codebase) -> Lock {
+    set_phase(codebase, Phase::Indexing);
+    updater::lease(codebase).unwrap()
+}
+
+/// Makes the index one of another model.
+fn made_with_another_model(codebase: &Codebase) {
+    publish::change_state(codebase, |state| {
+        state.heads.get_mut("main").unwrap().marker.as_mut().unwrap().fingerprint = "another model".into();
+    })
+    .unwrap();
+    let store = codebase.store();
+    std::fs::rename(store.root(), store.root().with_file_name("0123456789abcdef")).unwrap();
+}
+
+/// Every index-dependent tool with arguments that it answers when nothing is in the way.
+fn questions() -> Vec<(&'static str, Value)> {
+    vec![
+        ("find_code", json!({ "query": "parse header" })),
+        ("search_codebase", json!({ "query": "parse header", "rev": "HEAD" })),
+        ("find_similar", json!({ "file": "src/parse.rs", "line": 2 })),
+        ("file_outline", json!({ "file": "src/parse.rs" })),
+        ("read_file", json!({ "file": "src/parse.rs" })),
+        ("read_file", json!({ "file": "src/parse.rs", "start_line": 1, "end_line": 2 })),
+        ("read_file", json!({ "file": "src/parse.rs", "rev": "HEAD" })),
+    ]
+}
+
+/// The envelope of a blocked call: JSON in the first content block, the same as structured content, and no error.
+#[track_caller]
+fn envelope(client: &mut McpClient, tool: &str, arguments: Value) -> Value {
+    let result = client.call(tool, arguments);
+    assert_eq!(result["isError"], false, "{tool}: {result:#}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    let envelope: Value = serde_json::from_str(text).unwrap_or_else(|e| panic!("{tool}: {e}: {text}"));
+    assert_eq!(result["structuredContent"], envelope, "{tool}");
+    assert!(envelope["message"].as_str().is_some_and(|message| !message.is_empty()), "{envelope:#}");
+    envelope
+}
+
+#[track_caller]
+fn assert_hint(envelope: &Value, name: &str, repo: &TestRepo) {
+    let expected = json!({
+        "tool": "manage_index", "args": { "action": name, "path": repo.root().to_str().unwrap() },
+    });
+    assert_eq!(envelope["hints"][name], expected, "{envelope:#}");
+}
+
+#[test]
+fn no_premature_indexing_to_indexed_without_marker_proof() {
+    let repo = indexed();
+    let codebase = open(&repo);
+    let mut client = McpClient::start_with(&repo, &["--debug"]);
+    // Complete files on disk, a lease, and even the marker of an earlier run: not indexed.
+    {
+        let _run = indexing(&codebase);
+        let blocked = envelope(&mut client, "find_code", json!({ "query": "header" }));
+        assert_eq!(blocked["reason"], "indexing");
+        let proof = json!({ "completionProof": "marker_doc", "markerPresent": false });
+        assert_eq!(blocked["hints"]["debugIndexing"], proof, "a marker counts as absent while indexing");
+        assert_eq!(client.ask("manage_index", json!({ "action": "status" }))["index"]["state"], "indexing");
+    }
+    // The run has gone without a marker of its own.
+    assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "not_indexed");
+    set_phase(&codebase, Phase::Indexed);
+    assert_eq!(client.ask("find_code", json!({ "query": "header" }))["status"], "ok");
+    publish::change_state(&codebase, |state| state.heads.get_mut("main").unwrap().marker = None).unwrap();
+    assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "not_indexed");
+    // A marker of another kind, root or fingerprint proves nothing either: see the tests of the lifecycle.
+    client.ask("manage_index", json!({ "action": "create" }));
+    let marker = StoreReader::open(&codebase.store()).unwrap().unwrap();
+    let marker = marker.state.heads["main"].marker.clone().unwrap();
+    assert_eq!((marker.kind.as_str(), marker.fingerprint), (MARKER_KIND, codebase.vector_space.clone()));
+    assert_eq!(marker.codebase_path, repo.root().to_str().unwrap());
+    assert!(marker.total_chunks > 0 && marker.indexed_files == 4 && !marker.run_id.is_empty());
+    assert_eq!(
+        client
+            .found(json!({ "query": MARKER_KIND, "include_tests": true }))
+            .iter()
+            .find(|p| p.contains("codeweaver")),
+        None
+    );
+}
+
+#[test]
+fn not_ready_with_reason_indexing_for_blocked_tools() {
+    let repo = indexed();
+    let codebase = open(&repo);
+    let mut client = McpClient::start(&repo);
+    let run = indexing(&codebase);
+    for (tool, arguments) in questions() {
+        let blocked = envelope(&mut client, tool, arguments);
+        assert_eq!(
+            (&blocked["status"], &blocked["reason"]),
+            (&json!("not_ready"), &json!("indexing")),
+            "{tool}"
+        );
+        assert_eq!(blocked["codebaseRoot"], repo.root().to_str().unwrap());
+        assert_hint(&blocked, "status", &repo);
+        assert!(blocked["hints"].get("create").is_none() && blocked["hints"].get("reindex").is_none());
+        assert!(blocked["hints"].get("debugIndexing").is_none(), "only in debug mode");
+        for field in ["progressPct", "lastUpdated", "phase"] {
+            assert!(blocked["indexing"].as_object().unwrap().contains_key(field), "{blocked:#}");
+        }
+    }
+    // What would change the index waits as well; looking at it never does.
+    let generation = || StoreReader::open(&codebase.store()).unwrap().unwrap().state.generation;
+    let before = generation();
+    for action in ["create", "reindex", "sync", "clear"] {
+        let blocked = envelope(&mut client, "manage_index", json!({ "action": action }));
+        assert_eq!(blocked["reason"], "indexing", "{action}");
+        assert_hint(&blocked, "status", &repo);
+    }
+    assert_eq!(generation(), before, "nothing was written");
+    let status = client.ask("manage_index", json!({ "action": "status" }));
+    assert_eq!(status["index"]["state"], "indexing");
+    assert_eq!(status["index"]["freshness"], "skipped_indexing");
+    drop(run);
+}
+
+#[test]
+fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
+    let repo = TestRepo::with_files(FILES);
+    let mut client = McpClient::start(&repo);
+    for (tool, arguments) in questions() {
+        let blocked = envelope(&mut client, tool, arguments);
+        assert_eq!(
+            (&blocked["status"], &blocked["reason"]),
+            (&json!("not_indexed"), &json!("not_indexed")),
+            "{tool}"
+        );
+        assert_hint(&blocked, "status", &repo);
+        assert_hint(&blocked, "create", &repo);
+        assert!(blocked.get("indexing").is_none());
+    }
+    client.ask("manage_index", json!({ "action": "create" }));
+    made_with_another_model(&open(&repo));
+    for (tool, arguments) in questions() {
+        let blocked = envelope(&mut client, tool, arguments);
+        let expected = (&json!("requires_reindex"), &json!("requires_reindex"));
+        assert_eq!((&blocked["status"], &blocked["reason"]), expected, "{tool}");
+        assert_hint(&blocked, "status", &repo);
+        assert_hint(&blocked, "reindex", &repo);
+    }
+    assert_eq!(
+        envelope(&mut client, "manage_index", json!({ "action": "sync" }))["reason"],
+        "requires_reindex"
+    );
+    client.ask("manage_index", json!({ "action": "reindex" }));
+    assert_eq!(client.ask("find_code", json!({ "query": "header" }))["status"], "ok");
+    // Statuses that are no gates carry none of their reasons (M4).
+    let missing = client.call("file_outline", json!({ "file": "src/nothing.rs" }));
+    assert_eq!(missing["structuredContent"]["status"], "not_found");
+    assert!(missing["structuredContent"].get("reason").is_none());
+}
+
+#[test]
+fn ensure_freshness_returns_skipped_indexing_during_active_indexing() {
+    let repo = indexed();
+    let codebase = open(&repo);
+    let n_asked = Cell::new(0);
+    let updater = |_: &Target, _: Duration| {
+        n_asked.set(n_asked.get() + 1);
+        true
+    };
+    let ensure = || freshness::ensure(&codebase, Duration::from_secs(1), &updater).unwrap();
+    assert_eq!(ensure(), Freshness::Fresh);
+    repo.write("src/new.rs", "pub fn brand_new() {}\n").commit("second");
+    assert_eq!((ensure(), n_asked.get()), (Freshness::Synced, 1));
+    {
+        let _run = indexing(&codebase);
+        assert_eq!(freshness::decide(&codebase).unwrap(), Freshness::SkippedIndexing);
+        assert_eq!((ensure(), n_asked.get()), (Freshness::SkippedIndexing, 1), "nothing is asked to write");
+        let head = Target::head(&codebase).unwrap();
+        let sync = freshness::sync(&codebase, &head, Duration::from_secs(1), &updater).unwrap();
+        assert_eq!((sync, n_asked.get()), (Freshness::SkippedIndexing, 1));
+    }
+    set_phase(&codebase, Phase::Indexed);
+    let refuses = |_: &Target, _: Duration| false;
+    assert_eq!(freshness::ensure(&codebase, Duration::ZERO, &refuses).unwrap(), Freshness::Stale);
+}
+
+#[test]
+fn read_file_returns_structured_blocked_envelope_while_indexing() {
+    let repo = indexed();
+    let mut client = McpClient::start(&repo);
+    let _run = indexing(&open(&repo));
+    let absolute = repo.path("src/parse.rs");
+    for arguments in [
+        json!({ "file": "src/parse.rs" }),
+        json!({ "file": "src/parse.rs", "start_line": 1, "end_line": 1 }),
+        json!({ "file": "src/parse.rs", "rev": "HEAD" }),
+        json!({ "file": absolute.to_str().unwrap() }),
+        json!({ "file": "src/nothing.rs" }),
+    ] {
+        let blocked = envelope(&mut client, "read_file", arguments);
+        assert_eq!((&blocked["status"], &blocked["reason"]), (&json!("not_ready"), &json!("indexing")));
+        assert_hint(&blocked, "status", &repo);
+    }
+}
+
+#[test]
+fn multi_codebase_only_the_active_codebase_is_blocked() {
+    let (busy, idle) = (indexed(), indexed());
+    let mut client = McpClient::start(&idle);
+    let _run = indexing(&open(&busy));
+    let of = |repo: &TestRepo| json!({ "query": "header", "path": repo.root().to_str().unwrap() });
+    assert_eq!(envelope(&mut client, "find_code", of(&busy))["reason"], "indexing");
+    let answer = client.ask("find_code", of(&idle));
+    assert_eq!(answer["status"], "ok");
+    assert_eq!(answer["codebaseRoot"], idle.root().to_str().unwrap());
+    // Neither does a worktree of the same repository wait for another.
+    busy.git(["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    let linked = busy.at("../linked");
+    client.ask("manage_index", json!({ "action": "create", "path": linked.root().to_str().unwrap() }));
+    let answer = client.ask("find_code", of(&linked));
+    assert_eq!(
+        (&answer["status"], &answer["codebaseRoot"]),
+        (&json!("ok"), &json!(linked.root().to_str().unwrap()))
+    );
+    assert_eq!(envelope(&mut client, "find_code", of(&busy))["reason"], "indexing");
+}
+
+#[test]
+fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
+    let repo = indexed();
+    let codebase = open(&repo);
+    made_with_another_model(&codebase);
+    let mut client = McpClient::start(&repo);
+    let _lease = updater::lease(&codebase).unwrap();
+    for (tool, arguments) in questions() {
+        let blocked = envelope(&mut client, tool, arguments);
+        assert_eq!(blocked["reason"], "requires_reindex", "{tool}: a lock must not hide it");
+    }
+    // And indexing wins over not_indexed.
+    let empty = TestRepo::with_files(FILES);
+    let of_empty = json!({ "query": "header", "path": empty.root().to_str().unwrap() });
+    assert_eq!(envelope(&mut client, "find_code", of_empty.clone())["reason"], "not_indexed");
+    let _other = updater::lease(&open(&empty)).unwrap();
+    assert_eq!(envelope(&mut client, "find_code", of_empty)["reason"], "indexing");
+}
+
+#[test]
+fn effective_root_for_subdirectory_requests_uses_the_parent_root_in_hints() {
+    let repo = TestRepo::with_files(FILES);
+    let elsewhere = TestRepo::empty_dir();
+    let mut client = McpClient::start(&elsewhere);
+    let folder = repo.path("src");
+    let folder = folder.to_str().unwrap();
+    let blocked = envelope(&mut client, "find_code", json!({ "query": "header", "path": folder }));
+    assert_eq!(blocked["path"], folder, "what was asked about");
+    assert_eq!(blocked["codebaseRoot"], repo.root().to_str().unwrap());
+    assert_hint(&blocked, "status", &repo);
+    assert_hint(&blocked, "create", &repo);
+    // The hint, made as it stands, leads to an index of the root.
+    let hint = &blocked["hints"]["create"];
+    let created = client.ask(hint["tool"].as_str().unwrap(), hint["args"].clone());
+    assert_eq!(created["codebaseRoot"], repo.root().to_str().unwrap());
+    let by_name = json!({ "query": "parse_header", "include_tests": true, "path": folder });
+    let found = client.found(by_name);
+    let outside = "tests/parse_test.rs".to_owned();
+    assert!(found.contains(&outside), "the root answers, not the folder: {found:?}");
+}
+
+#[test]
+fn one_enum_of_reasons_goes_with_the_statuses() {
+    let repo = indexed();
+    let codebase = open(&repo);
+    assert_eq!(gate::check(&codebase).unwrap(), None);
+    let cases = [
+        (Lifecycle::Indexing, "not_ready", "indexing"),
+        (Lifecycle::RequiresReindex { reason: "why".into() }, "requires_reindex", "requires_reindex"),
+        (Lifecycle::NotIndexed, "not_indexed", "not_indexed"),
+        (Lifecycle::IndexFailed("no disk".into()), "not_indexed", "not_indexed"),
+    ];
+    for (lifecycle, status, reason) in cases {
+        let gate = gate::Gate::of(&codebase, &lifecycle, None).unwrap();
+        assert_eq!(gate.reason.status(), gate.clone().envelope(&codebase, repo.root(), false).status);
+        let envelope = serde_json::to_value(gate.envelope(&codebase, repo.root(), false)).unwrap();
+        assert_eq!((&envelope["status"], &envelope["reason"]), (&json!(status), &json!(reason)));
+        if let Lifecycle::IndexFailed(failure) = &lifecycle {
+            assert!(envelope["message"].as_str().unwrap().contains(failure.as_str()));
+        }
+    }
+    assert_eq!(serde_json::to_value(NonOkReason::Indexing).unwrap(), "indexing");
+    // The command line says the same.
+    let empty = TestRepo::with_files(FILES);
+    let said = empty.codeweaver(["search", "-o", "json", "header"]).fails(2).json();
+    assert_eq!((&said["status"], &said["reason"]), (&json!("not_indexed"), &json!("not_indexed")));
+    assert_eq!(said["hints"]["create"]["args"]["path"], empty.root().to_str().unwrap());
+}
+
+#[test]
+fn a_partial_gate_answers_from_what_there_is() {
+    let repo = indexed();
+    repo.write("codeweaver.toml", "[mcp]\ngate = \"partial\"\n");
+    let codebase = open(&repo);
+    let mut client = McpClient::start(&repo);
+    // A first index that has got somewhere.
+    publish::change_state(&codebase, |state| {
+        let head = state.heads.get_mut("main").unwrap();
+        (head.phase, head.marker, head.progress) = (Phase::Indexing, None, Some((3, 4)));
+    })
+    .unwrap();
+    let _lease = updater::lease(&codebase).unwrap();
+    let answer = client.ask("find_code", json!({ "query": "parse header" }));
+    assert_eq!(
+        (&answer["status"], &answer["index"]["freshness"]),
+        (&json!("degraded"), &json!("skipped_indexing"))
+    );
+    assert_eq!(answer["index"]["coverage"], json!([3, 4]));
+    assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs");
+    // The setting is looked at again when it changes.
+    repo.write("codeweaver.toml", "[mcp]\ngate = \"strict\"\n# another length\n");
+    assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "indexing");
+}
