@@ -12,6 +12,7 @@ mod damage;
 mod errors;
 mod faults;
 mod freshness;
+mod graph;
 mod harness;
 mod hooks;
 mod incremental;
