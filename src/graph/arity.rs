@@ -4,10 +4,10 @@
 pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
     let after = signature.find(name)? + name.len();
     let rest = &signature[after..];
-    let open = rest.find('(')?;
     // Only type parameters may stand between the name and its list.
-    let between = rest[..open].trim();
-    if !between.is_empty() && !(between.starts_with('<') && between.ends_with('>')) {
+    let open = type_parameters(rest)?;
+    let open = open + rest[open..].find(|c: char| !c.is_whitespace())?;
+    if !rest[open..].starts_with('(') {
         return None;
     }
     let (mut depth, mut start) = (0i32, open + 1);
@@ -29,6 +29,27 @@ pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
         }
     }
     // Cut before its end.
+    None
+}
+
+/// Where the type parameters at the head of `text` end; 0 if there are none.
+fn type_parameters(text: &str) -> Option<usize> {
+    if !text.trim_start().starts_with('<') {
+        return Some(0);
+    }
+    let mut depth = 0i32;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' if !text[..at].ends_with(['-', '=']) => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
     None
 }
 

@@ -43,7 +43,14 @@ impl Resolver<'_, '_> {
             Modules::Declared => self.full_name(place, &segments(&import.path).collect::<Vec<_>>()),
             Modules::Rust => {
                 let Some((path, name)) = import.path.rsplit_once("::") else { return Evidence::Nothing };
-                self.rust_path(place, path, name)
+                let found = self.rust_path(place, path, name);
+                // What begins with no name of the repository is another crate.
+                let first = path.split("::").next().unwrap_or(path);
+                let is_inside = matches!(first, "crate" | "self" | "super")
+                    || named_in(place.file, first).next().is_some()
+                    || place.facts.imports.iter().any(|i| (i.child && *i.path == *first) || i.all)
+                    || self.is_crate(first);
+                if found == Evidence::Nothing && !is_inside { Evidence::Outside } else { found }
             }
             Modules::Python | Modules::Script => {
                 match self.paths.resolve(&import.path, place.file, self.defs, self.sources) {
@@ -67,8 +74,10 @@ impl Resolver<'_, '_> {
                 return self.in_files(place, &[file.entry], name, hops);
             }
             // `export default` passed on by name.
-            if let Some(import) =
-                facts.imports.iter().find(|i| i.export && i.alias.as_deref() == Some("default"))
+            if let Some(import) = facts
+                .imports
+                .iter()
+                .find(|i| i.export && (i.default || i.alias.as_deref() == Some("default")))
             {
                 let inner = Place { file: &file, facts: &facts, ..place };
                 return self.behind(inner, import, hops + 1);

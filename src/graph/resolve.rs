@@ -115,7 +115,14 @@ impl<'a, 'v> Resolver<'a, 'v> {
             };
         }
         let (around, is_certain) = self.around(place, name);
-        if !around.is_empty() {
+        // Types that a base brings along are no rivals of those in scope.
+        let is_certain = is_certain || matches!(place.site.form, Form::Type | Form::New);
+        // `const f = require(…)` is a value here and something else where it comes from.
+        let values = |id: &DefId| self.defs.with(*id, |_, def| def.is_value()).unwrap_or(false);
+        let is_required =
+            place.dialect.modules == Modules::Script && !around.is_empty() && around.iter().all(values);
+        let required = if is_required { self.imported(place, name) } else { Evidence::Nothing };
+        if !around.is_empty() && required == Evidence::Nothing {
             let found = self.graded(place, around, "same scope");
             return Some(if is_certain { found } else { self.doubtful(place, found) });
         }
@@ -194,7 +201,9 @@ impl<'a, 'v> Resolver<'a, 'v> {
         let closed =
             place.dialect.closed && matches!(place.dialect.modules, Modules::Script | Modules::Declared);
         let known = place.dialect.globals.contains(&receiver);
-        (known || closed && is_type_like)
+        let is_type = |id: &DefId| self.defs.with(*id, |_, def| def.is_type()).unwrap_or(false);
+        (known
+            || closed && is_type_like && !self.defs.named(receiver, place.dialect.family).iter().any(is_type))
             && innermost(place.facts, receiver, place.site.at).is_none()
             && named_in(place.file, receiver).next().is_none()
             && !place.facts.imports.iter().any(|import| {
@@ -221,17 +230,23 @@ impl<'a, 'v> Resolver<'a, 'v> {
     /// By the last names of a path, where no import tells more.
     fn by_path(&self, place: Place<'_>, receiver: &str) -> Resolution {
         let wanted: Vec<&str> = segments(receiver).chain([&*place.site.name]).collect();
-        let ends = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| {
-                let full = file.full_name(def);
-                full.len() >= wanted.len()
-                    && full[full.len() - wanted.len()..].iter().zip(&wanted).all(|(a, b)| a == b)
-            };
-            self.defs.with(*id, look).unwrap_or(false)
-        };
         let all = self.defs.named(&place.site.name, place.dialect.family);
-        let found: Vec<DefId> = all.into_iter().filter(ends).collect();
-        self.counted_or_included(place, found)
+        // An alias may stand for the first names; the last two are those of a type and its member.
+        for n in (2..=wanted.len()).rev() {
+            let tail = &wanted[wanted.len() - n..];
+            let ends = |id: &&DefId| {
+                let look = |file: &FileDefs, def: &Def| {
+                    let full = file.full_name(def);
+                    full.len() >= n && full[full.len() - n..].iter().zip(tail).all(|(a, b)| a == b)
+                };
+                self.defs.with(**id, look).unwrap_or(false)
+            };
+            let found: Vec<DefId> = all.iter().filter(ends).copied().collect();
+            if !found.is_empty() {
+                return self.counted_or_included(place, found);
+            }
+        }
+        Resolution::unresolved("no definition of that name")
     }
 
     fn by_name(&self, place: Place<'_>) -> Resolution {

@@ -3,8 +3,8 @@
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Import;
-use super::resolve::{Evidence, Place, Resolver, named_in};
 use super::origins::local_name;
+use super::resolve::{Evidence, Place, Resolver, named_in};
 use crate::chunk::SymbolKind;
 
 /// Modules that pass a name on and are followed.
@@ -170,6 +170,11 @@ impl Resolver<'_, '_> {
             return Evidence::Nothing;
         }
         Evidence::Nothing
+    }
+
+    /// True if a crate of the repository has that name.
+    pub(super) fn is_crate(&self, name: &str) -> bool {
+        self.paths.crates(self.sources, self.defs).iter().any(|(known, _)| known == name)
     }
 
     /// The file that is a module.

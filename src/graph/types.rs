@@ -180,8 +180,10 @@ impl Resolver<'_, '_> {
             },
             Modules::Rust => {
                 let found = self.rust_path(place, receiver, name);
-                if found != Evidence::Nothing {
-                    return (found, "path");
+                match found {
+                    Evidence::Found(_) => return (found, "path"),
+                    Evidence::Outside => return (found, "imported from a library"),
+                    Evidence::Nothing => {}
                 }
             }
             _ => {}

@@ -77,6 +77,15 @@ type EdgeKey = (End, Option<DefId>, String, EdgeKind, Grade, &'static str);
 /// Where an edge comes from: a definition, or the top of a file.
 type End = Result<DefId, u32>;
 
+/// An edge, being gathered.
+struct Found {
+    key: EdgeKey,
+    /// The level at which it was found.
+    depth: u32,
+    candidates: usize,
+    sites: BTreeSet<Site>,
+}
+
 struct Walk<'a, 'v> {
     view: &'v View,
     request: &'a CallGraphRequest,
@@ -84,7 +93,7 @@ struct Walk<'a, 'v> {
     sources: &'a Sources<'v>,
     paths: &'a Paths<'v>,
     resolver: Resolver<'a, 'v>,
-    edges: Vec<(EdgeKey, usize, BTreeSet<Site>)>,
+    edges: Vec<Found>,
     edge_at: BTreeMap<EdgeKey, usize>,
     /// Depth of every node.
     depths: BTreeMap<End, u32>,
@@ -426,10 +435,10 @@ impl Walk<'_, '_> {
             _ => {}
         }
         let at = *self.edge_at.entry(key.clone()).or_insert_with(|| {
-            self.edges.push((key, why.targets.len(), BTreeSet::new()));
+            self.edges.push(Found { key, depth, candidates: why.targets.len(), sites: BTreeSet::new() });
             self.edges.len() - 1
         });
-        self.edges[at].2.insert(place);
+        self.edges[at].sites.insert(place);
     }
 
     fn note(
@@ -496,16 +505,15 @@ impl Walk<'_, '_> {
     fn respond(&mut self, roots: &[DefId], started: Instant) -> CallGraphResponse {
         let mut edges: Vec<_> = std::mem::take(&mut self.edges);
         let depth_of = |end: End| self.depths.get(&end).copied().unwrap_or(0);
-        edges.sort_by_cached_key(|((from, to, name, kind, grade, _), _, sites)| {
-            let to_depth = to.map_or(u32::MAX, |to| depth_of(Ok(to)));
-            let depth = depth_of(*from).min(to_depth);
-            let first = sites.first().cloned();
-            (depth, self.order(*from), first, to.map(|to| self.order(Ok(to))), name.clone(), *kind, *grade)
+        edges.sort_by_cached_key(|found| {
+            let (from, to, name, kind, grade, _) = &found.key;
+            let (first, to) = (found.sites.first().cloned(), to.map(|to| self.order(Ok(to))));
+            (found.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
         });
         let total_edge_count = edges.len();
         edges.truncate(self.request.limit);
         let mut ends: BTreeSet<End> = roots.iter().map(|&id| Ok(id)).collect();
-        ends.extend(edges.iter().flat_map(|((from, to, ..), _, _)| [Some(*from), to.map(Ok)]).flatten());
+        ends.extend(edges.iter().flat_map(|found| [Some(found.key.0), found.key.1.map(Ok)]).flatten());
         // Files that could not be read are shown for their notes.
         let unread = |end: &&End| end.is_err_and(|entry| self.sources.problem(entry).is_some());
         ends.extend(self.depths.keys().filter(unread));
@@ -517,7 +525,7 @@ impl Walk<'_, '_> {
         let nodes: Vec<Node> = nodes.into_iter().map(|(_, _, node)| node).collect();
         let edges: Vec<Edge> = edges
             .into_iter()
-            .map(|((from, to, name, kind, grade, evidence), candidates, sites)| Edge {
+            .map(|Found { key: (from, to, name, kind, grade, evidence), candidates, sites, .. }| Edge {
                 src_symbol_id: self.id(from),
                 dst_symbol_id: to.map(|to| self.id(Ok(to))),
                 name,

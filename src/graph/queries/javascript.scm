@@ -42,6 +42,10 @@
 
 (class_heritage [(identifier) (member_expression)] @base)
 
+(assignment_expression
+  left: (member_expression object: (identifier) @_m property: (property_identifier) @_e)
+  right: (call_expression function: (identifier) @_f arguments: (arguments . (string (string_fragment) @import.path) .))
+  (#eq? @_m "module") (#eq? @_e "exports") (#eq? @_f "require")) @import.default @import.export
 (export_statement "default" declaration: (_ name: (_) @default))
 (export_statement "default" value: (identifier) @default)
 (assignment_expression

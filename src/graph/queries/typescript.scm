@@ -46,6 +46,10 @@
 (import_statement
   (import_require_clause (identifier) @import.alias source: (string (string_fragment) @import.path))) @import.module
 
+(assignment_expression
+  left: (member_expression object: (identifier) @_m property: (property_identifier) @_e)
+  right: (call_expression function: (identifier) @_f arguments: (arguments . (string (string_fragment) @import.path) .))
+  (#eq? @_m "module") (#eq? @_e "exports") (#eq? @_f "require")) @import.default @import.export
 (export_statement "default" declaration: (_ name: (_) @default))
 (export_statement "default" value: (identifier) @default)
 (assignment_expression
