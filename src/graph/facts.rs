@@ -20,7 +20,7 @@ const MAX_FACTS: usize = 100_000;
 const MATCH_LIMIT: u32 = 4096;
 
 /// How a name is used at a site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Form {
     /// Perhaps a call without parentheses.
     Word,

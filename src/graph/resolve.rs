@@ -60,11 +60,16 @@ pub(crate) enum Evidence {
     Nothing,
 }
 
+/// Language, name, form and number of arguments.
+type MemberKey = (&'static str, String, Form, Option<u32>);
+
 pub(crate) struct Resolver<'a, 'v> {
     pub defs: &'a Definitions<'v>,
     pub sources: &'a Sources<'v>,
     pub paths: &'a Paths<'v>,
     depth: Cell<u32>,
+    /// What a member of unknown owner means does not depend on the place.
+    by_member: RefCell<FxHashMap<MemberKey, Resolution>>,
     pub(super) known_bases: RefCell<FxHashMap<DefId, Vec<Resolution>>>,
 }
 
@@ -74,7 +79,14 @@ impl<'a, 'v> Resolver<'a, 'v> {
         sources: &'a Sources<'v>,
         paths: &'a Paths<'v>,
     ) -> Resolver<'a, 'v> {
-        Resolver { defs, sources, paths, depth: Cell::new(0), known_bases: RefCell::default() }
+        Resolver {
+            defs,
+            sources,
+            paths,
+            depth: Cell::new(0),
+            by_member: RefCell::default(),
+            known_bases: RefCell::default(),
+        }
     }
 
     /// What `site` means; `None` if it is no call and no mention after all.
@@ -213,18 +225,24 @@ impl<'a, 'v> Resolver<'a, 'v> {
 
     /// Members of that name, whatever they belong to.
     pub fn unknown_receiver(&self, place: Place<'_>) -> Resolution {
+        let site = place.site;
+        let key = (place.dialect.language, site.name.to_string(), site.form, site.arguments);
+        if let Some(known) = self.by_member.borrow().get(&key) {
+            return known.clone();
+        }
+        let any_kind = matches!(site.form, Form::Mention | Form::New | Form::Type);
         let members = |id: &DefId| {
             let look = |_: &FileDefs, def: &Def| {
-                def.is_member()
-                    && (def.kind.is_callable()
-                        || matches!(place.site.form, Form::Mention | Form::New | Form::Type)
-                        || def.is_value() && place.dialect.modules == Modules::Script)
+                let callable =
+                    def.kind.is_callable() || def.is_value() && place.dialect.modules == Modules::Script;
+                def.is_member() && (callable || any_kind)
             };
             self.defs.with(*id, look).unwrap_or(false)
         };
-        let all = self.defs.named(&place.site.name, place.dialect.family);
-        let found = all.into_iter().filter(members).collect();
-        self.counted(place, found, true)
+        let all = self.defs.named(&site.name, place.dialect.family);
+        let resolution = self.counted(place, all.into_iter().filter(members).collect(), true);
+        self.by_member.borrow_mut().insert(key, resolution.clone());
+        resolution
     }
 
     /// By the last names of a path, where no import tells more.
