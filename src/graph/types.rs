@@ -293,7 +293,8 @@ impl Resolver<'_, '_> {
             .map(|(i, _)| file.id(i))
             .collect();
         let Some(dialect) = file.dialect.filter(|dialect| dialect.open_types) else { return here };
-        if !here.is_empty() && dialect.language != "cpp" {
+        // Where there are no overloads, what is here is all.
+        if !here.is_empty() && matches!(dialect.modules, Modules::Go | Modules::Rust) {
             return here;
         }
         // Its members may be elsewhere, if it is clear whose they are.
