@@ -127,8 +127,6 @@ impl<'a, 'v> Resolver<'a, 'v> {
             };
         }
         let (around, is_certain) = self.around(place, name);
-        // Types that a base brings along are no rivals of those in scope.
-        let is_certain = is_certain || matches!(place.site.form, Form::Type | Form::New);
         // `const f = require(…)` is a value here and something else where it comes from.
         let values = |id: &DefId| self.defs.with(*id, |_, def| def.is_value()).unwrap_or(false);
         let is_required =
@@ -233,8 +231,9 @@ impl<'a, 'v> Resolver<'a, 'v> {
         let any_kind = matches!(site.form, Form::Mention | Form::New | Form::Type);
         let members = |id: &DefId| {
             let look = |_: &FileDefs, def: &Def| {
-                let callable =
-                    def.kind.is_callable() || def.is_value() && place.dialect.modules == Modules::Script;
+                let callable = def.kind.is_callable()
+                    || def.kind == SymbolKind::EnumMember
+                    || def.is_value() && place.dialect.modules == Modules::Script;
                 def.is_member() && (callable || any_kind)
             };
             self.defs.with(*id, look).unwrap_or(false)
@@ -331,7 +330,12 @@ impl<'a, 'v> Resolver<'a, 'v> {
 
     /// Not proven after all, for a base that is not known may have the name as well.
     pub fn doubtful(&self, place: Place<'_>, found: Resolution) -> Resolution {
-        if found.grade != Grade::Exact {
+        // Types that a base brings along are no rivals of those in scope.
+        let of_type = |id: &DefId| {
+            let look = |_: &FileDefs, def: &Def| def.is_type() || def.kind == SymbolKind::Constructor;
+            self.defs.with(*id, look).unwrap_or(false)
+        };
+        if found.grade != Grade::Exact || found.targets.iter().all(of_type) {
             return found;
         }
         let n_named = self.defs.named(&place.site.name, place.dialect.family).len();
