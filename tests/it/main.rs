@@ -13,6 +13,7 @@ mod errors;
 mod faults;
 mod freshness;
 mod graph;
+mod graph_languages;
 mod harness;
 mod hooks;
 mod incremental;
