@@ -263,7 +263,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
                 return self.counted_or_included(place, found);
             }
         }
-        Resolution::unresolved("no definition of that name")
+        Resolution::unresolved("no definition of that path")
     }
 
     fn by_name(&self, place: Place<'_>) -> Resolution {
@@ -458,16 +458,18 @@ pub(crate) fn named_in<'f>(file: &'f FileDefs, name: &'f str) -> impl Iterator<I
 /// A definition of this kind can be meant in this way.
 pub(crate) fn allowed(place: Place<'_>, def: &Def) -> bool {
     use SymbolKind as K;
-    let callable = def.kind.is_callable();
+    // A test that is a call with a text has no name to be called by.
+    let is_text = def.kind == K::Test && is_described(def, place.dialect);
+    let callable = def.kind.is_callable() && !is_text;
     match place.site.form {
-        Form::Mention => def.kind != K::Impl,
+        Form::Mention => def.kind != K::Impl && !is_text,
         Form::Type => def.is_type() || def.kind == K::Module && place.dialect.language == "ruby",
         Form::Macro => def.kind == K::Macro,
         Form::New => {
             def.is_type()
                 || def.kind == K::Constructor
                 || def.kind == K::EnumMember
-                || callable && place.dialect.family == "script"
+                || (callable || def.is_value()) && place.dialect.family == "script"
         }
         Form::Word => callable && def.kind != K::Test || def.kind == K::Property,
         Form::Bare => {
@@ -477,6 +479,16 @@ pub(crate) fn allowed(place: Place<'_>, def: &Def) -> bool {
                 || def.is_type() && place.dialect.constructs
         }
         Form::Member | Form::Path => callable || def.is_type() || def.kind == K::EnumMember || def.is_value(),
+    }
+}
+
+/// True for a test whose name is a description.
+fn is_described(def: &Def, dialect: &Dialect) -> bool {
+    match dialect.language {
+        "javascript" | "typescript" | "tsx" | "scala" => true,
+        "ruby" => !def.name.starts_with("test_"),
+        "c" | "cpp" => !def.name.chars().all(|c| c.is_alphanumeric() || c == '_'),
+        _ => false,
     }
 }
 

@@ -505,13 +505,21 @@ impl Walk<'_, '_> {
     fn respond(&mut self, roots: &[DefId], started: Instant) -> CallGraphResponse {
         let mut edges: Vec<_> = std::mem::take(&mut self.edges);
         let depth_of = |end: End| self.depths.get(&end).copied().unwrap_or(0);
-        edges.sort_by_cached_key(|found| {
-            let (from, to, name, kind, grade, _) = &found.key;
-            let (first, to) = (found.sites.first().cloned(), to.map(|to| self.order(Ok(to))));
-            (found.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
-        });
         let total_edge_count = edges.len();
-        edges.truncate(self.request.limit);
+        let in_order = |edges: &mut Vec<Found>| {
+            edges.sort_by_cached_key(|found| {
+                let (from, to, name, kind, grade, _) = &found.key;
+                let (first, to) = (found.sites.first().cloned(), to.map(|to| self.order(Ok(to))));
+                (found.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
+            });
+        };
+        in_order(&mut edges);
+        if edges.len() > self.request.limit {
+            // The surest of each level stay.
+            edges.sort_by_key(|found| (found.depth, found.key.4));
+            edges.truncate(self.request.limit);
+            in_order(&mut edges);
+        }
         let mut ends: BTreeSet<End> = roots.iter().map(|&id| Ok(id)).collect();
         ends.extend(edges.iter().flat_map(|found| [Some(found.key.0), found.key.1.map(Ok)]).flatten());
         // Files that could not be read are shown for their notes.

@@ -276,3 +276,15 @@ fn what_is_required_is_where_it_comes_from() {
     let answer = ask(&repo, &["callees", "go"]);
     has(&answer, &["exact go -> create", "unresolved go -> (other)", "exact go -> use"]);
 }
+
+#[test]
+fn a_described_test_is_no_definition_of_the_name_in_its_text() {
+    let text = "var Router = require('./router');\nfunction go() { return new Router(); }\n\
+                describe('Router', function () { it('go', function () { go(); }); });\n";
+    let repo = TestRepo::with_files(&[("t.js", text), ("router.js", "module.exports = { a: 1 };\n")]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let answer = ask(&repo, &["callees", "t.js:2"]);
+    assert_eq!(edges(&answer), ["exact go -> Router"], "{answer:#}");
+    assert_eq!(answer["edges"][0]["dstSymbolId"], "t.js:1#Router", "the variable, not the test: {answer:#}");
+    assert_eq!(ask(&repo, &["callers", "t.js:2"])["edges"].as_array().unwrap().len(), 1);
+}
