@@ -28,8 +28,8 @@ pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
             return Some(count(&parts));
         }
     }
-    // Cut before its end.
-    None
+    // Cut before its end: at least those before the cut.
+    Some((count(&parts).0, u32::MAX))
 }
 
 /// Where the type parameters at the head of `text` end; 0 if there are none.
@@ -89,7 +89,7 @@ mod tests {
             ("fn take(mut self, n: usize)", "take", Some((1, 1))),
             ("void f(int a = 3, bool b = g(1, 2))", "f", Some((0, 2))),
             ("int f(void)", "f", Some((0, 0))),
-            ("fn cut(a: A, b", "cut", None),
+            ("fn cut(a: A, b", "cut", Some((1, u32::MAX))),
             ("struct S", "S", None),
             ("", "x", None),
         ] {
