@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 /// Folders in the order data flows; each may import only from those before it.
-const FLOW: [&str; 13] =
-    ["config", "text", "mem", "git", "chunk", "policy", "embed", "store", "index", "query", "graph", "eval", "cli"];
+const FLOW: [&str; 13] = [
+    "config", "text", "mem", "git", "chunk", "policy", "embed", "store", "index", "query", "graph", "eval",
+    "cli",
+];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for child in std::fs::read_dir(dir).unwrap().flatten() {
