@@ -78,6 +78,10 @@ fn an_uncommitted_edit_changes_the_answer_and_a_revision_does_not() {
 fn what_the_policy_leaves_out_has_no_edges() {
     let repo = fixture("python");
     repo.write(".codeweaverignore", "main.py\n").commit("ignore");
+    // A hidden folder is a folder like any other, in the working tree as in a commit.
+    repo.write(".tools/gen.py", "from shop import helper\n\n\ndef gen():\n    helper(1)\n");
+    has(&ask(&repo, &["callers", "helper"]), &["exact gen -> helper"]);
+    repo.write(".codeweaverignore", "main.py\n.tools/\n").commit("ignore more");
     let answer = ask(&repo, &["callers", "helper"]);
     assert_eq!(edges(&answer), ["exact Shape.scale -> helper"], "{answer:#}");
     assert_eq!(ask(&repo, &["callers", "run"])["status"], "not_found");
