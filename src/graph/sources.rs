@@ -20,7 +20,7 @@ use crate::query::view::View;
 /// Stack of a thread that parses: parsers recurse in C code on hostile input.
 pub(crate) const PARSER_STACK: usize = 16 << 20;
 /// Bytes of source whose facts are kept between questions.
-const CACHE_BYTES: usize = 24 << 20;
+const CACHE_BYTES: usize = 12 << 20;
 
 /// Bounds of one question.
 #[derive(Debug, Clone, Copy)]
