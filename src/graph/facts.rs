@@ -431,7 +431,7 @@ impl Reader<'_> {
         let rank = |site: &Use| {
             (site.at, std::cmp::Reverse((site.form, site.arguments.is_some(), site.receiver.is_some())))
         };
-        self.out.uses.sort_by(|a, b| rank(a).cmp(&rank(b)));
+        self.out.uses.sort_by_key(rank);
         self.out.uses.dedup_by_key(|site| site.at);
         self.out.imports.sort_by_key(|import| import.at);
         self.out.bases.sort();

@@ -215,7 +215,7 @@ impl<'a> Paths<'a> {
 
     fn script_file(&self, stem: &str) -> Option<u32> {
         let at = |suffix: &&str| self.at(format!("{stem}{suffix}").trim_start_matches('/'));
-        let plain = SCRIPT_SUFFIXES.iter().find_map(|suffix| at(&suffix));
+        let plain = SCRIPT_SUFFIXES.iter().find_map(at);
         // A name may carry the ending of what it is compiled to.
         plain.or_else(|| {
             let (bare, ending) = stem.rsplit_once('.')?;
