@@ -22,6 +22,7 @@
 //! * [`store`]: what lies in `.codeweaver/` and how it is published, verified and collected.
 //! * [`index`]: the update pipeline from a wanted tree to a published snapshot.
 //! * [`query`]: a question → ranked matches, with the proof of their freshness.
+//! * [`graph`]: a symbol → its definitions, callers, callees and mentions.
 //! * [`eval`]: labelled questions → how good the ranking is.
 //! * [`mcp`]: the stdio server for coding agents.
 //! * [`cli`]: one small file per verb: parse, call the library, render.
@@ -32,6 +33,7 @@ pub mod config;
 pub mod embed;
 pub mod eval;
 pub mod git;
+pub mod graph;
 pub mod index;
 pub mod mcp;
 mod mem;

@@ -150,6 +150,7 @@ pub struct ChunkedBlob {
 
 pub use classes::SemanticClass;
 pub use language::LanguageId;
+pub(crate) use selector::readable;
 pub use selector::{chunk_blob, fingerprint, fingerprint_of_all};
 
 pub mod classes;

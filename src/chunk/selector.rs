@@ -75,7 +75,7 @@ fn shared_fingerprint(settings: &ChunkerSettings) -> String {
 }
 
 /// The bytes as text of the same length: what is not UTF-8, NULs and a byte order mark are replaced byte by byte.
-fn readable(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+pub(crate) fn readable(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let clean = !bytes.starts_with(MARK) && !bytes.contains(&0);
     if clean && let Ok(text) = std::str::from_utf8(bytes) {

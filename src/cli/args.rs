@@ -71,6 +71,7 @@ pub enum Verb {
     Search(verbs::search::SearchArgs),
     Similar(verbs::similar::SimilarArgs),
     Outline(verbs::outline::OutlineArgs),
+    Graph(verbs::graph::GraphArgs),
     Read(verbs::read::ReadArgs),
     Status(verbs::status::StatusArgs),
     Doctor(verbs::doctor::DoctorArgs),

@@ -71,6 +71,7 @@ fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
         Verb::Status(args) => verbs::status::run(args, context),
         Verb::Similar(args) => verbs::similar::run(args, context),
         Verb::Outline(args) => verbs::outline::run(args, context),
+        Verb::Graph(args) => verbs::graph::run(args, context),
         Verb::Read(args) => verbs::read::run(args, context),
         Verb::Doctor(args) => verbs::doctor::run(args, context),
         Verb::Config(args) => verbs::config::run(args, context),

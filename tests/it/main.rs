@@ -12,6 +12,8 @@ mod damage;
 mod errors;
 mod faults;
 mod freshness;
+mod graph;
+mod graph_languages;
 mod harness;
 mod hooks;
 mod incremental;

@@ -7,6 +7,7 @@ pub mod deinit;
 pub mod doctor;
 pub mod eval;
 pub mod gc;
+pub mod graph;
 pub mod hook;
 pub mod index;
 pub mod init;

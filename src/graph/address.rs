@@ -1,0 +1,84 @@
+//! A symbol as people and clients write it → definitions.
+
+use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
+use super::modules::Paths;
+use crate::query::locate;
+
+/// `path:line`, also at the head of an id (`path:line#name`).
+pub(crate) fn place(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
+    let (head, name) = match symbol.split_once('#') {
+        Some((head, name)) => (head, Some(name)),
+        None => (symbol, None),
+    };
+    let (path, line) = head.rsplit_once(':')?;
+    let line = line.parse().ok().filter(|&line| line > 0)?;
+    (!path.is_empty()).then_some((path, line, name))
+}
+
+/// The definitions that `symbol` stands for, by path and position.
+pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> Vec<DefId> {
+    if let Some((path, line, name)) = place(symbol)
+        && let Ok(path) = locate::clean(path)
+        && let Some(file) = paths.at(path).and_then(|entry| defs.file(entry))
+    {
+        return at_line(&file, line, name).into_iter().collect();
+    }
+    let wanted: Vec<&str> = segments(symbol).collect();
+    // A name may itself hold a separator (`operator/`), so it is tried as it stands as well.
+    let last = wanted.last().copied().unwrap_or(symbol);
+    let mut found: Vec<DefId> = Vec::new();
+    for name in [last, symbol] {
+        for &id in defs.all_named(name).iter() {
+            let whole = name == symbol;
+            let fits =
+                defs.with(id, |file, def| file.dialect.is_some() && (whole || bears(file, def, &wanted)));
+            if fits.unwrap_or(false) && !found.contains(&id) {
+                found.push(id);
+            }
+        }
+    }
+    found
+}
+
+/// The definition at a line: the one that begins there, else the innermost around it.
+fn at_line(file: &FileDefs, line: u32, name: Option<&str>) -> Option<DefId> {
+    let here = file.defs.iter().enumerate().filter(|(_, def)| (def.lines.0..=def.lines.1).contains(&line));
+    let named = here.filter(|(_, def)| name.is_none_or(|name| def.qualified == name || def.name == name));
+    let best = named.min_by_key(|(_, def)| {
+        (def.lines.0 != line, !(def.kind.is_callable() || def.is_type()), def.range.end - def.range.start)
+    });
+    best.map(|(symbol, _)| file.id(symbol as u32))
+}
+
+/// The names before the last are those around the definition: its owners, its package, and then folders and files.
+fn bears(file: &FileDefs, def: &Def, wanted: &[&str]) -> bool {
+    let full = file.full_name(def);
+    let theirs: Vec<&str> = full.iter().rev().map(String::as_str).collect();
+    let ours: Vec<&str> = wanted.iter().rev().copied().collect();
+    let n = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
+    if n == ours.len() {
+        return true;
+    }
+    // What is left must be all of the path's, in order, once the owners are used up.
+    let owners = segments(&def.qualified).count();
+    if n < owners {
+        return false;
+    }
+    let stem = file.path.rsplit_once('.').map_or(file.path.as_str(), |(stem, _)| stem);
+    let mut folders = stem.split('/').rev();
+    ours[n..].iter().all(|part| folders.any(|folder| folder == *part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_from_names() {
+        assert_eq!(place("src/a.rs:12"), Some(("src/a.rs", 12, None)));
+        assert_eq!(place("src/a.rs:12#A::b"), Some(("src/a.rs", 12, Some("A::b"))));
+        for name in ["A::b", "a.b", "parse", "a:b", ":3", "x:0", "operator:"] {
+            assert_eq!(place(name), None, "{name}");
+        }
+    }
+}

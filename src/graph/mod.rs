@@ -1,0 +1,43 @@
+//! Who defines, calls and mentions a symbol.
+//!
+//! In: a view (the one that searches are answered from, so dirty files and any revision count, and what the policy leaves
+//! out is left out here), and a symbol. Out: nodes, edges with a grade, and notes on what could not be settled.
+//!
+//! Nothing is stored for it. Definitions come from the symbols of the index; call sites are found when they are asked for:
+//! the postings name the few files that hold the terms of a name, and these are parsed and queried. So no edge is stale.
+//!
+//! * [`request`], [`response`], [`notes`]: what is asked, what is answered.
+//! * [`address`]: the symbol as people write it → definitions.
+//! * [`dialect`]: what a language says about names; [`queries`]: its syntax, from `queries/<language>.scm`.
+//! * [`facts`]: one file → its call sites, imports, bindings and bases; [`imports`]: import statements as text.
+//! * [`definitions`]: names → definitions; [`sources`]: bytes → facts, within bounds; [`modules`]: imports → files.
+//! * [`resolve`], [`types`], [`origins`]: a site → the definitions it may mean, and how sure that is.
+//! * [`walk`]: callers, callees and references, level by level.
+//!
+//! | grade | what it says |
+//! |---|---|
+//! | `exact` | the definition is proven by scope, import, package or the declared type of the receiver |
+//! | `unique_name` | not proven, but the repository has only this one definition that fits |
+//! | `ambiguous` | several fit, or the standard library has the name as well: all are listed |
+//! | `unresolved` | no definition in the repository: a library, or a value that is called |
+
+mod address;
+mod arity;
+mod definitions;
+mod dialect;
+mod facts;
+mod imports;
+mod modules;
+mod notes;
+mod origins;
+mod queries;
+mod request;
+mod resolve;
+mod response;
+mod rust_paths;
+mod sources;
+mod types;
+mod walk;
+
+pub use request::{CallGraphRequest, Direction};
+pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};

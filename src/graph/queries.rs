@@ -1,0 +1,187 @@
+//! The syntax of calls, imports and bindings, one query file a language.
+//!
+//! A file has two queries; the line `; references` stands between them. The captures of the first:
+//!
+//! | capture | what |
+//! |---|---|
+//! | `@call`, `@call.bare` | name in an unqualified call; one that may as well be a variable |
+//! | `@call.member`, `@call.path` with `@receiver` | name called on a value, or through a type or module |
+//! | `@call.qualified` | name with its qualifiers, in one |
+//! | `@call.new`, `@call.macro` | type that is constructed, macro that is called |
+//! | `@call.loose` | name before parentheses in unparsed text (Rust macros) |
+//! | `@member` | whole member access whose receiver is no node |
+//! | `@arguments`, `@trailing` | arguments of the call, a further one behind them |
+//! | `@import.path` `.name` `.alias` | where from, what, under which name |
+//! | `@import.all` `.module` `.default` `.export` `.mod` | marks: everything, the module itself, its default, passed on, a child module |
+//! | `@import.text` | a statement that [`super::imports`] reads as text |
+//! | `@default` | what the module exports as its default |
+//! | `@scope`, `@block`, `@class` | reach of the names that are bound inside |
+//! | `@binding`, `@field`, `@self` with `@type` or `@type.call` | a name for a value; its declared type, or what was called to make it |
+//! | `@in.block` | marks: the binding reaches to the end of its block, not of its function |
+//! | `@base` | a base of the enclosing type |
+//! | `@anonymous` | a type without a name |
+//!
+//! The second has `@reference`, and `@reference.member` or `@reference.path` with `@receiver`.
+
+use std::sync::OnceLock;
+
+use tree_sitter::{Language, Query};
+
+use super::dialect::Dialect;
+use crate::chunk::grammar;
+
+const SEPARATOR: &str = "; references\n";
+
+/// The queries of one language, compiled.
+pub(crate) struct Queries {
+    pub facts: Query,
+    pub captures: Vec<Capture>,
+    pub references: Query,
+    pub reference_captures: Vec<Capture>,
+}
+
+/// What a capture stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capture {
+    Call,
+    CallBare,
+    CallMember,
+    CallPath,
+    CallQualified,
+    CallNew,
+    CallMacro,
+    CallLoose,
+    Member,
+    Receiver,
+    Arguments,
+    Trailing,
+    ImportPath,
+    ImportName,
+    ImportAlias,
+    ImportAll,
+    ImportModule,
+    ImportDefault,
+    ImportExport,
+    ImportMod,
+    ImportText,
+    Default,
+    Scope,
+    Block,
+    Class,
+    Binding,
+    Field,
+    SelfName,
+    Type,
+    TypeCall,
+    InBlock,
+    Base,
+    Anonymous,
+    Reference,
+    ReferenceMember,
+    ReferencePath,
+    /// Serves a predicate only.
+    Auxiliary,
+}
+
+impl Capture {
+    fn of(name: &str) -> Option<Capture> {
+        Some(match name {
+            "call" => Capture::Call,
+            "call.bare" => Capture::CallBare,
+            "call.member" => Capture::CallMember,
+            "call.path" => Capture::CallPath,
+            "call.qualified" => Capture::CallQualified,
+            "call.new" => Capture::CallNew,
+            "call.macro" => Capture::CallMacro,
+            "call.loose" => Capture::CallLoose,
+            "member" => Capture::Member,
+            "receiver" => Capture::Receiver,
+            "arguments" => Capture::Arguments,
+            "trailing" => Capture::Trailing,
+            "import.path" => Capture::ImportPath,
+            "import.name" => Capture::ImportName,
+            "import.alias" => Capture::ImportAlias,
+            "import.all" => Capture::ImportAll,
+            "import.module" => Capture::ImportModule,
+            "import.default" => Capture::ImportDefault,
+            "import.export" => Capture::ImportExport,
+            "import.mod" => Capture::ImportMod,
+            "import.text" => Capture::ImportText,
+            "default" => Capture::Default,
+            "scope" => Capture::Scope,
+            "block" => Capture::Block,
+            "class" => Capture::Class,
+            "binding" => Capture::Binding,
+            "field" => Capture::Field,
+            "self" => Capture::SelfName,
+            "type" => Capture::Type,
+            "type.call" => Capture::TypeCall,
+            "in.block" => Capture::InBlock,
+            "base" => Capture::Base,
+            "anonymous" => Capture::Anonymous,
+            "reference" => Capture::Reference,
+            "reference.member" => Capture::ReferenceMember,
+            "reference.path" => Capture::ReferencePath,
+            name if name.starts_with('_') => Capture::Auxiliary,
+            _ => return None,
+        })
+    }
+}
+
+macro_rules! sources {
+    ($($language:literal),*) => {
+        const SOURCES: &[(&str, &str)] = &[$(($language, include_str!(concat!("queries/", $language, ".scm")))),*];
+    };
+}
+
+sources! {
+    "c", "cpp", "csharp", "go", "java", "javascript", "kotlin", "php", "python", "ruby", "rust", "scala", "swift", "tsx",
+    "typescript"
+}
+
+static COMPILED: [OnceLock<Option<Queries>>; SOURCES.len()] = [const { OnceLock::new() }; SOURCES.len()];
+
+/// The queries of a dialect, compiled at the first call.
+pub(crate) fn of(dialect: &Dialect) -> Option<&'static Queries> {
+    let at = SOURCES.iter().position(|(language, _)| *language == dialect.language)?;
+    COMPILED[at]
+        .get_or_init(|| {
+            let language = &grammar::by_language(dialect.language)?.language;
+            compile(language, SOURCES[at].1).ok()
+        })
+        .as_ref()
+}
+
+fn compile(language: &Language, source: &str) -> Result<Queries, String> {
+    let (facts, references) = source.split_once(SEPARATOR).ok_or("it has no references")?;
+    let query = |text: &str| -> Result<(Query, Vec<Capture>), String> {
+        let query = Query::new(language, text).map_err(|e| e.to_string())?;
+        let captures = query
+            .capture_names()
+            .iter()
+            .map(|name| Capture::of(name).ok_or_else(|| format!("unknown capture @{name}")))
+            .collect::<Result<_, _>>()?;
+        Ok((query, captures))
+    };
+    let (facts, captures) = query(facts)?;
+    let (references, reference_captures) = query(references)?;
+    Ok(Queries { facts, captures, references, reference_captures })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect;
+    use super::*;
+
+    #[test]
+    fn every_dialect_has_queries_that_its_grammar_knows() {
+        for dialect in dialect::all() {
+            let (_, source) = SOURCES.iter().find(|(language, _)| *language == dialect.language).unwrap();
+            let language = &grammar::by_language(dialect.language).unwrap().language;
+            if let Err(problem) = compile(language, source) {
+                panic!("{}: {problem}", dialect.language);
+            }
+        }
+        assert_eq!(dialect::all().count(), SOURCES.len());
+    }
+}

@@ -1,0 +1,240 @@
+//! Paths of Rust: crates, modules, and the files that hold them.
+
+use super::definitions::{Def, DefId, FileDefs, segments};
+use super::dialect::Modules;
+use super::facts::Import;
+use super::origins::local_name;
+use super::resolve::{Evidence, Place, Resolver, named_in};
+use crate::chunk::SymbolKind;
+
+/// Modules that pass a name on and are followed.
+const MAX_HOPS: u32 = 5;
+
+/// A crate by its root folder, and a path of modules in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ModulePath {
+    root: String,
+    parts: Vec<String>,
+}
+
+impl Resolver<'_, '_> {
+    /// `path::name` as it is written at a place.
+    pub(super) fn rust_path(&self, place: Place<'_>, path: &str, name: &str) -> Evidence {
+        self.follow(place, path, name, 0)
+    }
+
+    fn follow(&self, place: Place<'_>, path: &str, name: &str, hops: u32) -> Evidence {
+        if hops > MAX_HOPS {
+            return Evidence::Nothing;
+        }
+        let parts: Vec<&str> = path.split("::").map(str::trim).filter(|part| !part.is_empty()).collect();
+        let Some(&first) = parts.first() else { return Evidence::Nothing };
+        let here = self.module_at(place.file, place.site.at);
+        let absolute = match first {
+            "crate" => ModulePath { root: here.root.clone(), parts: owned(&parts[1..]) },
+            "self" => ModulePath { root: here.root.clone(), parts: joined(&here.parts, &parts[1..]) },
+            "super" => {
+                let n_up = parts.iter().take_while(|part| **part == "super").count();
+                let kept = here.parts.len().saturating_sub(n_up);
+                ModulePath { root: here.root.clone(), parts: joined(&here.parts[..kept], &parts[n_up..]) }
+            }
+            _ => match self.first_name(place, &here, &parts, hops) {
+                Some(absolute) => absolute,
+                None => return self.first_is_type(place, &parts, name),
+            },
+        };
+        self.in_module(place, &absolute, name, hops)
+    }
+
+    /// What the first name of a path stands for, as a path from the root of its crate.
+    fn first_name(
+        &self,
+        place: Place<'_>,
+        here: &ModulePath,
+        parts: &[&str],
+        hops: u32,
+    ) -> Option<ModulePath> {
+        let first = parts[0];
+        let is_child = place.facts.imports.iter().any(|import| import.child && *import.path == *first)
+            || named_in(place.file, first).any(|(_, def)| def.kind == SymbolKind::Module);
+        if is_child {
+            return Some(ModulePath { root: here.root.clone(), parts: joined(&here.parts, parts) });
+        }
+        let import = place
+            .facts
+            .imports
+            .iter()
+            .find(|i| !i.all && !i.child && local_name(i, Modules::Rust) == Some(first));
+        if let Some(import) = import.filter(|import| *import.path != *first && hops < MAX_HOPS) {
+            let whole: Vec<&str> = import.path.split("::").chain(parts[1..].iter().copied()).collect();
+            return self.absolute(place, here, &whole, hops + 1);
+        }
+        let crates = self.paths.crates(self.sources, self.defs);
+        let (_, root) = crates.iter().find(|(name, _)| name == first)?;
+        Some(ModulePath { root: root.clone(), parts: owned(&parts[1..]) })
+    }
+
+    fn absolute(&self, place: Place<'_>, here: &ModulePath, parts: &[&str], hops: u32) -> Option<ModulePath> {
+        match *parts.first()? {
+            "crate" => Some(ModulePath { root: here.root.clone(), parts: owned(&parts[1..]) }),
+            "self" => Some(ModulePath { root: here.root.clone(), parts: joined(&here.parts, &parts[1..]) }),
+            "super" => {
+                let n_up = parts.iter().take_while(|part| **part == "super").count();
+                let kept = here.parts.len().saturating_sub(n_up);
+                Some(ModulePath {
+                    root: here.root.clone(),
+                    parts: joined(&here.parts[..kept], &parts[n_up..]),
+                })
+            }
+            _ if hops < MAX_HOPS => self.first_name(place, here, parts, hops),
+            _ => None,
+        }
+    }
+
+    /// A path that begins with a type in scope, or leads out of the repository.
+    fn first_is_type(&self, place: Place<'_>, parts: &[&str], _name: &str) -> Evidence {
+        let first = parts[0];
+        let imported = place
+            .facts
+            .imports
+            .iter()
+            .find(|i| !i.all && !i.child && local_name(i, Modules::Rust) == Some(first));
+        if let Some(import) = imported {
+            let root = import.path.split("::").next().unwrap_or_default();
+            let inside = matches!(root, "crate" | "self" | "super");
+            let known = self.paths.crates(self.sources, self.defs).iter().any(|(name, _)| name == root);
+            return if inside || known { Evidence::Nothing } else { Evidence::Outside };
+        }
+        if matches!(first, "std" | "core" | "alloc") {
+            return Evidence::Outside;
+        }
+        Evidence::Nothing
+    }
+
+    /// `name` in a module, or in a type of it, or what the module passes on.
+    fn in_module(&self, place: Place<'_>, module: &ModulePath, name: &str, hops: u32) -> Evidence {
+        let is_it = |id: &DefId| {
+            let look = |file: &FileDefs, def: &Def| {
+                let at = self.module_of_file(file);
+                let full: Vec<&str> =
+                    at.parts.iter().map(String::as_str).chain(segments(&def.qualified)).collect();
+                at.root == module.root
+                    && full.len() == module.parts.len() + 1
+                    && full.iter().zip(&module.parts).all(|(a, b)| a == b)
+            };
+            self.defs.with(*id, look).unwrap_or(false)
+        };
+        let found: Vec<DefId> =
+            self.defs.named(name, place.dialect.family).into_iter().filter(is_it).collect();
+        if !found.is_empty() {
+            return Evidence::Found(found);
+        }
+        if hops >= MAX_HOPS {
+            return Evidence::Nothing;
+        }
+        self.passed_on(place, module, name, hops)
+    }
+
+    fn passed_on(&self, place: Place<'_>, module: &ModulePath, name: &str, hops: u32) -> Evidence {
+        // The longest part of the path that is a file; what follows is passed on by it.
+        for n in (0..=module.parts.len()).rev() {
+            let Some(entry) = self.file_of(&module.root, &module.parts[..n]) else { continue };
+            let Some((file, facts)) = self.facts_of(entry) else { return Evidence::Nothing };
+            let rest = &module.parts[n..];
+            let wanted = rest.first().map_or(name, String::as_str);
+            let inner = Place { file: &file, facts: &facts, ..place };
+            for import in facts.imports.iter().filter(|import| !import.child) {
+                let path = match (import.all, local_name(import, Modules::Rust)) {
+                    (true, _) => import.path.to_string(),
+                    (false, Some(local)) if local == wanted => up_to_last(import),
+                    _ => continue,
+                };
+                let own_name = if import.all { wanted.to_owned() } else { last(import).to_owned() };
+                let result = if rest.is_empty() {
+                    self.follow(inner, &path, &own_name, hops + 1)
+                } else {
+                    let longer = [path, own_name]
+                        .into_iter()
+                        .chain(rest[1..].iter().cloned())
+                        .collect::<Vec<_>>()
+                        .join("::");
+                    self.follow(inner, &longer, name, hops + 1)
+                };
+                if let Evidence::Found(_) = result {
+                    return result;
+                }
+                if result == Evidence::Outside && !import.all {
+                    return result;
+                }
+            }
+            return Evidence::Nothing;
+        }
+        Evidence::Nothing
+    }
+
+    /// True if a crate of the repository has that name.
+    pub(super) fn is_crate(&self, name: &str) -> bool {
+        self.paths.crates(self.sources, self.defs).iter().any(|(known, _)| known == name)
+    }
+
+    /// The file that is a module.
+    fn file_of(&self, root: &str, parts: &[String]) -> Option<u32> {
+        if parts.is_empty() {
+            return ["lib.rs", "main.rs"].iter().find_map(|name| self.paths.at(&at(root, name)));
+        }
+        let stem = at(root, &parts.join("/"));
+        self.paths.at(&format!("{stem}.rs")).or_else(|| self.paths.at(&format!("{stem}/mod.rs")))
+    }
+
+    /// The module of an offset: that of its file, and the modules written out around it.
+    fn module_at(&self, file: &FileDefs, offset: u32) -> ModulePath {
+        let mut module = self.module_of_file(file);
+        let is_module = |def: &Def| {
+            def.kind == SymbolKind::Module || def.kind == SymbolKind::Test && !def.signature.contains("fn ")
+        };
+        let mut inner: Vec<String> =
+            file.around(offset).filter(|(_, def)| is_module(def)).map(|(_, def)| def.name.clone()).collect();
+        inner.reverse();
+        module.parts.extend(inner);
+        module
+    }
+
+    fn module_of_file(&self, file: &FileDefs) -> ModulePath {
+        let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
+        let parts: Vec<&str> = path.split('/').collect();
+        // The innermost folder with a root file; a file beside none is a crate of its own.
+        for n in (0..parts.len()).rev() {
+            let root = parts[..n].join("/");
+            if ["lib.rs", "main.rs"].iter().any(|name| self.paths.at(&at(&root, name)).is_some()) {
+                let mut inside = owned(&parts[n..]);
+                if inside.last().is_some_and(|last| {
+                    last == "mod" || inside.len() == 1 && (last == "lib" || last == "main")
+                }) {
+                    inside.pop();
+                }
+                return ModulePath { root, parts: inside };
+            }
+        }
+        ModulePath { root: path.to_owned(), parts: Vec::new() }
+    }
+}
+
+fn at(root: &str, path: &str) -> String {
+    if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") }
+}
+
+fn owned(parts: &[&str]) -> Vec<String> {
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+fn joined(above: &[String], parts: &[&str]) -> Vec<String> {
+    above.iter().cloned().chain(owned(parts)).collect()
+}
+
+fn up_to_last(import: &Import) -> String {
+    import.path.rsplit_once("::").map_or_else(|| "self".to_owned(), |(path, _)| path.to_owned())
+}
+
+fn last(import: &Import) -> &str {
+    import.path.rsplit("::").next().unwrap_or(&import.path)
+}

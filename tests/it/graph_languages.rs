@@ -1,0 +1,290 @@
+//! `graph` in every language: a small program of each, with an edge of each grade.
+
+use crate::graph::{ask, edges, fixture, has};
+use crate::harness::TestRepo;
+use serde_json::Value;
+
+/// What `run` of a fixture calls: a function by import, a method of a declared type, a method that only one type has, one
+/// that two have, and a library.
+#[track_caller]
+fn check(
+    language: &str,
+    run: &str,
+    helper: &str,
+    area: &str,
+    polish: &str,
+    renders: [&str; 2],
+    library: &str,
+) -> TestRepo {
+    let repo = fixture(language);
+    let answer = ask(&repo, &["callees", run]);
+    assert_eq!(answer["status"], "ok", "{answer:#}");
+    has(
+        &answer,
+        &[
+            &format!("exact {run} -> {helper}"),
+            &format!("exact {run} -> {area}"),
+            &format!("unique_name {run} -> {polish}"),
+            &format!("ambiguous {run} -> {}", renders[0]),
+            &format!("ambiguous {run} -> {}", renders[1]),
+            &format!("unresolved {run} -> ({library})"),
+        ],
+    );
+    let local = edges(&answer).into_iter().filter(|edge| edge.contains("callback")).collect::<Vec<_>>();
+    assert!(local.iter().all(|edge| edge.starts_with("unresolved")), "{local:?}");
+    repo
+}
+
+#[test]
+fn python() {
+    let repo = check(
+        "python",
+        "run",
+        "helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "logging.warning",
+    );
+    has(&ask(&repo, &["callees", "run"]), &["exact run -> Shape.__init__"]);
+    has(&ask(&repo, &["callers", "helper"]), &["exact run -> helper", "exact Shape.scale -> helper"]);
+    has(&ask(&repo, &["callers", "Shape.scale"]), &["exact Shape.area -> Shape.scale"]);
+    has(&ask(&repo, &["callers", "Shape"]), &["exact run -> Shape"]);
+    has(
+        &ask(&repo, &["callers", "Label.render"]),
+        &["exact Label.polish -> Label.render", "ambiguous run -> Label.render"],
+    );
+}
+
+#[test]
+fn javascript() {
+    let repo = check(
+        "javascript",
+        "run",
+        "helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "fs.readFileSync",
+    );
+    has(&ask(&repo, &["callers", "helper"]), &["exact run -> helper", "exact Shape.scale -> helper"]);
+}
+
+#[test]
+fn typescript() {
+    let repo = check(
+        "typescript",
+        "run",
+        "helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "readFileSync",
+    );
+    has(&ask(&repo, &["callers", "helper"]), &["exact run -> helper", "exact Shape.scale -> helper"]);
+}
+
+#[test]
+fn tsx() {
+    let repo = check(
+        "tsx",
+        "run",
+        "helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "createElement",
+    );
+    let callers = ask(&repo, &["callers", "helper"]);
+    let run =
+        callers["edges"].as_array().unwrap().iter().find(|edge| edge["srcSymbolId"] == "main.tsx:5#run");
+    assert_eq!(run.unwrap()["siteCount"], 2, "also the call inside an element: {callers:#}");
+}
+
+#[test]
+fn go() {
+    let repo = check(
+        "go",
+        "run",
+        "Helper",
+        "Shape.Area",
+        "Label.Polish",
+        ["Shape.Render", "Label.Render"],
+        "fmt.Println",
+    );
+    has(&ask(&repo, &["callers", "Shape.scale"]), &["exact Shape.Area -> Shape.scale"]);
+    has(&ask(&repo, &["callers", "Helper"]), &["exact twice -> Helper", "exact run -> Helper"]);
+}
+
+#[test]
+fn rust() {
+    let repo = check(
+        "rust",
+        "run",
+        "helper",
+        "Shape::area",
+        "Any::polish",
+        ["Shape::render", "Any::render"],
+        "std::mem::drop",
+    );
+    let callers = ask(&repo, &["callers", "helper"]);
+    has(&callers, &["exact run -> helper", "exact Shape::scale -> helper"]);
+    let lines = |edge: &Value| {
+        edge["sites"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|site| site["startLine"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let all: Vec<u64> = callers["edges"].as_array().unwrap().iter().flat_map(lines).collect();
+    assert!(all.contains(&13), "also the call inside a macro: {callers:#}");
+}
+
+#[test]
+fn java() {
+    let repo = check(
+        "java",
+        "Main.run",
+        "Shape.helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "List.of",
+    );
+    let area = ask(&repo, &["callees", "src/shop/shapes/Shape.java:18"]);
+    has(&area, &["exact Shape.area -> Shape.area", "exact Shape.area -> Base.inherited"]);
+    let overload = area["edges"].as_array().unwrap().iter().find(|edge| edge["name"] == "area").unwrap();
+    assert_eq!(
+        overload["dstSymbolId"], "src/shop/shapes/Shape.java:14#Shape.area",
+        "by the number of arguments"
+    );
+    has(&ask(&repo, &["callees", "Main.run"]), &["exact Main.run -> Shape.Shape"]);
+}
+
+#[test]
+fn c() {
+    let repo = check("c", "run", "helper", "area", "polish", ["render", "render"], "printf");
+    has(&ask(&repo, &["callers", "helper"]), &["exact run -> helper", "exact scale -> helper"]);
+    let label = ask(&repo, &["callers", "label.c:6"]);
+    has(&label, &["exact label -> render", "ambiguous run -> render"]);
+    assert!(
+        !edges(&label).iter().any(|edge| edge.contains("other ->")),
+        "a static function is that of its file"
+    );
+}
+
+#[test]
+fn cpp() {
+    let repo = check(
+        "cpp",
+        "run",
+        "shop::helper",
+        "shop::Shape::area",
+        "shop::Label::polish",
+        ["shop::Shape::render", "shop::Label::render"],
+        "std::printf",
+    );
+    has(&ask(&repo, &["callees", "Shape::area"]), &["exact shop::Shape::area -> shop::Shape::scale"]);
+}
+
+#[test]
+fn csharp() {
+    check(
+        "csharp",
+        "Shop.Main.Run",
+        "Shop.Shapes.Shape.Helper",
+        "Shop.Shapes.Shape.Area",
+        "Shop.Shapes.Label.Polish",
+        ["Shop.Shapes.Shape.Render", "Shop.Shapes.Label.Render"],
+        "Console.WriteLine",
+    );
+}
+
+#[test]
+fn ruby() {
+    check(
+        "ruby",
+        "run",
+        "Shop::helper",
+        "Shop::Shape::area",
+        "Shop::Label::polish",
+        ["Shop::Shape::render", "Shop::Label::render"],
+        "warn",
+    );
+}
+
+#[test]
+fn php() {
+    check(
+        "php",
+        "run",
+        "helper",
+        "Shape::area",
+        "Label::polish",
+        ["Shape::render", "Label::render"],
+        "strlen",
+    );
+}
+
+#[test]
+fn kotlin() {
+    check(
+        "kotlin",
+        "run",
+        "helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "println",
+    );
+}
+
+#[test]
+fn swift() {
+    check("swift", "run", "helper", "Shape.area", "Label.polish", ["Shape.render", "Label.render"], "NSLog");
+}
+
+#[test]
+fn scala() {
+    check(
+        "scala",
+        "Main.run",
+        "Tools.helper",
+        "Shape.area",
+        "Label.polish",
+        ["Shape.render", "Label.render"],
+        "sys.error",
+    );
+}
+
+#[test]
+fn what_is_required_is_where_it_comes_from() {
+    let repo = TestRepo::with_files(&[
+        ("index.js", "module.exports = require('./lib/app');\n"),
+        (
+            "lib/app.js",
+            "exports = module.exports = create;\nfunction create() {}\nexports.use = function () {};\n",
+        ),
+        (
+            "test/t.js",
+            "var app = require('..');\nvar other = require('other');\nvar { use } = require('../lib/app');\n\
+             function go() {\n  app();\n  other();\n  use();\n}\n",
+        ),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let answer = ask(&repo, &["callees", "go"]);
+    has(&answer, &["exact go -> create", "unresolved go -> (other)", "exact go -> use"]);
+}
+
+#[test]
+fn a_described_test_is_no_definition_of_the_name_in_its_text() {
+    let text = "var Router = require('./router');\nfunction go() { return new Router(); }\n\
+                describe('Router', function () { it('go', function () { go(); }); });\n";
+    let repo = TestRepo::with_files(&[("t.js", text), ("router.js", "module.exports = { a: 1 };\n")]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let answer = ask(&repo, &["callees", "t.js:2"]);
+    assert_eq!(edges(&answer), ["exact go -> Router"], "{answer:#}");
+    assert_eq!(answer["edges"][0]["dstSymbolId"], "t.js:1#Router", "the variable, not the test: {answer:#}");
+    assert_eq!(ask(&repo, &["callers", "t.js:2"])["edges"].as_array().unwrap().len(), 1);
+}
