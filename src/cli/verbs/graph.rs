@@ -99,7 +99,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(codebase);
     let response = match answer(&searcher, context, |updater| searcher.call_graph(&request, updater)) {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, format, context)?),
     };
     let mut out = context.out();
     match format {
