@@ -2,7 +2,7 @@
 //!
 //! * [`sampler`], [`cluster`]: which pairs a batch has. [`batch`], [`noise`]: pairs → bags.
 //! * [`step`]: one step; [`contrast`]: its loss. [`init`]: the table before. [`rows`]: the table and its file.
-//! * [`teacher`]: `init-from-transformer`.
+//! * `init-from-transformer` is [`teacher`].
 //!
 //! The same arguments give the same bytes, also when a run was interrupted and resumed.
 
@@ -78,6 +78,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mixing = Mixing {
         path_share: args.path_share,
         noise_share: args.noise,
+        unshared_share: args.unshared,
         text_dropout: args.text_dropout,
         code_dropout: args.code_dropout,
         noise: Noise::new(&Vocabulary::new(&encoded)?),

@@ -1,8 +1,8 @@
 //! Questions that share no word with their answer: what a keyword search cannot find.
 //!
 //! They are made of held-out documentation: every word is taken out whose stem is a term of the code, or that begins
-//! with the same four letters as a word of the code. Those that keep three words with a meaning are asked among all
-//! code of their repository.
+//! with the same four letters as a word of the code. Those that keep three words with a meaning, and most of those they
+//! had, are asked among all code of their repository.
 
 use anyhow::Result;
 use codeweaver::text::{TermKind, for_each_term, query_terms, stem, visit_terms};
@@ -19,6 +19,8 @@ const MIN_POOL: usize = 200;
 const MAX_POOL: usize = 2_000;
 /// Words with a meaning that a question keeps.
 const MIN_WORDS: usize = 3;
+/// Share of its words with a meaning that a question keeps: what has lost more asks for something else.
+const MIN_KEPT: f64 = 0.6;
 /// Words that begin with the same letters, this many, are taken for the same.
 const PREFIX_BYTES: usize = 4;
 const TOP: f64 = 10.0;
@@ -113,8 +115,9 @@ fn without_shared<'c>(text: &str, codes: impl Iterator<Item = &'c str>) -> Optio
     let words = text.split(|c: char| c.is_whitespace() || "/,;:.()[]{}`'\"".contains(c));
     let kept: Vec<&str> = words.filter(|word| !word.is_empty() && !shared(word)).collect();
     let question = kept.join(" ");
-    let n = query_terms(&question).iter().filter(|term| meaningful(&term.term)).count();
-    (n >= MIN_WORDS).then_some(question)
+    let words_in = |text: &str| query_terms(text).iter().filter(|term| meaningful(&term.term)).count();
+    let n = words_in(&question);
+    (n >= MIN_WORDS && n as f64 >= MIN_KEPT * words_in(text) as f64).then_some(question)
 }
 
 /// Stop words are gone already unless there is nothing else.
@@ -131,8 +134,10 @@ mod tests {
     fn words_of_the_code_and_their_kin_are_taken_out() {
         let question = |text, code| without_shared(text, std::iter::once(code));
         let text = "Returns the parsed headers of a request as lower case strings";
-        let code = "fn f(r: &Req) -> V { parser.headerMap(r).lower() }";
-        assert_eq!(question(text, code).as_deref(), Some("Returns the of a request as case strings"));
+        let code = "fn f(r: &Req) -> V { all(r).lower().parser() }";
+        assert_eq!(question(text, code).as_deref(), Some("Returns the headers of a request as case strings"));
+        let code = "fn f(r: &Req) -> V { parser.headerMap(r).lower().string() }";
+        assert_eq!(question(text, code), None);
         assert_eq!(question("Parses the headers of it", code), None);
         assert_eq!(question(text, "requested.returning(lower, strings).casing(parse, header)"), None);
     }

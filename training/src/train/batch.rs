@@ -7,6 +7,9 @@ use rustc_hash::FxHashMap;
 use super::noise::Noise;
 use crate::dataset::{Bag, Dataset};
 
+/// A text is not left with fewer words.
+const MIN_UNSHARED: usize = 2;
+
 /// `3 n` bags: the texts of `n` pairs, their codes, their paths (empty where left out).
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -24,6 +27,8 @@ pub struct Mixing {
     /// How often a text is put as a question, and how.
     pub noise_share: f32,
     pub noise: Noise,
+    /// How often a text is left with what its code does not have, so that meaning is learnt besides sameness.
+    pub unshared_share: f32,
     /// How often an entry of a text is left out, and of a code: what is learnt must not hang on single words.
     pub text_dropout: f32,
     pub code_dropout: f32,
@@ -35,11 +40,15 @@ impl Batch {
         let mut text = Vec::new();
         for &pair in pairs {
             let bag = data.pair(pair as usize).text;
+            let start = batch.ids.len();
             if mixing.noise_share > 0.0 && random.f32() < mixing.noise_share {
                 mixing.noise.apply(bag, random, &mut text);
                 batch.push(text.iter().map(|&(id, count)| (id, (count as f32).sqrt())));
             } else {
                 batch.push_bag(bag);
+            }
+            if mixing.unshared_share > 0.0 && random.f32() < mixing.unshared_share {
+                batch.remove_shared(start, data.pair(pair as usize).code);
             }
             batch.end_with_dropout(mixing.text_dropout, random);
         }
@@ -78,6 +87,19 @@ impl Batch {
             self.starts.push(0);
         }
         self.starts.push(self.ids.len() as u32);
+    }
+
+    /// Takes the entries that another bag has out of the last bag, which begins at `start`, if enough are left.
+    fn remove_shared(&mut self, start: usize, other: Bag) {
+        let own: Vec<(u16, f32)> =
+            self.ids[start..].iter().copied().zip(self.weights[start..].iter().copied()).collect();
+        let kept = own.into_iter().filter(|(id, _)| other.ids.binary_search(id).is_err());
+        let kept: Vec<(u16, f32)> = kept.collect();
+        if kept.len() >= MIN_UNSHARED {
+            self.ids.truncate(start);
+            self.weights.truncate(start);
+            self.push(kept);
+        }
     }
 
     /// Ends a bag after leaving out some of its entries, but not all.
@@ -194,6 +216,22 @@ mod tests {
         let mut found = masked([bag(&[1, 2]), bag(&[1, 3]), bag(&[1, 2])].into_iter());
         found.sort_unstable();
         assert_eq!(found, [(0, 2), (2, 0)]);
+    }
+
+    #[test]
+    fn shared_entries_are_removed_unless_too_few_are_left() {
+        let mut batch = Batch::default();
+        batch.push([(9, 9.0)]);
+        batch.end();
+        let code = Bag { ids: &[2, 3, 9], counts: &[1, 1, 1] };
+        for ids in [[1, 2, 4], [1, 2, 3]] {
+            let start = batch.ids.len();
+            batch.push(ids.map(|id| (id, f32::from(id))));
+            batch.remove_shared(start, code);
+            batch.end();
+        }
+        assert_eq!((batch.ids(0), batch.ids(1), batch.ids(2)), (&[9][..], &[1, 4][..], &[1, 2, 3][..]));
+        assert_eq!(batch.weights(1), [1.0, 4.0]);
     }
 
     #[test]

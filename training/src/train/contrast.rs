@@ -16,6 +16,9 @@ pub struct Level {
     pub weight: f32,
 }
 
+/// Numbers of every text and of every document, at each level.
+type Sums = (Vec<Vec<f32>>, Vec<Vec<f32>>);
+
 /// Loss over batches of `n` texts and as many documents, with its working memory.
 pub struct Contrast {
     n: usize,
@@ -51,7 +54,7 @@ impl Contrast {
         masked: &[(usize, usize)],
         gradients: (&mut [f32], &mut [f32]),
     ) -> f64 {
-        let (n, dim) = (self.n, self.levels.last().map_or(0, |level| level.dim));
+        let dim = self.levels.last().map_or(0, |level| level.dim);
         let inverses = |vectors: &[f32]| -> Vec<Vec<f32>> {
             let inverse = |vector: &[f32]| match length(vector) {
                 norm if norm > 0.0 => 1.0 / norm,
@@ -71,7 +74,6 @@ impl Contrast {
         self.products(texts, documents, gradients.1, true);
         self.remove_radial(texts, &by_text, &row_dots, gradients.0);
         self.remove_radial(documents, &by_document, &column_dots, gradients.1);
-        let _ = n;
         loss
     }
 
@@ -87,13 +89,13 @@ impl Contrast {
         masked: &[(usize, usize)],
         by_text: &[Vec<f32>],
         by_document: &[Vec<f32>],
-    ) -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
+    ) -> Sums {
         let (n, block, temperature) = (self.n, self.rows_per_thread(), self.temperature);
         let levels = &self.levels;
         let dim = levels.last().map_or(0, |level| level.dim);
         let blocks =
             split(&mut self.cosines, block * n).into_iter().zip(split(&mut self.exponentials, block * n));
-        let sums: Vec<(Vec<Vec<f32>>, Vec<Vec<f32>>)> = std::thread::scope(|scope| {
+        let sums: Vec<Sums> = std::thread::scope(|scope| {
             let handles: Vec<_> = blocks
                 .enumerate()
                 .map(|(part, (mut cosines, mut exponentials))| {
@@ -154,7 +156,7 @@ impl Contrast {
         column_sums: &[Vec<f32>],
         by_text: &[Vec<f32>],
         by_document: &[Vec<f32>],
-    ) -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
+    ) -> Sums {
         let (n, block) = (self.n, self.rows_per_thread());
         let levels = &self.levels;
         let temperature = self.temperature;
@@ -296,11 +298,7 @@ fn split(matrices: &mut [Vec<f32>], block: usize) -> Vec<Vec<&mut [f32]>> {
 }
 
 /// Rows of all threads one after the other; columns added up in their order.
-fn combine(
-    parts: Vec<(Vec<Vec<f32>>, Vec<Vec<f32>>)>,
-    levels: usize,
-    n: usize,
-) -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
+fn combine(parts: Vec<Sums>, levels: usize, n: usize) -> Sums {
     let mut rows = vec![Vec::with_capacity(n); levels];
     let mut columns = vec![vec![0.0; n]; levels];
     for (part_rows, part_columns) in parts {

@@ -52,6 +52,9 @@ pub struct Args {
     /// How often question words are put around a text.
     #[arg(long, default_value_t = 0.2)]
     pub noise: f32,
+    /// How often a text is left with those words only that its code does not have.
+    #[arg(long, default_value_t = 0.0)]
+    pub unshared: f32,
     /// How often an entry of a text's bag is left out, and of a code's bag.
     #[arg(long, default_value_t = 0.0)]
     pub text_dropout: f32,

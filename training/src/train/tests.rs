@@ -94,7 +94,7 @@ fn a_resumed_run_gives_the_bytes_of_an_uninterrupted_one() {
     for extra in [
         "",
         "--hard-negatives 0.5 --kinds name=0.5 --text-dropout 0.1 --code-dropout 0.2",
-        "--negatives random --noise 0 --fraction 0.5",
+        "--negatives random --noise 0 --fraction 0.5 --unshared 0.3",
     ] {
         let name = |run: &str| format!("{run}{}", extra.len());
         let whole = run_to(&name("whole"), &format!("--steps 60 {extra}"));
