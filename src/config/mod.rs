@@ -17,7 +17,8 @@ pub use error::{ConfigError, Problem};
 pub use keys::{KeySpec, documentation, get, keys};
 pub use load::{Loaded, MAX_FILE_BYTES, Origin, REPOSITORY_FILE_NAME, Shown, Sources};
 pub use settings::{
-    ChunkerSettings, CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode, HooksSettings, IndexSettings,
-    MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings, SearchSettings, Settings,
+    ChunkerSettings, CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode, HooksSettings,
+    IndexSettings, MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings,
+    SearchSettings, Settings,
 };
 pub use value::KeyKind;

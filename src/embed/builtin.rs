@@ -26,7 +26,7 @@ mod tests {
         let row = model.embed_query("fn parse_header(input: &str) -> Header // Überschrift 日本").unwrap();
         let pinned =
             format!("{} {}", model.fingerprint(), &blake3::hash(bytemuck::cast_slice(&row)).to_hex()[..16]);
-        assert_eq!(pinned, "");
+        assert_eq!(pinned, "codeweaver-v1-03829c6c523e-256-i8-4sd-t1-r1 dd2a0c9604786c78");
     }
 
     #[test]

@@ -199,8 +199,11 @@ impl Searcher {
             weights,
             passes: &passes,
         };
-        let files: Vec<RankedFile> =
-            if weights.whole_files == 0.0 { rank::chunks(&context, &found) } else { rank::rank(&context, &found) };
+        let files: Vec<RankedFile> = if weights.whole_files == 0.0 {
+            rank::chunks(&context, &found)
+        } else {
+            rank::rank(&context, &found)
+        };
         if found.timed_out || Instant::now() > deadline {
             warnings.push(format!(
                 "the time budget of {} ms was used up, results may be incomplete",
