@@ -275,8 +275,10 @@ impl<'a> Words<'a> {
         terms.iter_mut().for_each(|(_, weight)| *weight /= total);
         let max_file = found.files.values().map(|file| file.bm25).fold(0.0f32, f32::max);
         let mut paths: Vec<(u32, f32)> = found.list.iter().map(|c| (c.doc, c.path_cosine)).collect();
-        paths.sort_by_key(|(doc, _)| *doc);
+        paths.sort_unstable_by_key(|(doc, _)| *doc);
         paths.dedup_by_key(|(doc, _)| *doc);
+        // Numbers of docs depend on how the store came about, so the sum is made in an order that does not.
+        paths.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
         let mean = paths.iter().map(|(_, cosine)| cosine).sum::<f32>() / paths.len().max(1) as f32;
         let best = paths.iter().map(|(_, cosine)| *cosine).fold(0.0, f32::max);
         Words { terms, max_file, path_nearness: (mean, best) }
