@@ -123,7 +123,7 @@ fn the_token_limit_cuts_the_least_sure_edges_and_says_so() {
         assert_eq!((&answer["edgesTruncated"], &answer["totalEdgeCount"]), (&json!(true), &json!(n_whole)));
         let warnings = answer["warnings"].to_string();
         assert!(warnings.contains("\"CALL_GRAPH_EDGES_TRUNCATED\""), "{warnings}");
-        let said = format!("CALL_GRAPH_TOKEN_LIMIT: {n} of {n_whole} edges fit into {limit} tokens");
+        let said = format!("CALL_GRAPH_TOKEN_LIMIT: {n} of {n_whole} edges");
         assert!(warnings.contains(&said) && text(&result).contains(&said), "{warnings}");
         if n > 0 {
             has(answer, &["exact sure -> A.go"]);

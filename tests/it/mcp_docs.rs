@@ -91,7 +91,12 @@ fn the_examples_in_the_documentation_are_true() {
         json!({ "query": "retry with growing pauses", "max_results": 1 }),
     );
     add(&mut client, "`file_outline`", "file_outline", json!({ "file": "src/retry.py" }));
-    add(&mut client, "`call_graph`", "call_graph", json!({ "symbol": "parse_header", "direction": "callers" }));
+    add(
+        &mut client,
+        "`call_graph`",
+        "call_graph",
+        json!({ "symbol": "retry_with_backoff", "direction": "callees" }),
+    );
     add(
         &mut client,
         "`read_file`",

@@ -233,7 +233,8 @@ fn read_file_returns_structured_blocked_envelope_while_indexing() {
 #[test]
 fn call_graph_notes_cap_filter_behavior_with_deterministic_truncation_metadata() {
     // Every `x.go()` may mean either: a note each. They are written in an order that is not that of the answer.
-    let classes = "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n";
+    let classes =
+        "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n";
     let callers = |from: usize| -> String {
         (from..from + 40).rev().map(|i| format!("def f{i}(x):\n    x.go()\n    x.go()\n\n\n")).collect()
     };

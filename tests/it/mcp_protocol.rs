@@ -29,12 +29,17 @@ fn the_handshake_says_what_there_is_and_touches_no_repository() {
         assert!(hello["capabilities"][capability].is_object(), "{hello:#}");
     }
     let instructions = hello["instructions"].as_str().unwrap();
-    for word in ["find_code", "grep instead", "file_outline", "call_graph", "read_file", "manage_index", "cursor"] {
+    for word in
+        ["find_code", "grep instead", "file_outline", "call_graph", "read_file", "manage_index", "cursor"]
+    {
         assert!(instructions.contains(word), "{word}");
     }
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<&str> = tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["find_code", "find_similar", "file_outline", "call_graph", "read_file", "manage_index"]);
+    assert_eq!(
+        names,
+        ["find_code", "find_similar", "file_outline", "call_graph", "read_file", "manage_index"]
+    );
     for tool in tools.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool:#}");

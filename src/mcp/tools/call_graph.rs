@@ -170,13 +170,21 @@ fn tokens_of(value: &impl Serialize) -> u32 {
     serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
+/// Every kind of thing that there was no room for, with how much of it is left.
 fn what_was_cut(cut: &CallGraphResponse, whole: &CallGraphResponse, limit: u32) -> String {
-    let mut kept = format!("{} of {} edges", cut.edges.len(), whole.total_edge_count);
-    if cut.roots.len() < whole.roots.len() {
-        let _ = write!(kept, " and {} of {} definitions", cut.roots.len(), whole.roots.len());
-    }
+    let kept = [
+        ("edges", cut.edges.len(), whole.edges.len(), whole.total_edge_count),
+        ("definitions", cut.roots.len(), whole.roots.len(), whole.roots.len()),
+        ("notes", cut.notes.len(), cut.total_note_count, cut.total_note_count),
+    ];
+    let kept: Vec<String> = kept
+        .iter()
+        .filter(|(_, left, before, _)| left < before)
+        .map(|(what, left, _, total)| format!("{left} of {total} {what}"))
+        .collect();
     format!(
-        "CALL_GRAPH_TOKEN_LIMIT: {kept} fit into {limit} tokens; raise token_limit, or ask about one symbolId with less depth"
+        "CALL_GRAPH_TOKEN_LIMIT: {} fit into {limit} tokens; raise token_limit, or ask about one symbolId with less depth",
+        kept.join(" and ")
     )
 }
 
