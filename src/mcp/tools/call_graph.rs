@@ -129,7 +129,7 @@ fn fitting(whole: &CallGraphResponse, note_limit: usize, limit: u32, root: &Path
     let answer = |room: Room| {
         let mut response = whole.cut(room);
         if room != all {
-            response.warnings.push(what_was_cut(&response, whole, limit));
+            response.warnings.push(what_was_cut(&response, whole, note_limit, limit));
         }
         Answer {
             text: text_of(&response),
@@ -171,11 +171,11 @@ fn tokens_of(value: &impl Serialize) -> u32 {
 }
 
 /// Every kind of thing that there was no room for, with how much of it is left.
-fn what_was_cut(cut: &CallGraphResponse, whole: &CallGraphResponse, limit: u32) -> String {
+fn what_was_cut(cut: &CallGraphResponse, whole: &CallGraphResponse, note_limit: usize, limit: u32) -> String {
     let kept = [
         ("edges", cut.edges.len(), whole.edges.len(), whole.total_edge_count),
         ("definitions", cut.roots.len(), whole.roots.len(), whole.roots.len()),
-        ("notes", cut.notes.len(), cut.total_note_count, cut.total_note_count),
+        ("notes", cut.notes.len(), cut.total_note_count.min(note_limit), cut.total_note_count),
     ];
     let kept: Vec<String> = kept
         .iter()
