@@ -13,6 +13,7 @@
 //! * [`definitions`]: names → definitions; [`sources`]: bytes → facts, within bounds; [`modules`]: imports → files.
 //! * [`resolve`], [`types`], [`origins`]: a site → the definitions it may mean, and how sure that is.
 //! * [`walk`]: callers, callees and references, level by level.
+//! * [`cut`]: less of an answer, for readers with little room.
 //!
 //! | grade | what it says |
 //! |---|---|
@@ -23,6 +24,7 @@
 
 mod address;
 mod arity;
+mod cut;
 mod definitions;
 mod dialect;
 mod facts;
@@ -39,5 +41,7 @@ mod sources;
 mod types;
 mod walk;
 
+pub(crate) use address::place;
+pub use cut::Room;
 pub use request::{CallGraphRequest, Direction};
 pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};

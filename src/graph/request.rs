@@ -10,7 +10,7 @@ pub const NOTE_LIMIT: usize = 50;
 const MAX_SYMBOL_BYTES: usize = 512;
 
 /// Which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Who calls it.

@@ -9,7 +9,7 @@ pub const NOTES_TRUNCATED: &str = "CALL_GRAPH_NOTES_TRUNCATED";
 pub const EDGES_TRUNCATED: &str = "CALL_GRAPH_EDGES_TRUNCATED";
 
 /// How far a question could be answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallGraphStatus {
     Ok,
@@ -22,7 +22,7 @@ pub enum CallGraphStatus {
 }
 
 /// How sure an edge is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// Proven by scope, import, package or declared type.
@@ -46,7 +46,7 @@ impl Grade {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
     Call,
@@ -55,7 +55,7 @@ pub enum EdgeKind {
 }
 
 /// A definition, or a file for what stands outside of any.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     /// `path:line#qualified name`, or `path` for a file. Can be asked about as it is.
@@ -77,7 +77,7 @@ pub struct Node {
 }
 
 /// Where an edge is written.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Site {
     pub file: String,
@@ -86,7 +86,7 @@ pub struct Site {
 }
 
 /// One symbol calls or mentions another.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
     pub src_symbol_id: String,
@@ -103,10 +103,13 @@ pub struct Edge {
     /// The first sites, in order.
     pub sites: Vec<Site>,
     pub site_count: usize,
+    /// The level at which it was found; edges are in its order.
+    #[serde(skip)]
+    pub depth: u32,
 }
 
 /// What could not be settled.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
     pub file: String,
@@ -118,7 +121,7 @@ pub struct Note {
 }
 
 /// What the answer rests on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
     /// Files whose terms say that they may mention the names.
@@ -129,7 +132,7 @@ pub struct Coverage {
     pub complete: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallGraphResponse {
     pub status: CallGraphStatus,

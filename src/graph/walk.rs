@@ -533,7 +533,7 @@ impl Walk<'_, '_> {
         let nodes: Vec<Node> = nodes.into_iter().map(|(_, _, node)| node).collect();
         let edges: Vec<Edge> = edges
             .into_iter()
-            .map(|Found { key: (from, to, name, kind, grade, evidence), candidates, sites, .. }| Edge {
+            .map(|Found { key: (from, to, name, kind, grade, evidence), depth, candidates, sites }| Edge {
                 src_symbol_id: self.id(from),
                 dst_symbol_id: to.map(|to| self.id(Ok(to))),
                 name,
@@ -543,6 +543,7 @@ impl Walk<'_, '_> {
                 candidates,
                 site_count: sites.len(),
                 sites: sites.into_iter().take(MAX_SITES).collect(),
+                depth,
             })
             .collect();
         let files: BTreeSet<String> = nodes

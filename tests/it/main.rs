@@ -21,6 +21,7 @@ mod index;
 mod init;
 mod interchange;
 mod lifecycle;
+mod mcp_call_graph;
 mod mcp_client;
 mod mcp_docs;
 mod mcp_foreign;

@@ -16,7 +16,7 @@ fn settled(value: &mut Value, root: &str) {
         Value::Object(fields) => {
             for (key, value) in fields.iter_mut() {
                 match key.as_str() {
-                    "execution_time_ms" => *value = json!(2),
+                    "execution_time_ms" | "executionTimeMs" => *value = json!(2),
                     "model" | "completedAt" => *value = json!("…"),
                     "relevance_score" => *value = json!("0–1"),
                     // It depends on where the repository lies.
@@ -91,6 +91,12 @@ fn the_examples_in_the_documentation_are_true() {
         json!({ "query": "retry with growing pauses", "max_results": 1 }),
     );
     add(&mut client, "`file_outline`", "file_outline", json!({ "file": "src/retry.py" }));
+    add(
+        &mut client,
+        "`call_graph`",
+        "call_graph",
+        json!({ "symbol": "retry_with_backoff", "direction": "callees" }),
+    );
     add(
         &mut client,
         "`read_file`",

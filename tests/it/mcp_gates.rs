@@ -1,5 +1,4 @@
-//! Gates and freshness over the protocol: the rules of source document 004, its nine test requirements by name (the sixth,
-//! on call-graph notes, is tested with the call graph).
+//! Gates and freshness over the protocol: the rules of source document 004, its nine test requirements by name.
 
 use crate::harness::{FILES, TestRepo};
 use crate::mcp_client::McpClient;
@@ -51,6 +50,7 @@ fn questions() -> Vec<(&'static str, Value)> {
         ("search_codebase", json!({ "query": "parse header", "rev": "HEAD" })),
         ("find_similar", json!({ "file": "src/parse.rs", "line": 2 })),
         ("file_outline", json!({ "file": "src/parse.rs" })),
+        ("call_graph", json!({ "symbol": "parse_header" })),
         ("read_file", json!({ "file": "src/parse.rs" })),
         ("read_file", json!({ "file": "src/parse.rs", "start_line": 1, "end_line": 2 })),
         ("read_file", json!({ "file": "src/parse.rs", "rev": "HEAD" })),
@@ -228,6 +228,61 @@ fn read_file_returns_structured_blocked_envelope_while_indexing() {
         assert_eq!((&blocked["status"], &blocked["reason"]), (&json!("not_ready"), &json!("indexing")));
         assert_hint(&blocked, "status", &repo);
     }
+}
+
+#[test]
+fn call_graph_notes_cap_filter_behavior_with_deterministic_truncation_metadata() {
+    // Every `x.go()` may mean either: a note each. They are written in an order that is not that of the answer.
+    let classes =
+        "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n";
+    let callers = |from: usize| -> String {
+        (from..from + 40).rev().map(|i| format!("def f{i}(x):\n    x.go()\n    x.go()\n\n\n")).collect()
+    };
+    let noise = "def noise(x):\n    x()\n";
+    let files = [("z.py", callers(0)), ("classes.py", classes.to_owned()), ("a.py", callers(40))];
+    let repo = TestRepo::init();
+    for (path, text) in &files {
+        repo.write(path, text);
+    }
+    repo.write("noise.py", noise).commit("first");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let mut ask = |more: Value| {
+        let mut arguments = json!({ "symbol": "A.go", "token_limit": 200_000 });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.ask("call_graph", arguments)
+    };
+    let notes_of = |answer: &Value| answer["notes"].as_array().unwrap().clone();
+    let is_cut_to = |answer: &Value, returned: usize, total: usize| {
+        assert_eq!(
+            (&answer["notesTruncated"], &answer["totalNoteCount"], &answer["returnedNoteCount"]),
+            (&json!(returned < total), &json!(total), &json!(returned))
+        );
+        assert_eq!(notes_of(answer).len(), returned);
+        let warned = answer["warnings"].as_array().unwrap().contains(&json!("CALL_GRAPH_NOTES_TRUNCATED"));
+        assert_eq!(warned, returned < total, "{}", answer["warnings"]);
+    };
+    let whole = ask(json!({ "note_limit": 1000 }));
+    let all = notes_of(&whole);
+    is_cut_to(&whole, 160, 160);
+    let key = |note: &Value| {
+        let text = |name: &str| note[name].as_str().unwrap().to_owned();
+        (text("file"), text("type"), text("symbolId"), note["startLine"].as_u64().unwrap())
+    };
+    assert!(all.windows(2).all(|pair| key(&pair[0]) <= key(&pair[1])), "{all:#?}");
+    assert!(all.iter().all(|note| note["file"] != "noise.py"), "notes on what is returned only");
+    // 50 unless the call says how many, under either spelling; the first ones in that order, the same every time.
+    for (more, n) in [(json!({}), 50), (json!({ "note_limit": 7 }), 7), (json!({ "noteLimit": 0 }), 0)] {
+        let cut = ask(more.clone());
+        is_cut_to(&cut, n, 160);
+        assert_eq!(notes_of(&cut), all[..n]);
+        assert_eq!(notes_of(&ask(more)), all[..n]);
+    }
+    // Notes on symbols whose edges are not returned are not returned either, and not counted.
+    let few = ask(json!({ "limit": 3, "note_limit": 1000 }));
+    is_cut_to(&few, 6, 6);
+    let nodes: Vec<&Value> = few["nodes"].as_array().unwrap().iter().map(|node| &node["symbolId"]).collect();
+    assert!(notes_of(&few).iter().all(|note| nodes.contains(&&note["symbolId"])), "{few:#}");
 }
 
 #[test]

@@ -29,12 +29,17 @@ fn the_handshake_says_what_there_is_and_touches_no_repository() {
         assert!(hello["capabilities"][capability].is_object(), "{hello:#}");
     }
     let instructions = hello["instructions"].as_str().unwrap();
-    for word in ["find_code", "grep instead", "file_outline", "read_file", "manage_index", "cursor"] {
+    for word in
+        ["find_code", "grep instead", "file_outline", "call_graph", "read_file", "manage_index", "cursor"]
+    {
         assert!(instructions.contains(word), "{word}");
     }
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<&str> = tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["find_code", "find_similar", "file_outline", "read_file", "manage_index"]);
+    assert_eq!(
+        names,
+        ["find_code", "find_similar", "file_outline", "call_graph", "read_file", "manage_index"]
+    );
     for tool in tools.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool:#}");
@@ -156,6 +161,14 @@ fn arguments_that_make_no_sense_are_protocol_errors() {
         ("find_similar", json!({ "file": "src/parse.rs", "line": 0 })),
         ("find_similar", json!({ "file": "../outside/secret.txt", "line": 1 })),
         ("file_outline", json!({ "file": "/etc/passwd", "path": repo.root().to_str().unwrap() })),
+        ("call_graph", json!({})),
+        ("call_graph", json!({ "symbol": " " })),
+        ("call_graph", json!({ "symbol": "x", "direction": "sideways" })),
+        ("call_graph", json!({ "symbol": "x", "depth": 0 })),
+        ("call_graph", json!({ "symbol": "x", "depth": 6 })),
+        ("call_graph", json!({ "symbol": "x", "limit": -1 })),
+        ("call_graph", json!({ "symbol": "x", "note_limit": -1 })),
+        ("call_graph", json!({ "symbol": format!("{outside}:1"), "path": repo.root().to_str().unwrap() })),
         ("read_file", json!({ "file": "../outside/secret.txt" })),
         ("read_file", json!({ "file": "src/../../outside/secret.txt" })),
         ("read_file", json!({ "file": outside, "path": repo.root().to_str().unwrap() })),

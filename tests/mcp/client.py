@@ -12,7 +12,7 @@ from mcp.client.stdio import stdio_client
 
 PROGRAM, REPOSITORY, OTHER = sys.argv[1:4]
 SERVER = StdioServerParameters(command=PROGRAM, args=["mcp"], cwd=REPOSITORY)
-TOOLS = ["find_code", "find_similar", "file_outline", "read_file", "manage_index"]
+TOOLS = ["find_code", "find_similar", "file_outline", "call_graph", "read_file", "manage_index"]
 
 
 def text(result):
@@ -35,6 +35,8 @@ async def session_checks(session):
 
     outline = await session.call_tool("file_outline", {"file": "src/parse.rs"})
     assert outline.structured_content["symbols"][0]["name"] == "parse_header", outline
+    graph = await session.call_tool("call_graph", {"symbol": "parse_header", "direction": "callers"})
+    assert graph.structured_content["roots"] == ["src/parse.rs:2#parse_header"], graph
     read = await session.call_tool("read_file", {"file": "src/parse.rs", "start_line": 2, "end_line": 2})
     assert read.structured_content["text"].startswith("pub fn parse_header"), read
     twin = await session.call_tool("find_similar", {"file": "src/retry.py", "line": 4, "include_tests": True})

@@ -3,6 +3,7 @@
 //! A tool is a function from its arguments to an answer, with descriptions that say when to use it and when not. It runs on
 //! a thread of its own and may block.
 
+mod call_graph;
 mod file_outline;
 mod find_code;
 mod find_similar;
@@ -59,6 +60,7 @@ static TOOLS: &[ToolSpec] = &[
     ToolSpec::of::<find_code::FindCode>(),
     ToolSpec::of::<find_similar::FindSimilar>(),
     ToolSpec::of::<file_outline::FileOutline>(),
+    ToolSpec::of::<call_graph::CallGraph>(),
     ToolSpec::of::<read_file::ReadFile>(),
     ToolSpec::of::<manage_index::ManageIndex>(),
 ];

@@ -1,0 +1,272 @@
+//! `call_graph`: who calls, is called by, mentions or defines a symbol (requirement NV2, appendix E).
+
+use super::matches::{name_of, state_of, token_limit};
+use super::{Answer, Call, CallError, Tool};
+use crate::chunk::tokens;
+use crate::graph::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Note, Room};
+use crate::mcp::codebases::Asked;
+use crate::query::view::short;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+pub struct CallGraph;
+
+/// No edge is written in fewer.
+const EDGE_TOKENS: u32 = 40;
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    #[default]
+    Callers,
+    Callees,
+    Both,
+    References,
+    Definitions,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// A name (`parse`), a qualified name (`Parser.next`), a place (`src/parse.rs:12`), or a `symbolId` of an earlier answer.
+    symbol: String,
+    /// `callers` (the default): who calls it. `callees`: what it calls. `both`. `references`: calls and other mentions.
+    /// `definitions`: where it is defined.
+    #[serde(default)]
+    direction: Way,
+    /// Levels of callers or callees, 1 to 5 (default 1).
+    #[schemars(range(min = 1, max = 5))]
+    depth: Option<i64>,
+    /// Most edges, 1 to 5000 (default 200).
+    #[schemars(range(min = 1, max = 5000))]
+    limit: Option<i64>,
+    /// Most notes on what could not be settled (default 50).
+    #[serde(alias = "noteLimit")]
+    #[schemars(range(min = 0))]
+    note_limit: Option<i64>,
+    /// Absolute path of any directory in the repository. Default: the repository of `symbol` if that is an absolute place,
+    /// else the one the server was started in.
+    path: Option<String>,
+    /// Branch, tag or commit instead of the working tree.
+    rev: Option<String>,
+    /// Most tokens of the answer (default 10000). A hard limit: the least sure edges are dropped first.
+    #[schemars(range(min = 1))]
+    token_limit: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    #[serde(flatten)]
+    response: CallGraphResponse,
+    /// Root of the worktree that answers; files are relative to it.
+    #[serde(rename = "codebaseRoot")]
+    codebase_root: PathBuf,
+}
+
+impl Tool for CallGraph {
+    const NAME: &'static str = "call_graph";
+    const TITLE: &'static str = "Callers and callees";
+    const DESCRIPTION: &'static str = "Show who calls a function, what it calls, where it is mentioned or defined, \
+        each edge with how sure it is (exact, unique_name, ambiguous, unresolved). Use it before changing or removing a \
+        function, and to follow a flow through the code: unlike grep it tells methods of the same name apart and leaves out \
+        comments and strings. Not for text, for configuration, or for finding a name you do not know: that is grep and find_code.";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let absolute =
+            graph::place(&arguments.symbol).map(|place| place.0).filter(|path| Path::new(path).is_absolute());
+        let asked = call.answerable(arguments.path.as_deref(), absolute)?;
+        let tokens = token_limit(arguments.token_limit, asked.codebase().settings.search.token_limit)?;
+        let mut request =
+            CallGraphRequest::new(&symbol(&arguments.symbol, &asked)?, arguments.direction.into());
+        if let Some(depth) = arguments.depth {
+            request.depth = number("depth", "between 1 and 5", depth)?;
+        }
+        if let Some(limit) = arguments.limit {
+            request.limit = number("limit", "between 1 and 5000", limit)?;
+        }
+        let note_limit = arguments.note_limit.map(|n| number("note_limit", "at least 0", n)).transpose()?;
+        let note_limit = note_limit.unwrap_or(request.note_limit);
+        // Which notes are relevant depends on the edges that there is room for.
+        request.note_limit = usize::MAX;
+        request.rev = arguments.rev;
+        let response = call.ask(&asked, |updater| asked.searcher.call_graph(&request, updater))?;
+        call.catch_up(&asked);
+        Ok(fitting(&response, note_limit, tokens, &asked.codebase().root()))
+    }
+}
+
+impl From<Way> for Direction {
+    fn from(way: Way) -> Direction {
+        match way {
+            Way::Callers => Direction::Callers,
+            Way::Callees => Direction::Callees,
+            Way::Both => Direction::Both,
+            Way::References => Direction::References,
+            Way::Definitions => Direction::Definitions,
+        }
+    }
+}
+
+fn number<T: TryFrom<i64>>(name: &str, must: &str, given: i64) -> Result<T, CallError> {
+    T::try_from(given).map_err(|_| CallError::parameter(name, must, given))
+}
+
+/// With the file of a place relative to the root.
+fn symbol(symbol: &str, asked: &Asked) -> Result<String, CallError> {
+    let Some((path, _, _)) = graph::place(symbol) else { return Ok(symbol.to_owned()) };
+    let outside = |_| CallError::parameter("symbol", "a place inside the repository", symbol);
+    Ok(format!("{}{}", asked.file(path).map_err(outside)?, &symbol[path.len()..]))
+}
+
+/// As much of the answer as `limit` tokens hold, in both of its forms.
+fn fitting(whole: &CallGraphResponse, note_limit: usize, limit: u32, root: &Path) -> Answer<Output> {
+    let all = Room { edges: whole.edges.len(), notes: note_limit, roots: whole.roots.len() };
+    let answer = |room: Room| {
+        let mut response = whole.cut(room);
+        if room != all {
+            response.warnings.push(what_was_cut(&response, whole, note_limit, limit));
+        }
+        Answer {
+            text: text_of(&response),
+            structured: Output { response, codebase_root: root.to_path_buf() },
+        }
+    };
+    let fits = |room: Room| {
+        let answer = answer(room);
+        tokens_of(&answer.structured).max(tokens::count(&answer.text)) <= limit
+    };
+    let mut room = all;
+    if !fits(room) {
+        // Notes explain edges; they may take some of the room and not all of it.
+        let share =
+            |notes: usize| tokens_of(&whole.notes[..notes].iter().collect::<Vec<&Note>>()) <= limit / 4;
+        room.notes = most(note_limit.min(whole.notes.len()), share);
+        room.edges =
+            most(all.edges.min((limit / EDGE_TOKENS) as usize), |edges| fits(Room { edges, ..room }));
+    }
+    if room.edges == 0 && !fits(room) {
+        room.notes = 0;
+        room.roots = most(all.roots, |roots| fits(Room { roots, ..room }));
+    }
+    answer(room)
+}
+
+/// The largest number up to `max` that was found to fit by halving, or 0.
+fn most(max: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut least, mut most) = (0, max);
+    while least < most {
+        let middle = least + (most - least).div_ceil(2);
+        if fits(middle) { least = middle } else { most = middle - 1 }
+    }
+    least
+}
+
+fn tokens_of(value: &impl Serialize) -> u32 {
+    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
+}
+
+/// Every kind of thing that there was no room for, with how much of it is left.
+fn what_was_cut(cut: &CallGraphResponse, whole: &CallGraphResponse, note_limit: usize, limit: u32) -> String {
+    let kept = [
+        ("edges", cut.edges.len(), whole.edges.len(), whole.total_edge_count),
+        ("definitions", cut.roots.len(), whole.roots.len(), whole.roots.len()),
+        ("notes", cut.notes.len(), cut.total_note_count.min(note_limit), cut.total_note_count),
+    ];
+    let kept: Vec<String> = kept
+        .iter()
+        .filter(|(_, left, before, _)| left < before)
+        .map(|(what, left, _, total)| format!("{left} of {total} {what}"))
+        .collect();
+    format!(
+        "CALL_GRAPH_TOKEN_LIMIT: {} fit into {limit} tokens; raise token_limit, or ask about one symbolId with less depth",
+        kept.join(" and ")
+    )
+}
+
+/// For a reader with little room: the definitions, and a line per edge.
+fn text_of(response: &CallGraphResponse) -> String {
+    let mut text = headline(response);
+    let oid = response.commit.as_deref().unwrap_or(&response.tree);
+    let _ = writeln!(text, " [{}, {} at {}]", name_of(response.freshness), response.rev, short(oid));
+    for warning in &response.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    for node in response.nodes.iter().filter(|node| response.roots.contains(&node.symbol_id)) {
+        let said = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
+        let (first, last) = node.span.unwrap_or((1, 1));
+        let state = state_of(node.state);
+        let _ = writeln!(text, "{}:{first}-{last} ({}{state}) {said}", node.file, node.kind);
+    }
+    for edge in &response.edges {
+        edge_line(&mut text, edge, response);
+    }
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for note in &response.notes {
+        *kinds.entry(note.note_type).or_default() += 1;
+    }
+    if !kinds.is_empty() {
+        let kinds: Vec<String> = kinds.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+        let _ = writeln!(
+            text,
+            "notes: {} of {}: {}",
+            response.notes.len(),
+            response.total_note_count,
+            kinds.join(", ")
+        );
+    }
+    text
+}
+
+fn headline(response: &CallGraphResponse) -> String {
+    let symbol = &response.symbol;
+    match (response.status, response.direction) {
+        (CallGraphStatus::NotFound, _) => {
+            format!(
+                "nothing called {symbol:?} is defined here: look for it with find_code, or name it by FILE:LINE"
+            )
+        }
+        (CallGraphStatus::Unsupported, _) => {
+            format!("{symbol:?} is defined in a language whose calls are not read: use grep")
+        }
+        (_, Direction::Definitions) => format!("{} definitions of {symbol}", response.roots.len()),
+        (status, direction) => {
+            let what = match direction {
+                Direction::Callers => "callers of",
+                Direction::Callees => "callees of",
+                Direction::Both => "callers and callees of",
+                Direction::References | Direction::Definitions => "references to",
+            };
+            let (shown, total) = (response.edges.len(), response.total_edge_count);
+            let of = if shown < total { format!(" of {total}") } else { String::new() };
+            let which =
+                if status == CallGraphStatus::Ambiguous { ", ambiguous: ask about one of these" } else { "" };
+            format!("{what} {symbol}: {shown}{of} edges{which}")
+        }
+    }
+}
+
+/// `exact src/a.py:3#run -> helper, line 4 (imported)`; a symbol that was asked about by itself goes by its name.
+fn edge_line(text: &mut String, edge: &Edge, response: &CallGraphResponse) {
+    let end = |id: &str| match response.roots.as_slice() {
+        [root] if root == id => root.split_once('#').map_or(id, |(_, name)| name).to_owned(),
+        _ => id.to_owned(),
+    };
+    let to = edge.dst_symbol_id.as_deref().map_or_else(|| format!("({})", edge.name), end);
+    let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
+    let more = if edge.site_count > lines.len() { ", …" } else { "" };
+    let word = if edge.site_count == 1 { "line" } else { "lines" };
+    let of = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
+    let _ = writeln!(
+        text,
+        "{} {} -> {to}, {word} {}{more} ({}{of})",
+        edge.grade.name(),
+        end(&edge.src_symbol_id),
+        lines.join(", "),
+        edge.evidence
+    );
+}

@@ -1,0 +1,145 @@
+//! `call_graph` over the protocol: edges, statuses, places, revisions, and the token limit.
+
+use crate::graph::{edges, fixture, has};
+use crate::harness::TestRepo;
+use crate::mcp_client::McpClient;
+use codeweaver::chunk::tokens;
+use serde_json::{Value, json};
+
+fn with(files: &[(&str, &str)]) -> TestRepo {
+    let repo = TestRepo::with_files(files);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+#[test]
+fn an_edge_is_told_with_its_grade_and_its_proof() {
+    let repo = with(&[
+        ("lib.py", "def helper(x):\n    return x\n"),
+        ("app.py", "from lib import helper\n\n\ndef run():\n    # helper is best\n    return helper(1)\n"),
+    ]);
+    let mut client = McpClient::start(&repo);
+    let result = client.call("call_graph", json!({ "symbol": "helper" }));
+    assert_eq!(result["isError"], false, "{result:#}");
+    let answer = &result["structuredContent"];
+    assert_eq!((&answer["status"], &answer["direction"]), (&json!("ok"), &json!("callers")));
+    assert_eq!(answer["roots"], json!(["lib.py:1#helper"]));
+    assert_eq!(answer["codebaseRoot"], repo.root().to_str().unwrap());
+    assert_eq!(answer["commit"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD"]).trim());
+    let [edge] = answer["edges"].as_array().unwrap().as_slice() else { panic!("{answer:#}") };
+    assert_eq!((&edge["srcSymbolId"], &edge["grade"]), (&json!("app.py:4#run"), &json!("exact")));
+    assert_eq!(edge["sites"], json!([{ "file": "app.py", "startLine": 6 }]));
+    let caller = answer["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "run").unwrap();
+    assert_eq!(caller["blob"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD:app.py"]).trim());
+    assert!(text(&result).contains("exact app.py:4#run -> helper, line 6"), "{}", text(&result));
+    // By place, relative or absolute, which then names the repository as well; and the other way round.
+    let place = format!("{}:1", repo.path("lib.py").to_str().unwrap());
+    let elsewhere = TestRepo::empty_dir();
+    let mut stranger = McpClient::start(&elsewhere);
+    for same in [
+        client.ask("call_graph", json!({ "symbol": "lib.py:1" })),
+        stranger.ask("call_graph", json!({ "symbol": place })),
+    ] {
+        assert_eq!((&same["edges"], &same["roots"]), (&answer["edges"], &answer["roots"]));
+    }
+    let callees = client.ask("call_graph", json!({ "symbol": "run", "direction": "callees", "depth": 2 }));
+    has(&callees, &["exact run -> helper"]);
+    // An edit counts at once, a revision stays what it was.
+    repo.write("app.py", "from lib import helper\n\n\ndef other():\n    return helper(2)\n");
+    assert_eq!(edges(&client.ask("call_graph", json!({ "symbol": "helper" }))), ["exact other -> helper"]);
+    let before = client.ask("call_graph", json!({ "symbol": "helper", "rev": "HEAD" }));
+    assert_eq!(edges(&before), ["exact run -> helper"]);
+}
+
+#[test]
+fn statuses_say_how_far_a_question_could_be_answered() {
+    let repo = fixture("python");
+    repo.write("a.lua", "function lonely()\n  lonely()\nend\n").commit("another language");
+    let mut client = McpClient::start(&repo);
+    for (symbol, status, said) in [
+        ("helper", "ok", "callers of helper"),
+        ("render", "ambiguous", "ambiguous: ask about one of these"),
+        ("nothing_like_it", "not_found", "look for it with find_code"),
+        ("nowhere.py:1", "not_found", "look for it with find_code"),
+        ("lonely", "unsupported", "use grep"),
+    ] {
+        let result = client.call("call_graph", json!({ "symbol": symbol }));
+        assert_eq!(
+            (&result["isError"], &result["structuredContent"]["status"]),
+            (&json!(false), &json!(status))
+        );
+        assert!(result["structuredContent"].get("reason").is_none(), "no gate: {result:#}");
+        assert!(text(&result).contains(said), "{}", text(&result));
+    }
+    let definitions = client.ask("call_graph", json!({ "symbol": "render", "direction": "definitions" }));
+    assert_eq!(definitions["roots"].as_array().unwrap().len(), 2);
+    // What one answer names can be asked about in the next.
+    let one = client.ask("call_graph", json!({ "symbol": definitions["roots"][1] }));
+    assert_eq!((&one["status"], &one["roots"]), (&json!("ok"), &json!([definitions["roots"][1]])));
+}
+
+#[test]
+fn a_codebase_that_is_not_indexed_answers_with_its_envelope() {
+    let repo = TestRepo::with_files(&[("a.py", "def f():\n    pass\n")]);
+    let mut client = McpClient::start(&repo);
+    let result = client.call("call_graph", json!({ "symbol": "f" }));
+    let envelope: Value = serde_json::from_str(text(&result)).unwrap();
+    assert_eq!((&envelope["status"], &envelope["reason"]), (&json!("not_indexed"), &json!("not_indexed")));
+    assert_eq!(result["structuredContent"], envelope);
+    let create = &envelope["hints"]["create"];
+    client.ask(create["tool"].as_str().unwrap(), create["args"].clone());
+    assert_eq!(client.ask("call_graph", json!({ "symbol": "f" }))["status"], "ok");
+}
+
+#[test]
+fn the_token_limit_cuts_the_least_sure_edges_and_says_so() {
+    let mut many = String::from(
+        "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n\n\n",
+    );
+    for i in 0..60 {
+        many.push_str(&format!("def unsure_{i}(x):\n    x.go()\n\n\n"));
+    }
+    many.push_str("def sure():\n    a = A()\n    a.go()\n");
+    let repo = with(&[("many.py", &many)]);
+    let mut client = McpClient::start(&repo);
+    let whole = client.ask("call_graph", json!({ "symbol": "A.go", "token_limit": 200_000 }));
+    assert_eq!(
+        (&whole["edgesTruncated"], &whole["warnings"][0]),
+        (&json!(false), &json!("CALL_GRAPH_NOTES_TRUNCATED"))
+    );
+    let n_whole = whole["edges"].as_array().unwrap().len();
+    assert_eq!(n_whole, 61, "{whole:#}");
+    let mut shown = Vec::new();
+    for limit in [600, 1000, 2000, 5000] {
+        let result = client.call("call_graph", json!({ "symbol": "A.go", "token_limit": limit }));
+        let answer = &result["structuredContent"];
+        let (in_text, structured) = (tokens::count(text(&result)), tokens::count(&answer.to_string()));
+        assert!(in_text <= limit && structured <= limit, "{in_text} and {structured} of {limit} tokens");
+        let n = answer["edges"].as_array().unwrap().len();
+        assert_eq!((&answer["edgesTruncated"], &answer["totalEdgeCount"]), (&json!(true), &json!(n_whole)));
+        let warnings = answer["warnings"].to_string();
+        assert!(warnings.contains("\"CALL_GRAPH_EDGES_TRUNCATED\""), "{warnings}");
+        let said = format!("CALL_GRAPH_TOKEN_LIMIT: {n} of {n_whole} edges");
+        assert!(warnings.contains(&said) && text(&result).contains(&said), "{warnings}");
+        if n > 0 {
+            has(answer, &["exact sure -> A.go"]);
+        }
+        let ids: Vec<&Value> =
+            answer["nodes"].as_array().unwrap().iter().map(|node| &node["symbolId"]).collect();
+        for edge in answer["edges"].as_array().unwrap() {
+            assert!(ids.contains(&&edge["srcSymbolId"]) && ids.contains(&&edge["dstSymbolId"]), "{edge:#}");
+            assert!(whole["edges"].as_array().unwrap().contains(edge), "less, and nothing else");
+        }
+        assert!(answer["notes"].as_array().unwrap().iter().all(|note| ids.contains(&&note["symbolId"])));
+        shown.push(n);
+    }
+    assert!(shown[1] > 0 && shown.windows(2).all(|pair| pair[0] < pair[1]), "{shown:?}");
+    // Too small for anything: no edge, and it is said.
+    let tiny = client.ask("call_graph", json!({ "symbol": "A.go", "token_limit": 1 }));
+    assert_eq!((&tiny["edges"], &tiny["notes"], &tiny["roots"]), (&json!([]), &json!([]), &json!([])));
+    assert!(tiny["warnings"].to_string().contains("CALL_GRAPH_TOKEN_LIMIT: 0 of 61 edges"), "{tiny:#}");
+}
