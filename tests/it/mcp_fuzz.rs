@@ -47,7 +47,10 @@ fn sources() -> Vec<Value> {
         call("read_file", json!({ "file": "src/parse.rs", "start_line": 1, "end_line": 2, "rev": "HEAD" })),
         call("file_outline", json!({ "file": "src/parse.rs", "token_limit": 20 })),
         call("find_similar", json!({ "file": "src/parse.rs", "line": 2 })),
-        call("call_graph", json!({ "symbol": "src/parse.rs:2", "direction": "both", "depth": 2, "note_limit": 1 })),
+        call(
+            "call_graph",
+            json!({ "symbol": "src/parse.rs:2", "direction": "both", "depth": 2, "note_limit": 1 }),
+        ),
         call("manage_index", json!({ "action": "status" })),
     ]
 }
