@@ -51,8 +51,8 @@ struct RunArgs {
     #[arg(long, value_name = "0..1")]
     min_ndcg: Option<f64>,
     /// Rank with another value of a weight (`ablate` lists them); may be repeated
-    #[arg(long = "weight", value_name = "NAME=VALUE")]
-    weights: Vec<String>,
+    #[arg(long = "weight", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    weights: Vec<(String, f32)>,
 }
 
 #[derive(Debug, Args)]
@@ -60,11 +60,11 @@ struct AblateArgs {
     #[command(flatten)]
     suite: SuiteArgs,
     /// Only this weight, with these values; may be repeated
-    #[arg(long = "weight", value_name = "NAME=VALUE,VALUE")]
-    weights: Vec<String>,
+    #[arg(long = "weight", value_name = "NAME=VALUE,VALUE", value_parser = name_and_values)]
+    weights: Vec<(String, Vec<f32>)>,
     /// Start from another value of a weight; may be repeated
-    #[arg(long = "from", value_name = "NAME=VALUE")]
-    from: Vec<String>,
+    #[arg(long = "from", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    from: Vec<(String, f32)>,
 }
 
 pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -93,8 +93,8 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     let runner = open(&args.suite, context)?;
     let base = weights_with(&args.from)?;
     let mut changes = Vec::new();
-    for (name, values) in args.weights.iter().map(|wanted| name_and_values(wanted)) {
-        changes.extend(ablate::sweep(&runner, &base, name, &values)?);
+    for (name, values) in &args.weights {
+        changes.extend(ablate::sweep(&runner, &base, name, values)?);
     }
     if args.weights.is_empty() {
         changes = ablate::leave_out(&runner, &base)?;
@@ -117,21 +117,29 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     Ok(ExitCode::SUCCESS)
 }
 
-/// The weights in use with some of them changed, each given as `NAME=VALUE`.
-fn weights_with(changes: &[String]) -> Result<Weights, CliError> {
+/// The weights in use with some of them changed.
+fn weights_with(changes: &[(String, f32)]) -> Result<Weights, CliError> {
     let mut weights = WEIGHTS;
-    for (name, values) in changes.iter().map(|wanted| name_and_values(wanted)) {
-        for value in values {
-            weights = ablate::with(&weights, name, value)?;
-        }
+    for (name, value) in changes {
+        weights = ablate::with(&weights, name, *value)?;
     }
     Ok(weights)
 }
 
-/// `NAME=VALUE,VALUE`; what is no number is left out.
-fn name_and_values(wanted: &str) -> (&str, Vec<f32>) {
-    let (name, values) = wanted.split_once('=').unwrap_or((wanted, ""));
-    (name, values.split(',').filter_map(|value| value.trim().parse().ok()).collect())
+/// `NAME=VALUE`.
+fn name_and_value(wanted: &str) -> Result<(String, f32), String> {
+    let (name, value) = wanted.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), number(value)?))
+}
+
+/// `NAME=VALUE,VALUE`.
+fn name_and_values(wanted: &str) -> Result<(String, Vec<f32>), String> {
+    let (name, values) = wanted.split_once('=').ok_or("expected NAME=VALUE,VALUE")?;
+    Ok((name.to_owned(), values.split(',').map(number).collect::<Result<_, _>>()?))
+}
+
+fn number(text: &str) -> Result<f32, String> {
+    text.trim().parse().map_err(|_| format!("`{text}` is not a number"))
 }
 
 fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -165,4 +173,19 @@ fn open(args: &SuiteArgs, context: &Context) -> Result<Runner, CliError> {
         context.warn(warning);
     }
     Ok(runner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_that_is_no_number_is_refused() {
+        assert_eq!(name_and_values("path=1,2.5"), Ok(("path".to_owned(), vec![1.0, 2.5])));
+        assert_eq!(name_and_value("path=2"), Ok(("path".to_owned(), 2.0)));
+        for wrong in ["path", "path=", "path=1,x", "path=1,"] {
+            assert!(name_and_values(wrong).is_err(), "{wrong}");
+        }
+        assert!(name_and_value("path=1,2").is_err());
+    }
 }
