@@ -1,0 +1,92 @@
+//! Vector graphs against the exact scan: recall@10 on questions, and how long each takes (requirements R1, P5).
+//!
+//! Corpus: as in `corpus.rs`, best a large one: `CODEWEAVER_BENCH_REPO=/path/to/linux cargo bench --bench vectors`. Graphs are
+//! built for every segment of at least 24 k rows. Questions are the first sentences of documentation spread over the
+//! repository, CODEWEAVER_BENCH_RUNS = 200 of them: close to what is asked, and not vectors of the index.
+
+mod common;
+
+use codeweaver::embed::Embedder;
+use codeweaver::index::{Codebase, graph};
+use codeweaver::query::dense::{self, DotKernel};
+use codeweaver::query::filter::Scope;
+use codeweaver::query::view::View;
+use codeweaver::query::{Ann, Filters, Searcher};
+use common::{Corpus, Result, Samples, corpora, mib, row, setting};
+use std::time::Instant;
+
+/// Rows that the ranker asks for, and those that P5 judges by.
+const KEEPS: [usize; 2] = [300, 10];
+
+fn main() -> Result<()> {
+    corpora().iter().try_for_each(measure)
+}
+
+fn measure(corpus: &Corpus) -> Result<()> {
+    let scratch = corpus.make()?;
+    let name = scratch.name.as_str();
+    scratch.codeweaver.run(["init", "--no-hooks"])?;
+    let hnsw = [("index.hnsw".to_owned(), "always".to_owned())];
+    let started = Instant::now();
+    let n_graphs = graph::build_missing(&Codebase::open(&scratch.dir, &hnsw)?)?;
+    row(name, "graphs built", format!("{n_graphs} in {:.0} s, one core", started.elapsed().as_secs_f64()));
+
+    let searcher = Searcher::new(Codebase::open(&scratch.dir, &[])?);
+    let view = searcher.view(None, true, 0, 60_000, &|_, _| false)?;
+    let scope = Scope::new(&view, &Filters { include_tests: true, ..Filters::default() });
+    let embedder = searcher.embedder().ok_or("no model")?;
+    let graphs = view.reader.layout.graph("");
+    let of_graphs = graphs.parent().map(common::process::disk_use).unwrap_or_default();
+    row(name, "rows, segments", format!("{}, {}", scope.n_rows, view.reader.segments.len()));
+    row(name, "graphs on disk", mib(of_graphs));
+    let questions = questions(&view, embedder, setting("CODEWEAVER_BENCH_RUNS", 200))?;
+    for keep in KEEPS {
+        compare(name, &view, &scope, &questions, keep);
+    }
+    Ok(())
+}
+
+fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: usize) {
+    let (mut exact_times, mut graph_times) = (Samples::default(), Samples::default());
+    let (mut hits, mut wanted) = (0, 0);
+    for (i, question) in questions.iter().enumerate() {
+        let kernel = DotKernel::new(question);
+        let timed = |ann, samples: &mut Samples| {
+            let started = Instant::now();
+            let mut rows = dense::nearest(view, scope, &kernel, ann, keep).rows;
+            // The first round maps files.
+            if i > 0 {
+                samples.push(started.elapsed());
+            }
+            rows.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+            rows.truncate(10);
+            rows
+        };
+        let exact = timed(Ann::Exact, &mut exact_times);
+        let walked = timed(Ann::Hnsw, &mut graph_times);
+        // Equal vectors are common in code: whatever is as near as the tenth counts as found.
+        let tenth = exact.last().map_or(0.0, |row| row.0);
+        hits += walked.iter().filter(|row| row.0 >= tenth).count();
+        wanted += exact.len();
+    }
+    row(
+        name,
+        &format!("recall@10 of the graphs, {keep} kept"),
+        format!("{:.4}", hits as f64 / wanted as f64),
+    );
+    row(name, &format!("exact scan, all cores, {keep} kept"), exact_times);
+    row(name, &format!("graphs, all cores, {keep} kept"), graph_times);
+}
+
+/// Vectors of the first documentation sentences of symbols that are spread evenly over the rows.
+fn questions(view: &View, embedder: &dyn Embedder, n: usize) -> Result<Vec<Vec<i8>>> {
+    let mut sentences: Vec<&str> = Vec::new();
+    for segment in &view.reader.segments {
+        let symbols = segment.rows().iter().flat_map(|row| segment.symbols_of(row));
+        sentences.extend(
+            symbols.map(|symbol| segment.string(symbol.doc)).filter(|doc| doc.split(' ').count() > 4),
+        );
+    }
+    let step = (sentences.len() / n).max(1);
+    sentences.iter().step_by(step).take(n).map(|sentence| Ok(embedder.embed_query(sentence)?)).collect()
+}
