@@ -74,10 +74,10 @@ fn questions(report: &Value) -> &[Value] {
     report["questions"].as_array().unwrap()
 }
 
-/// The first five paths of every question, with what is expected marked by its rank.
+/// The first five paths of every question, with the first right answer marked.
 fn rankings(report: &Value) -> String {
     let mut out = String::from(
-        "The first five results of every question of reference_queries.yml over fixtures/shop.\n`+` expected and found, `-` not.\n",
+        "The first five results of every question of reference_queries.yml over fixtures/shop.\n`+` answered as expected, `-` not; `*` the first right answer.\n",
     );
     for asked in questions(report) {
         let mark = if asked["expectation_met"] == true { '+' } else { '-' };

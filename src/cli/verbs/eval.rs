@@ -203,7 +203,7 @@ fn mined_summary(mined: &Mined, output: Option<&Path>) -> String {
         render::plural(mined.n_commits as u64, "commit"),
     );
     let left_out: Vec<String> =
-        mined.left_out.iter().map(|(reason, n)| format!("{n} {}", reason.name())).collect();
+        mined.left_out.iter().map(|(reason, n)| format!("{} ({n})", reason.name())).collect();
     if !left_out.is_empty() {
         text.push_str(&format!("; left out: {}", left_out.join(", ")));
     }

@@ -102,12 +102,14 @@ impl Message {
 
     /// The question, without the names of the changed `paths`; `None` if too little is left.
     pub fn question(&self, paths: &[&str]) -> Option<String> {
-        let subject = clean(&self.subject, paths);
-        if words(&subject).len() < LEAST_WORDS {
+        let (subject, body) = (clean(&self.subject, paths), clean(&self.body, paths));
+        let said = words(&subject);
+        if said.len() < LEAST_WORDS {
             return None;
         }
-        let body = clean(&self.body, paths);
-        Some(if words(&body).len() < LEAST_WORDS { subject } else { format!("{subject}\n{body}") })
+        // A body that only says it again is none.
+        let adds = words(&body).difference(&said).count() >= LEAST_WORDS;
+        Some(if adds { format!("{subject}\n{body}") } else { subject })
     }
 }
 
@@ -235,6 +237,8 @@ mod tests {
         let trailers =
             "Keep blanks in values\n\nFixes #12\nSee: other thing here\nCo-authored-by: B <b@c.d>\n";
         assert_eq!(question(trailers, &[]).unwrap(), "Keep blanks in values");
+        let twice = "Keep blanks in values (#3)\n\nfix: keep blanks in values\n";
+        assert_eq!(question(twice, &[]).unwrap(), "Keep blanks in values");
         let code = "Keep blanks in values\n\n```\nlet x = 1;\n```\n> quoted words of others\nplain words stay here\n";
         assert_eq!(question(code, &[]).unwrap(), "Keep blanks in values\nplain words stay here");
     }

@@ -71,12 +71,12 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::NotOneParent => "merges and roots",
-            Reason::Bot => "by bots",
+            Reason::Bot => "bots",
             Reason::Revert => "reverts",
             Reason::Routine => "releases, formatting and the like",
             Reason::TooShort => "too short",
-            Reason::TooManyFiles => "with too many files",
-            Reason::NoCode => "without code that was there before",
+            Reason::TooManyFiles => "too many files",
+            Reason::NoCode => "no code that was there before",
             Reason::Duplicate => "said already",
         }
     }

@@ -106,8 +106,23 @@ const ROUTINE_BEGINNINGS: &[&str] = &[
 ];
 
 /// A message that says so anywhere is routine.
-const ROUTINE_PHRASES: &[&str] =
-    &["bump version", "bump the version", "code style", "trailing whitespace", "version bump", "for release"];
+const ROUTINE_PHRASES: &[&str] = &[
+    "autofix",
+    "autofixes",
+    "bump version",
+    "bump the version",
+    "code style",
+    "for release",
+    "golangci-lint",
+    "linter",
+    "linters",
+    "linting",
+    "spelling",
+    "trailing whitespace",
+    "typo",
+    "typos",
+    "version bump",
+];
 
 /// First words and the sort of change they announce.
 const CATEGORIES: &[(&str, &[&str])] = &[
@@ -221,6 +236,7 @@ mod tests {
             "Release 1.2.3",
             "Fix typo in reader",
             "remove trailing whitespace",
+            "Address warnings of the linter",
         ] {
             assert!(is_routine(subject), "{subject}");
         }
