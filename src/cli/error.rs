@@ -244,6 +244,11 @@ impl From<EvalError> for CliError {
                 source.to_string(),
                 "name a .yml, .json or .jsonl file with questions, or a folder with repos*.json and annotations/",
             ),
+            EvalError::Baseline { path, why } => CliError::new(
+                format!("{} is no earlier run that this version can read", path.display()),
+                render::safe(&why).into_owned(),
+                "make it anew: git codeweaver eval run SUITE --json > FILE",
+            ),
             EvalError::UnknownWeight { name } => CliError::new(
                 format!("there is no weight called {}", render::safe(&name)),
                 "weights are named in the table WEIGHTS of src/query/rank.rs",

@@ -9,6 +9,8 @@ pub enum EvalError {
     /// `line` is 1-based, and absent where no line is to blame.
     #[error("{}: {why}", at(path, *line))]
     Format { path: PathBuf, line: Option<u64>, why: String },
+    #[error("{path} is no earlier run of this version: {why}")]
+    Baseline { path: PathBuf, why: String },
     #[error("the repository {name} is not at {path}; clone it there, or name another folder with --repos")]
     MissingRepository { name: String, path: PathBuf },
     #[error("there is no weight called {name}")]

@@ -6,7 +6,7 @@ use super::suite::{Expected, Labelled};
 use crate::query::Intent;
 use serde::Deserialize;
 use serde::de::{
-    DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor, value::MapAccessDeserializer,
+    DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
 };
 use std::path::Path;
 
@@ -97,13 +97,13 @@ struct Written {
     #[serde(default)]
     rev: Option<String>,
     #[serde(default)]
-    relevant: Vec<Label>,
+    relevant: Labels,
     #[serde(default)]
-    secondary: Vec<Label>,
+    secondary: Labels,
     #[serde(default)]
-    expected_top_3: Vec<Label>,
+    expected_top_3: Labels,
     #[serde(default)]
-    expected_top_5: Vec<Label>,
+    expected_top_5: Labels,
     #[serde(default)]
     expected_excluded: Vec<String>,
     /// For people: the commit that a mined question was made of, and what the makers of the development set noted.
@@ -117,8 +117,11 @@ struct Written {
     _related: serde::de::IgnoredAny,
 }
 
+/// Answers.
+#[derive(Debug, Default)]
+struct Labels(Vec<Target>);
+
 /// A path, or a path with more that must hold.
-#[derive(Debug)]
 struct Label(Target);
 
 #[derive(Deserialize)]
@@ -131,6 +134,27 @@ struct LabelFields {
     symbol: Option<String>,
     contains: Option<String>,
     min_score: Option<f32>,
+}
+
+// Written out, since the readers say of a derived list only that a sequence was to start.
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Labels;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("a list of paths")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Labels, A::Error> {
+                let mut targets = Vec::new();
+                while let Some(Label(target)) = list.next_element()? {
+                    targets.push(target);
+                }
+                Ok(Labels(targets))
+            }
+        }
+        deserializer.deserialize_any(List)
+    }
 }
 
 impl<'de> Deserialize<'de> for Label {
@@ -191,14 +215,13 @@ impl Written {
         if self.query.trim().is_empty() {
             return Err("`query` is empty".to_owned());
         }
-        let targets = |labels: Vec<Label>| labels.into_iter().map(|label| label.0).collect::<Vec<_>>();
-        let expected: Vec<Expected> = [(3, targets(self.expected_top_3)), (5, targets(self.expected_top_5))]
+        let expected: Vec<Expected> = [(3, self.expected_top_3), (5, self.expected_top_5)]
             .into_iter()
-            .filter(|(_, targets)| !targets.is_empty())
-            .map(|(depth, targets)| Expected { depth, targets })
+            .filter(|(_, labels)| !labels.0.is_empty())
+            .map(|(depth, labels)| Expected { depth, targets: labels.0 })
             .collect();
         let mut all: Vec<Target> = Vec::new();
-        let labelled = targets(self.relevant).into_iter().chain(targets(self.secondary));
+        let labelled = self.relevant.0.into_iter().chain(self.secondary.0);
         for target in labelled.chain(expected.iter().flat_map(|expected| expected.targets.clone())) {
             if !all.contains(&target) {
                 all.push(target);

@@ -86,9 +86,8 @@ impl Report {
     /// An earlier run, from the file of its JSON form.
     pub fn read(path: &Path) -> Result<Report, EvalError> {
         let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
-        serde_json::from_str(&text).map_err(|e| {
-            EvalError::format(path, format!("no output of `eval run --json` of this version ({e})"))
-        })
+        serde_json::from_str(&text)
+            .map_err(|e| EvalError::Baseline { path: path.to_path_buf(), why: e.to_string() })
     }
 
     /// The thresholds that the overall figures are below, with what was reached.

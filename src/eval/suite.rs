@@ -260,6 +260,8 @@ mod tests {
                 "- query: q\n  relevant:\n    - {file: a, min_score: 3}\n",
                 ["/i.yml:3: ", "between 0 and 1"],
             ),
+            ("l.yml", "- query: q\n  relevant: {a: 1}\n", ["/l.yml:2: ", "a list of paths"]),
+            ("m.json", "[{\"query\":\"q\",\"relevant\":\"a\"}]", ["/m.json:1: ", "a list of paths"]),
             ("j.yml", "[]", ["/j.yml: ", "no question"]),
             ("k.txt", "", ["/k.txt: ", ".jsonl"]),
         ];
