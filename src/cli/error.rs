@@ -11,6 +11,7 @@ use super::{exit, render};
 use crate::config::ConfigError;
 use crate::embed::EmbedError;
 use crate::eval::EvalError;
+use crate::eval::error::at;
 use crate::git::GitError;
 use crate::git::hooks::HookError;
 use crate::index::{IndexError, Lifecycle};
@@ -232,15 +233,31 @@ impl From<EvalError> for CliError {
             EvalError::Index(e) => e.into(),
             EvalError::Query(e) => e.into(),
             EvalError::Git(e) => e.into(),
+            EvalError::Policy(e) => IndexError::from(e).into(),
+            EvalError::Format { path, line, why } => CliError::new(
+                format!("{} cannot be used", at(&path, line)),
+                render::safe(&why).into_owned(),
+                "correct it there; docs/evaluation.md shows what may stand in such a file",
+            ),
+            EvalError::Read { path, source } => CliError::new(
+                format!("{} cannot be read", path.display()),
+                source.to_string(),
+                "name a .yml, .json or .jsonl file with questions, or a folder with repos*.json and annotations/",
+            ),
+            EvalError::Baseline { path, why } => CliError::new(
+                format!("{} is no earlier run that this version can read", path.display()),
+                render::safe(&why).into_owned(),
+                "make it anew: git codeweaver eval run SUITE --json > FILE",
+            ),
+            EvalError::UnknownWeight { name } => CliError::new(
+                format!("there is no weight called {}", render::safe(&name)),
+                "weights are named in the table WEIGHTS of src/query/rank.rs",
+                "git codeweaver eval ablate SUITE lists them",
+            ),
             EvalError::MissingRepository { name, path } => CliError::new(
                 format!("the repository {} is missing", render::safe(&name)),
                 format!("the suite asks about it, and there is no folder {}", path.display()),
                 "clone it there at the revision that the suite names, or name another folder with --repos DIR",
-            ),
-            other => CliError::new(
-                "the suite cannot be run",
-                other.to_string(),
-                "see docs/ranking.md for its forms",
             ),
         }
     }

@@ -1,6 +1,7 @@
 //! What each weight of the ranking is worth: the whole suite again with one weight changed.
 
 use super::error::EvalError;
+use super::metric::DEPTH;
 use super::report::Report;
 use super::run::Runner;
 use crate::query::rank::{WEIGHTS, Weights};
@@ -18,7 +19,7 @@ pub struct Change {
 
 impl Change {
     fn of(weight: &str, value: f32, report: &Report) -> Change {
-        let ndcg = [report.overall, report.tuned, report.kept_aside].map(|scores| scores.ndcg_at_10);
+        let ndcg = [report.overall, report.tuned, report.kept_aside].map(|scores| scores.ndcg);
         Change { weight: weight.to_owned(), value, overall: ndcg[0], tuned: ndcg[1], kept_aside: ndcg[2] }
     }
 }
@@ -53,13 +54,13 @@ pub fn sweep(
 ) -> Result<Vec<Change>, EvalError> {
     values
         .iter()
-        .map(|&value| Ok(Change::of(name, value, &runner.run(&with(weights, name, value)?))))
+        .map(|&value| Ok(Change::of(name, value, &runner.run(&with(weights, name, value)?, DEPTH))))
         .collect()
 }
 
 /// Runs the suite with each weight left out: 0, or 1 for factors and priors.
 pub fn leave_out(runner: &Runner, weights: &Weights) -> Result<Vec<Change>, EvalError> {
-    let mut changes = vec![Change::of("all", 0.0, &runner.run(weights))];
+    let mut changes = vec![Change::of("all", 0.0, &runner.run(weights, DEPTH))];
     for name in names() {
         let neutral = if name.starts_with("prior_") || name == "definition_in_own_file" { 1.0 } else { 0.0 };
         if value(weights, &name) != neutral {

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 pub enum EvalError {
     #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path} is no suite: {why}")]
-    Format { path: PathBuf, why: String },
+    /// `line` is 1-based, and absent where no line is to blame.
+    #[error("{}: {why}", at(path, *line))]
+    Format { path: PathBuf, line: Option<u64>, why: String },
+    #[error("{path} is no earlier run of this version: {why}")]
+    Baseline { path: PathBuf, why: String },
     #[error("the repository {name} is not at {path}; clone it there, or name another folder with --repos")]
     MissingRepository { name: String, path: PathBuf },
     #[error("there is no weight called {name}")]
@@ -18,6 +21,8 @@ pub enum EvalError {
     Query(#[from] crate::query::QueryError),
     #[error("cannot read the repository: {0}")]
     Git(#[from] crate::git::GitError),
+    #[error("cannot decide what is indexed: {0}")]
+    Policy(#[from] crate::policy::PolicyError),
 }
 
 impl EvalError {
@@ -26,6 +31,15 @@ impl EvalError {
     }
 
     pub(super) fn format(path: &Path, why: impl ToString) -> EvalError {
-        EvalError::Format { path: path.to_path_buf(), why: why.to_string() }
+        EvalError::Format { path: path.to_path_buf(), line: None, why: why.to_string() }
     }
+
+    pub(super) fn format_at(path: &Path, line: u64, why: impl ToString) -> EvalError {
+        EvalError::Format { path: path.to_path_buf(), line: Some(line), why: why.to_string() }
+    }
+}
+
+/// `path:line`, or the path alone.
+pub fn at(path: &Path, line: Option<u64>) -> String {
+    line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
 }

@@ -1,6 +1,7 @@
 //! Questions that no code base answers, to see whether relevance tells them from real ones.
 
-use super::run::Runner;
+use super::metric::DEPTH;
+use super::run::{Opened, Runner};
 use crate::query::rank::Weights;
 
 /// Kitchen, garden, travel, music, law, …: some share words with code on purpose (`string`, `key`, `branch`, `thread`).
@@ -71,7 +72,7 @@ const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5];
 
 /// Asks every repository of the suite its own questions and all foreign ones.
 pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
-    let report = runner.run(weights);
+    let report = runner.run(weights, DEPTH);
     let real: Vec<f32> = report.questions.iter().map(|asked| asked.relevance).collect();
     let right: Vec<f32> = report
         .questions
@@ -80,9 +81,7 @@ pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
         .map(|asked| asked.relevance)
         .collect();
     let of = |query: &&str| {
-        runner
-            .opened()
-            .iter()
+        first_of_each(runner.opened())
             .map(|opened| {
                 opened.rank(&opened.request(query), weights).first().map_or(0.0, |file| file.relevance)
             })
@@ -104,6 +103,12 @@ pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
             })
             .collect(),
     }
+}
+
+/// One revision of each repository.
+fn first_of_each(opened: &[Opened]) -> impl Iterator<Item = &Opened> {
+    let is_first = |i: usize| i == 0 || opened[i - 1].repository.name != opened[i].repository.name;
+    opened.iter().enumerate().filter(move |(i, _)| is_first(*i)).map(|(_, opened)| opened)
 }
 
 /// Area under the curve: the chance that one of `above` is larger than one of `below`, ties counting half.

@@ -1,17 +1,19 @@
 //! Labelled questions.
 //!
-//! Three forms are read:
-//! * a folder with `repos*.json` (a list of name, language, url, revision, benchmark_root) and, for each name,
-//!   `annotations/NAME.json` (a list of query, category, relevant, secondary);
-//! * a `.jsonl` file with one such question a line, about the repository that is given with it;
-//! * a `.json` list in the reference form: query, intent, `expected_top_3` or `expected_top_5` (file, and optionally
-//!   symbol and min_score) and `expected_excluded`.
+//! Two forms, each in JSON or YAML:
+//! * a folder with `repos*` files (lists of name, language, url, revision, benchmark_root) and, for each name,
+//!   `annotations/NAME` (a list of questions);
+//! * one file with a list of questions, or `.jsonl` with one a line, about the repository that is given with it.
+//!
+//! A question has `query`, its answers (`relevant` and `secondary`, or `expected_top_3` and `expected_top_5`), and
+//! optionally `category`, `language`, `intent`, `rev` (the revision it is asked of) and `expected_excluded`. What stands in
+//! these files and means nothing here is an error: a misspelt key would silently change what is measured.
 
 use super::error::EvalError;
-use super::metric::Target;
+use super::form::{self, Form};
+use super::metric::{DEPTH, Target};
 use crate::query::Intent;
-use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Repositories with their questions.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,10 +38,31 @@ pub struct SuiteRepository {
 pub struct Labelled {
     pub query: String,
     pub category: String,
+    /// Where it differs from question to question; else the repository's counts.
+    pub language: Option<String>,
     pub intent: Option<Intent>,
+    /// The revision that is searched, if not the repository's.
+    pub rev: Option<String>,
+    /// All answers, however they were given.
     pub targets: Vec<Target>,
-    /// Any of these among the results is a failure (R10).
+    /// What the reference form expects, by depth.
+    pub expected: Vec<Expected>,
+    /// Globs: a path that matches one, within [`Labelled::excluded_depth`], is a failure (R10).
     pub excluded: Vec<String>,
+}
+
+/// At least one of `targets` is expected among the first `depth` results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expected {
+    pub depth: usize,
+    pub targets: Vec<Target>,
+}
+
+impl Labelled {
+    /// How far down an excluded path is a failure: as deep as the question expects anything.
+    pub fn excluded_depth(&self) -> usize {
+        self.expected.iter().map(|expected| expected.depth).max().unwrap_or(DEPTH)
+    }
 }
 
 impl SuiteRepository {
@@ -55,20 +78,12 @@ impl Suite {
         if path.is_dir() {
             return load_folder(path);
         }
-        let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
-        let questions: Result<Vec<Question>, _> =
-            if path.extension().is_some_and(|extension| extension == "jsonl") {
-                text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect()
-            } else {
-                serde_json::from_str(&text)
-            };
-        let questions = questions.map_err(|e| EvalError::format(path, e))?;
         let repository = SuiteRepository {
             name: repository.to_owned(),
             language: String::new(),
             revision: None,
             root: None,
-            questions: questions.into_iter().map(Question::labelled).collect(),
+            questions: questions(path)?,
         };
         Ok(Suite { repositories: vec![repository] })
     }
@@ -78,153 +93,182 @@ impl Suite {
     }
 }
 
+fn questions(path: &Path) -> Result<Vec<Labelled>, EvalError> {
+    let questions: Vec<Labelled> = form::read_list(path)?;
+    if questions.is_empty() {
+        return Err(EvalError::format(path, "there is no question in it"));
+    }
+    Ok(questions)
+}
+
 fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
-    let mut lists: Vec<_> = std::fs::read_dir(folder)
+    let mut lists: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(EvalError::read(folder))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            name.starts_with("repos") && name.ends_with(".json")
+            name.starts_with("repos") && Form::of(path).is_some()
         })
         .collect();
     lists.sort();
     if lists.is_empty() {
-        return Err(EvalError::format(folder, "it has no repos*.json"));
+        return Err(EvalError::format(
+            folder,
+            "the folder has no repos*.json or repos*.yml, the list of repositories",
+        ));
     }
     let mut repositories = Vec::new();
     for list in lists {
-        for repository in read_json::<Vec<Repository>>(&list)? {
-            let path = folder.join("annotations").join(format!("{}.json", repository.name));
-            let questions = read_json::<Vec<Question>>(&path)?;
+        for repository in form::read_list::<form::Repository>(&list)? {
             repositories.push(SuiteRepository {
+                questions: questions(&annotations(folder, &repository.name)?)?,
                 name: repository.name,
                 language: repository.language,
                 revision: repository.revision,
                 root: repository.benchmark_root,
-                questions: questions.into_iter().map(Question::labelled).collect(),
             });
         }
     }
     Ok(Suite { repositories })
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, EvalError> {
-    let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
-    serde_json::from_str(&text).map_err(|e| EvalError::format(path, e))
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    name: String,
-    #[serde(default)]
-    language: String,
-    revision: Option<String>,
-    benchmark_root: Option<String>,
-}
-
-/// A question in any of the three forms.
-#[derive(Deserialize)]
-struct Question {
-    query: String,
-    #[serde(default)]
-    category: String,
-    #[serde(default)]
-    intent: Option<String>,
-    #[serde(default)]
-    relevant: Vec<Label>,
-    #[serde(default)]
-    secondary: Vec<Label>,
-    #[serde(default)]
-    expected_top_3: Vec<Label>,
-    #[serde(default)]
-    expected_top_5: Vec<Label>,
-    #[serde(default)]
-    expected_excluded: Vec<Label>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Label {
-    Path(String),
-    Place {
-        #[serde(alias = "file")]
-        path: String,
-        start_line: Option<u32>,
-        end_line: Option<u32>,
-    },
-}
-
-impl Label {
-    fn target(self) -> Target {
-        match self {
-            Label::Path(path) => Target { path, lines: None },
-            Label::Place { path, start_line: Some(first), end_line } => {
-                Target { path, lines: Some((first, end_line.unwrap_or(first))) }
-            }
-            Label::Place { path, start_line: None, .. } => Target { path, lines: None },
-        }
-    }
-}
-
-impl Question {
-    fn labelled(self) -> Labelled {
-        let labels = [self.relevant, self.secondary, self.expected_top_3, self.expected_top_5];
-        let mut targets: Vec<Target> = Vec::new();
-        for target in labels.into_iter().flatten().map(Label::target) {
-            if !targets.contains(&target) {
-                targets.push(target);
-            }
-        }
-        let category =
-            if self.category.is_empty() { self.intent.clone().unwrap_or_default() } else { self.category };
-        Labelled {
-            query: self.query,
-            category,
-            intent: self.intent.as_deref().and_then(Intent::by_name),
-            targets,
-            excluded: self.expected_excluded.into_iter().map(|label| label.target().path).collect(),
-        }
-    }
+/// The file with the questions about the repository called `name`.
+fn annotations(folder: &Path, name: &str) -> Result<PathBuf, EvalError> {
+    let at = |extension| folder.join("annotations").join(format!("{name}.{extension}"));
+    let mut places = ["json", "jsonl", "yml", "yaml"].into_iter().map(at);
+    places.find(|path| path.is_file()).ok_or_else(|| {
+        EvalError::format(
+            folder,
+            format!("there are no questions about {name}: {} is missing", at("json").display()),
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn all_forms_are_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = dir.path().join(name);
+    struct Files(tempfile::TempDir);
+
+    impl Files {
+        fn new() -> Files {
+            Files(tempfile::tempdir().unwrap())
+        }
+
+        fn write(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.0.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, text).unwrap();
             path
-        };
-        write(
+        }
+
+        fn only(&self, name: &str, text: &str) -> Labelled {
+            let suite = Suite::load(&self.write(name, text), "").unwrap();
+            suite.repositories.into_iter().flat_map(|repository| repository.questions).next().unwrap()
+        }
+
+        fn error(&self, name: &str, text: &str) -> String {
+            let error = Suite::load(&self.write(name, text), "").unwrap_err().to_string();
+            error.strip_prefix(self.0.path().to_str().unwrap()).unwrap_or(&error).to_owned()
+        }
+    }
+
+    #[test]
+    fn a_folder_of_repositories_is_read_in_json_and_yaml() {
+        let json = Files::new();
+        json.write(
             "repos-x.json",
             r#"[{"name":"n","language":"c","url":"u","revision":"abc","benchmark_root":null}]"#,
         );
-        write(
+        json.write(
             "annotations/n.json",
             r#"[{"query":"q","category":"symbol","relevant":["a.c",{"path":"b.c","start_line":3,"end_line":9}],"secondary":["a.c"],"seed":1}]"#,
         );
-        let suite = Suite::load(dir.path(), "").unwrap();
-        let question = &suite.repositories[0].questions[0];
+        let yaml = Files::new();
+        yaml.write("repos.yml", "- name: n\n  language: c\n  url: u\n  revision: abc\n  benchmark_root:\n");
+        yaml.write(
+            "annotations/n.yaml",
+            "- query: q\n  category: symbol\n  relevant:\n    - a.c\n    - {path: b.c, start_line: 3, end_line: 9}\n  secondary: [a.c]\n",
+        );
+        let suites = [&json, &yaml].map(|files| Suite::load(files.0.path(), "").unwrap());
+        assert_eq!(suites[0], suites[1]);
+        let question = &suites[0].repositories[0].questions[0];
         assert_eq!(question.targets.len(), 2);
         assert_eq!(question.targets[1].lines, Some((3, 9)));
-        assert_eq!(question.category, "symbol");
+        assert_eq!((question.category.as_str(), question.excluded_depth()), ("symbol", DEPTH));
+    }
 
-        let lines =
-            write("s.jsonl", "{\"query\":\"q\",\"relevant\":[\"a\"]}\n\n{\"query\":\"r\",\"relevant\":[]}\n");
-        assert_eq!(Suite::load(&lines, "here").unwrap().n_questions(), 2);
-
-        let reference = write(
-            "r.json",
-            r#"[{"query":"q","intent":"debug","expected_top_3":[{"file":"a","symbol":"s","min_score":0.1}],"expected_excluded":["t"]}]"#,
+    #[test]
+    fn the_reference_form_is_read() {
+        let question = Files::new().only(
+            "reference.yml",
+            "- query: \"file filtering logic\"\n  intent: understand\n  expected_top_3:\n    - file: \"src/filtering.py\"\n      symbol: \"FileFilter\"\n      min_score: 0.80\n    - src/discovery.py\n  expected_excluded:\n    - \"tests/*\"\n",
         );
-        let question = Suite::load(&reference, "").unwrap().repositories.remove(0).questions.remove(0);
-        assert_eq!((question.intent, question.category.as_str()), (Some(Intent::Debug), "debug"));
-        assert_eq!(question.excluded, ["t"]);
-        assert!(matches!(Suite::load(&write("bad.json", "{"), ""), Err(EvalError::Format { .. })));
+        assert_eq!((question.intent, question.category.as_str()), (Some(Intent::Understand), "understand"));
+        assert_eq!(question.targets[0].symbol.as_deref(), Some("FileFilter"));
+        assert_eq!(question.targets[0].min_score, Some(0.8));
+        assert_eq!(question.expected, [Expected { depth: 3, targets: question.targets.clone() }]);
+        assert_eq!(
+            (question.excluded.as_slice(), question.excluded_depth()),
+            (&["tests/*".to_owned()][..], 3)
+        );
+        let same = Files::new().only(
+            "reference.json",
+            r#"[{"query":"file filtering logic","intent":"understand","expected_top_3":[{"file":"src/filtering.py","symbol":"FileFilter","min_score":0.8},"src/discovery.py"],"expected_excluded":["tests/*"]}]"#,
+        );
+        assert_eq!(question, same);
+    }
+
+    #[test]
+    fn lines_of_json_are_questions_and_may_name_their_revision() {
+        let files = Files::new();
+        let path = files.write(
+            "s.jsonl",
+            "{\"query\":\"q\",\"relevant\":[\"a\"],\"rev\":\"abc\",\"commit\":\"def\"}\n\n{\"query\":\"r\",\"relevant\":[\"b\"]}\n",
+        );
+        let suite = Suite::load(&path, "here").unwrap();
+        assert_eq!((suite.n_questions(), suite.repositories[0].name.as_str()), (2, "here"));
+        assert_eq!(suite.repositories[0].questions[0].rev.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let files = Files::new();
+        let cases = [
+            ("a.yml", "- query: q\n  relevent: [a]\n", ["/a.yml:2: ", "relevent"]),
+            (
+                "b.yml",
+                "- query: q\n  relevant: [a]\n- query: [1]\n  relevant: [a]\n",
+                ["/b.yml:3: ", "string"],
+            ),
+            ("c.yml", "- query: q\n  relevant:\n    - file: a\n      simbol: s\n", ["/c.yml:4: ", "simbol"]),
+            (
+                "d.yml",
+                "- query: q\n  intent: ponder\n  relevant: [a]\n",
+                ["/d.yml:2: ", "no intent; there are understand"],
+            ),
+            ("e.yml", "- query: q\n  relevant: [a\n", ["/e.yml:", ""]),
+            (
+                "f.jsonl",
+                "{\"query\":\"q\",\"relevant\":[\"a\"]}\n{\"query\":\"q\"}\n",
+                ["/f.jsonl:2: ", "no answer"],
+            ),
+            ("g.json", "[\n{\"query\":\"q\",\n\"relevant\":[\"a\"],\"x\":1}]", ["/g.json:3: ", "`x`"]),
+            ("h.json", "[{\"query\":\" \",\"relevant\":[\"a\"]}]", ["/h.json:1: ", "empty"]),
+            (
+                "i.yml",
+                "- query: q\n  relevant:\n    - {file: a, min_score: 3}\n",
+                ["/i.yml:3: ", "between 0 and 1"],
+            ),
+            ("l.yml", "- query: q\n  relevant: {a: 1}\n", ["/l.yml:2: ", "a list of paths"]),
+            ("m.json", "[{\"query\":\"q\",\"relevant\":\"a\"}]", ["/m.json:1: ", "a list of paths"]),
+            ("j.yml", "[]", ["/j.yml: ", "no question"]),
+            ("k.txt", "", ["/k.txt: ", ".jsonl"]),
+        ];
+        for (name, text, parts) in cases {
+            let error = files.error(name, text);
+            assert!(error.starts_with(parts[0]) && error.contains(parts[1]), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
     }
 }

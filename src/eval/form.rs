@@ -1,0 +1,248 @@
+//! The files that suites are written in: JSON, JSON lines and YAML, each with the line of what is wrong.
+
+use super::error::EvalError;
+use super::metric::Target;
+use super::suite::{Expected, Labelled};
+use crate::query::Intent;
+use serde::Deserialize;
+use serde::de::{
+    DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
+};
+use std::path::Path;
+
+/// How a file is written, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Json,
+    JsonLines,
+    Yaml,
+}
+
+impl Form {
+    pub fn of(path: &Path) -> Option<Form> {
+        match path.extension()?.to_str()? {
+            "json" => Some(Form::Json),
+            "jsonl" => Some(Form::JsonLines),
+            "yml" | "yaml" => Some(Form::Yaml),
+            _ => None,
+        }
+    }
+}
+
+/// The list in the file at `path`.
+pub fn read_list<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, EvalError> {
+    let form = Form::of(path).ok_or_else(|| {
+        EvalError::format(
+            path,
+            "its name does not end in .json, .jsonl, .yml or .yaml, so its form is unknown",
+        )
+    })?;
+    let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
+    match form {
+        Form::Json => serde_json::from_str(&text)
+            .map_err(|e| EvalError::format_at(path, e.line() as u64, without_place(&e.to_string()))),
+        Form::JsonLines => json_lines(path, &text),
+        Form::Yaml => serde_saphyr::from_str(&text).map_err(|e| {
+            let place = e.location().map(|location| location.line());
+            let why = without_place(&e.without_snippet().to_string());
+            EvalError::Format { path: path.to_path_buf(), line: place, why }
+        }),
+    }
+}
+
+fn json_lines<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, EvalError> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(i, line)| {
+            serde_json::from_str(line)
+                .map_err(|e| EvalError::format_at(path, i as u64 + 1, without_place(&e.to_string())))
+        })
+        .collect()
+}
+
+/// The message of a parser without its own naming of line and column, which is said in front of it.
+fn without_place(message: &str) -> String {
+    let message = message.lines().next().unwrap_or("").trim();
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    message[..end].to_owned()
+}
+
+/// A repository of a suite, as written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repository {
+    pub name: String,
+    #[serde(default)]
+    pub language: String,
+    /// Where it can be cloned from; for people.
+    #[serde(default, rename = "url")]
+    _url: Option<String>,
+    #[serde(default)]
+    pub revision: Option<String>,
+    #[serde(default)]
+    pub benchmark_root: Option<String>,
+}
+
+/// A question as written, in any of the forms.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    query: String,
+    #[serde(default)]
+    category: Option<String>,
+    #[serde(default)]
+    language: Option<String>,
+    #[serde(default, deserialize_with = "intent")]
+    intent: Option<Intent>,
+    #[serde(default)]
+    rev: Option<String>,
+    #[serde(default)]
+    relevant: Labels,
+    #[serde(default)]
+    secondary: Labels,
+    #[serde(default)]
+    expected_top_3: Labels,
+    #[serde(default)]
+    expected_top_5: Labels,
+    #[serde(default)]
+    expected_excluded: Vec<String>,
+    /// For people: the commit that a mined question was made of, and what the makers of the development set noted.
+    #[serde(default, rename = "commit")]
+    _commit: Option<String>,
+    #[serde(default, rename = "note")]
+    _note: Option<String>,
+    #[serde(default, rename = "seed")]
+    _seed: serde::de::IgnoredAny,
+    #[serde(default, rename = "related")]
+    _related: serde::de::IgnoredAny,
+}
+
+/// Answers.
+#[derive(Debug, Default)]
+struct Labels(Vec<Target>);
+
+/// A path, or a path with more that must hold.
+struct Label(Target);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LabelFields {
+    #[serde(alias = "file")]
+    path: String,
+    start_line: Option<u32>,
+    end_line: Option<u32>,
+    symbol: Option<String>,
+    contains: Option<String>,
+    min_score: Option<f32>,
+}
+
+// Written out, since the readers say of a derived list only that a sequence was to start.
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Labels;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("a list of paths")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Labels, A::Error> {
+                let mut targets = Vec::new();
+                while let Some(Label(target)) = list.next_element()? {
+                    targets.push(target);
+                }
+                Ok(Labels(targets))
+            }
+        }
+        deserializer.deserialize_any(List)
+    }
+}
+
+impl<'de> Deserialize<'de> for Label {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Label;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("a path, or `file` with `symbol`, `contains`, `min_score` or lines")
+            }
+            fn visit_str<E: serde::de::Error>(self, path: &str) -> Result<Label, E> {
+                Ok(Label(Target::file(path)))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Label, A::Error> {
+                let fields = LabelFields::deserialize(MapAccessDeserializer::new(map))?;
+                fields.target().map(Label).map_err(A::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl LabelFields {
+    fn target(self) -> Result<Target, &'static str> {
+        let lines = match (self.start_line, self.end_line) {
+            (Some(first), last) if first >= 1 && last.is_none_or(|last| last >= first) => {
+                Some((first, last.unwrap_or(first)))
+            }
+            (None, None) => None,
+            _ => return Err("`start_line` must be at least 1 and `end_line` not before it"),
+        };
+        if self.min_score.is_some_and(|min| !(0.0..=1.0).contains(&min)) {
+            return Err("`min_score` must be between 0 and 1");
+        }
+        let LabelFields { path, symbol, contains, min_score, .. } = self;
+        Ok(Target { path, lines, symbol, contains, min_score })
+    }
+}
+
+/// A name of an intent. A suite is no place for guessing: an unknown one is an error here.
+fn intent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Intent>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let known = || Intent::names().collect::<Vec<_>>().join(", ");
+    match Intent::by_name(&name) {
+        Some(intent) => Ok(Some(intent)),
+        None => Err(D::Error::custom(format!("`{name}` is no intent; there are {}", known()))),
+    }
+}
+
+impl<'de> Deserialize<'de> for Labelled {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labelled, D::Error> {
+        Written::deserialize(deserializer)?.labelled().map_err(D::Error::custom)
+    }
+}
+
+impl Written {
+    fn labelled(self) -> Result<Labelled, String> {
+        if self.query.trim().is_empty() {
+            return Err("`query` is empty".to_owned());
+        }
+        let expected: Vec<Expected> = [(3, self.expected_top_3), (5, self.expected_top_5)]
+            .into_iter()
+            .filter(|(_, labels)| !labels.0.is_empty())
+            .map(|(depth, labels)| Expected { depth, targets: labels.0 })
+            .collect();
+        let mut all: Vec<Target> = Vec::new();
+        let labelled = self.relevant.0.into_iter().chain(self.secondary.0);
+        for target in labelled.chain(expected.iter().flat_map(|expected| expected.targets.clone())) {
+            if !all.contains(&target) {
+                all.push(target);
+            }
+        }
+        if all.is_empty() {
+            return Err(format!(
+                "the question \"{}\" has no answer: give `relevant`, `expected_top_3` or `expected_top_5`",
+                self.query
+            ));
+        }
+        let by_intent = || self.intent.map_or("", Intent::name).to_owned();
+        Ok(Labelled {
+            category: self.category.unwrap_or_else(by_intent),
+            query: self.query,
+            language: self.language,
+            intent: self.intent,
+            rev: self.rev,
+            targets: all,
+            expected,
+            excluded: self.expected_excluded,
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! The reference suite (R10): questions with expected answers, over `fixtures/shop` and over this repository itself.
+//!
+//! The shares of questions answered within the first three and five are checked on both. Over the fixture, which only
+//! changes on purpose, the rankings themselves are a reviewed file: a change of the ranking shows in its diff.
+
+use crate::harness::TestRepo;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Set to write the rankings anew instead of comparing them.
+const UPDATE: &str = "CODEWEAVER_UPDATE_GOLDENS";
+/// What R10 wants: an expected answer within the first three, within the first five.
+const SHARES: [&str; 4] = ["--min", "hit@3=0.70", "--min", "hit@5=0.80"];
+const INTENTS: [&str; 7] = ["understand", "implement", "debug", "optimize", "test", "configure", "document"];
+/// Least questions of all suites together.
+const LEAST_QUESTIONS: usize = 45;
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+pub fn suite(name: &str) -> PathBuf {
+    here("tests/reference").join(name).join("reference_queries.yml")
+}
+
+/// Every text file below `from` of this repository, at the same path below `to`.
+fn copy(repo: &TestRepo, from: &Path, to: &str) {
+    if from.is_dir() {
+        for child in std::fs::read_dir(from).unwrap().flatten() {
+            let name = child.file_name().into_string().unwrap();
+            copy(repo, &child.path(), &if to.is_empty() { name } else { format!("{to}/{name}") });
+        }
+    } else {
+        repo.write(to, std::fs::read(from).unwrap());
+    }
+}
+
+pub fn shop() -> TestRepo {
+    let repo = TestRepo::init();
+    copy(&repo, &here("fixtures/shop"), "");
+    repo.commit("shop");
+    repo
+}
+
+/// This repository without its fixtures, its questions and its models.
+fn this_repository() -> TestRepo {
+    let repo = TestRepo::init();
+    for part in
+        ["src", "tests/it", "benches", "docs", "hooks", "training/src", "README.md", "Cargo.toml", ".ci"]
+    {
+        copy(&repo, &here(part), part);
+    }
+    repo.commit("source");
+    repo
+}
+
+/// The run of a suite as JSON; fails unless the shares are reached.
+fn run(repo: &TestRepo, name: &str) -> Value {
+    let path = suite(name);
+    let args = ["eval", "run", path.to_str().unwrap(), "--json"];
+    let run = repo.codeweaver(args.iter().chain(&SHARES));
+    let report = run.json();
+    let missed: Vec<&str> = questions(&report)
+        .iter()
+        .filter(|asked| asked["expectation_met"] == false)
+        .map(|asked| asked["query"].as_str().unwrap())
+        .collect();
+    assert_eq!(run.code(), 0, "hit@3, hit@5: {}; missed: {missed:#?}", report["overall"]);
+    report
+}
+
+fn questions(report: &Value) -> &[Value] {
+    report["questions"].as_array().unwrap()
+}
+
+/// The first five paths of every question, with the first right answer marked.
+fn rankings(report: &Value) -> String {
+    let mut out = String::from(
+        "The first five results of every question of reference_queries.yml over fixtures/shop.\n`+` answered as expected, `-` not; `*` the first right answer.\n",
+    );
+    for asked in questions(report) {
+        let mark = if asked["expectation_met"] == true { '+' } else { '-' };
+        let query = asked["query"].as_str().unwrap().trim();
+        let _ =
+            write!(out, "\n{mark} [{}] {}\n", asked["intent"].as_str().unwrap(), query.replace('\n', "\n  "));
+        for (i, path) in asked["results"].as_array().unwrap().iter().take(5).enumerate() {
+            let right = if asked["rank"] == i + 1 { "  *" } else { "" };
+            let _ = writeln!(out, "    {}. {}{right}", i + 1, path.as_str().unwrap());
+        }
+    }
+    let share = |name: &str| report["overall"][name].as_f64().unwrap() * 100.0;
+    let _ = write!(
+        out,
+        "\n{} questions: {:.0} % within three, {:.0} % within five\n",
+        questions(report).len(),
+        share("hit_at_3"),
+        share("hit_at_5")
+    );
+    out
+}
+
+#[test]
+fn the_shop_is_answered_as_reviewed() {
+    let report = run(&shop(), "shop");
+    let now = rankings(&report);
+    let golden = here("tests/reference/shop/rankings.txt");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&golden, &now).unwrap();
+        return;
+    }
+    let reviewed = std::fs::read_to_string(&golden).unwrap_or_default();
+    let differs = now.lines().zip(reviewed.lines()).position(|(now, reviewed)| now != reviewed);
+    let differs =
+        differs.or_else(|| (now.lines().count() != reviewed.lines().count()).then(|| now.lines().count()));
+    if let Some(line) = differs {
+        panic!(
+            "the rankings differ from tests/reference/shop/rankings.txt from line {} on.\nIf the change is meant, write the file \
+             anew and review its diff:\n  {UPDATE}=1 cargo test --test it reference\n\nnow:\n{now}",
+            line + 1
+        );
+    }
+}
+
+#[test]
+fn this_repository_is_answered_well_enough() {
+    run(&this_repository(), "repository");
+}
+
+#[test]
+fn the_suites_have_every_intent() {
+    let all = ["shop", "repository"].map(|name| std::fs::read_to_string(suite(name)).unwrap());
+    let lines: Vec<&str> = all.iter().flat_map(|text| text.lines()).collect();
+    let n = lines.iter().filter(|line| line.starts_with("- query:")).count();
+    assert!(n >= LEAST_QUESTIONS, "{n}");
+    for intent in INTENTS {
+        let wanted = format!("  intent: {intent}");
+        for text in &all {
+            assert!(text.lines().any(|line| line == wanted), "{intent}");
+        }
+    }
+}
