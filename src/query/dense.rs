@@ -10,6 +10,9 @@ use crate::store::graph::Graph;
 /// A graph is walked only if at least this share of a segment's rows may be found: with fewer, most of the walk is in vain.
 const MIN_LIVE_SHARE: f64 = 0.5;
 
+/// Rows that are scanned before anybody asks whether the answer is still wanted: a few milliseconds of work.
+const PART: u32 = 1 << 16;
+
 /// Rows with their dot products; all of them where a segment is scanned, the best `keep` where its graph is walked.
 pub struct Nearest {
     pub rows: Vec<(f32, RowId)>,
@@ -17,8 +20,16 @@ pub struct Nearest {
     pub used_graph: bool,
 }
 
-/// Finds the rows of `scope` that are nearest to the query. Integers below 2²⁴ are exact in `f32`.
-pub fn nearest(view: &View, scope: &Scope, kernel: &DotKernel, ann: Ann, keep: usize) -> Nearest {
+/// Finds the rows of `scope` that are nearest to the query, or some of them once it `is_over`. Integers below 2²⁴ are exact
+/// in `f32`.
+pub fn nearest(
+    view: &View,
+    scope: &Scope,
+    kernel: &DotKernel,
+    ann: Ann,
+    keep: usize,
+    is_over: &dyn Fn() -> bool,
+) -> Nearest {
     let mut found = Nearest { rows: Vec::new(), used_graph: false };
     for (s, segment) in view.reader.segments.iter().enumerate() {
         let row_id = |row| RowId { segment: s as u32, row };
@@ -36,7 +47,7 @@ pub fn nearest(view: &View, scope: &Scope, kernel: &DotKernel, ann: Ann, keep: u
                 found.rows.extend(walked.into_iter().map(|(dot, row)| (dot as f32, row_id(row))));
                 found.used_graph = true;
             }
-            None => scan(view, scope, s, kernel, keep, &mut found.rows),
+            None => scan(view, scope, s, kernel, keep, &mut found.rows, is_over),
         }
     }
     found
@@ -61,13 +72,24 @@ fn plan(view: &View, scope: &Scope, s: usize, ann: Ann) -> Option<Graph> {
 }
 
 /// Appends the rows of one segment, dropping those that cannot be among the best `keep`.
-fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize, out: &mut Vec<(f32, RowId)>) {
+fn scan(
+    view: &View,
+    scope: &Scope,
+    s: usize,
+    kernel: &DotKernel,
+    keep: usize,
+    out: &mut Vec<(f32, RowId)>,
+    is_over: &dyn Fn() -> bool,
+) {
     let segment = &view.reader.segments[s];
     let (vectors, dim) = (segment.vectors(), segment.dim());
     let first = out.len();
     let mut threshold = f32::NEG_INFINITY;
     let mut most = keep * 8;
-    for run in scope.rows[s].runs() {
+    for run in scope.rows[s].runs().flat_map(parts) {
+        if is_over() {
+            return;
+        }
         let of_run = &vectors[run.start as usize * dim..run.end as usize * dim];
         for (row, vector) in run.zip(of_run.chunks_exact(dim)) {
             let dot = kernel.dot(vector) as f32;
@@ -89,4 +111,9 @@ fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize, o
             }
         }
     }
+}
+
+/// A run in parts of at most [`PART`] rows.
+fn parts(run: std::ops::Range<u32>) -> impl Iterator<Item = std::ops::Range<u32>> {
+    run.clone().step_by(PART as usize).map(move |start| start..run.end.min(start.saturating_add(PART)))
 }
