@@ -2,8 +2,8 @@
 //! ends with its input (requirement X3).
 //!
 //! The client is an object that the server reads from and writes to. It sends on as answers come, so that calls are carried
-//! out and not refused for being too many. `CODEWEAVER_FUZZ_CASES` sets how many lines there are (a million take some
-//! minutes of a release build); the seed is fixed, and printed with a failure.
+//! out and not refused for being too many. `CODEWEAVER_FUZZ_CASES` sets how many lines there are (a million take
+//! hours of an unoptimised build); the seed is fixed, and printed with a failure.
 
 use crate::harness::{FILES, TestRepo};
 use codeweaver::mcp::{self, Options, log, message};
