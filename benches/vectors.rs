@@ -53,7 +53,7 @@ fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: 
         let kernel = DotKernel::new(question);
         let timed = |ann, samples: &mut Samples| {
             let started = Instant::now();
-            let mut rows = dense::nearest(view, scope, &kernel, ann, keep).rows;
+            let mut rows = dense::nearest(view, scope, &kernel, ann, keep, &|| false).rows;
             // The first round maps files.
             if i > 0 {
                 samples.push(started.elapsed());

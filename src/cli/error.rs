@@ -325,6 +325,7 @@ impl From<QueryError> for CliError {
                 format!("it must be {must}, not {found}"),
                 "see `-h`",
             ),
+            QueryError::Cancelled => CliError::new("no answer", "the question was called off", "ask again"),
             QueryError::NotFound { what } => CliError::new(
                 "there is no such place",
                 what,

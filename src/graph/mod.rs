@@ -9,11 +9,11 @@
 //! * [`request`], [`response`], [`notes`]: what is asked, what is answered.
 //! * [`address`]: the symbol as people write it → definitions.
 //! * [`dialect`]: what a language says about names; [`queries`]: its syntax, from `queries/<language>.scm`.
-//! * [`facts`]: one file → its call sites, imports, bindings and bases; [`imports`]: import statements as text.
+//! * [`facts`], [`reader`]: one file → its call sites, imports, bindings and bases; [`imports`]: import statements as text.
 //! * [`definitions`]: names → definitions; [`sources`]: bytes → facts, within bounds; [`modules`]: imports → files.
-//! * [`resolve`], [`types`], [`origins`]: a site → the definitions it may mean, and how sure that is.
-//! * [`walk`]: callers, callees and references, level by level.
-//! * [`cut`]: less of an answer, for readers with little room.
+//! * [`resolve`], [`types`], [`origins`], [`fit`]: a site → the definitions it may mean, and how sure that is.
+//! * [`walk`]: callers, callees and references, level by level; [`gather`]: what was found → the answer.
+//! * [`pages`]: an answer in parts, for readers with little room.
 //!
 //! | grade | what it says |
 //! |---|---|
@@ -24,15 +24,18 @@
 
 mod address;
 mod arity;
-mod cut;
 mod definitions;
 mod dialect;
 mod facts;
+mod fit;
+mod gather;
 mod imports;
 mod modules;
 mod notes;
 mod origins;
+mod pages;
 mod queries;
+mod reader;
 mod request;
 mod resolve;
 mod response;
@@ -42,6 +45,6 @@ mod types;
 mod walk;
 
 pub(crate) use address::place;
-pub use cut::Room;
-pub use request::{CallGraphRequest, Direction};
+pub use pages::Pages;
+pub use request::{CallGraphRequest, Direction, MAX_LIMIT};
 pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};

@@ -3,8 +3,9 @@
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::{Facts, Import};
+use super::fit::{allowed, in_namespace, named_in};
 use super::modules::Module;
-use super::resolve::{Evidence, Place, Resolver, allowed, in_namespace, innermost, named_in};
+use super::resolve::{Evidence, Place, Resolver, innermost};
 use super::types::Members;
 use crate::chunk::SymbolKind;
 

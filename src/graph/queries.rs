@@ -1,6 +1,7 @@
-//! The syntax of calls, imports and bindings, one query file a language.
+//! The syntax of calls, imports and bindings, one query file a language; what several languages share is in a file of its own.
 //!
-//! A file has two queries; the line `; references` stands between them. The captures of the first:
+//! A file has two queries; the line `; references` stands between them. Those of several files are put together. The captures
+//! of the first:
 //!
 //! | capture | what |
 //! |---|---|
@@ -129,14 +130,16 @@ impl Capture {
 }
 
 macro_rules! sources {
-    ($($language:literal),*) => {
-        const SOURCES: &[(&str, &str)] = &[$(($language, include_str!(concat!("queries/", $language, ".scm")))),*];
+    ($($language:literal: $($file:literal)+),*) => {
+        const SOURCES: &[(&str, &[&str])] =
+            &[$(($language, &[$(include_str!(concat!("queries/", $file, ".scm"))),+])),*];
     };
 }
 
 sources! {
-    "c", "cpp", "csharp", "go", "java", "javascript", "kotlin", "php", "python", "ruby", "rust", "scala", "swift", "tsx",
-    "typescript"
+    "c": "c", "cpp": "cpp", "csharp": "csharp", "go": "go", "java": "java", "javascript": "script" "javascript",
+    "kotlin": "kotlin", "php": "php", "python": "python", "ruby": "ruby", "rust": "rust", "scala": "scala",
+    "swift": "swift", "tsx": "script" "typescript", "typescript": "script" "typescript"
 }
 
 static COMPILED: [OnceLock<Option<Queries>>; SOURCES.len()] = [const { OnceLock::new() }; SOURCES.len()];
@@ -152,8 +155,10 @@ pub(crate) fn of(dialect: &Dialect) -> Option<&'static Queries> {
         .as_ref()
 }
 
-fn compile(language: &Language, source: &str) -> Result<Queries, String> {
-    let (facts, references) = source.split_once(SEPARATOR).ok_or("it has no references")?;
+fn compile(language: &Language, sources: &[&str]) -> Result<Queries, String> {
+    let parts = sources.iter().map(|source| source.split_once(SEPARATOR).ok_or("it has no references"));
+    let (facts, references): (Vec<&str>, Vec<&str>) =
+        parts.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     let query = |text: &str| -> Result<(Query, Vec<Capture>), String> {
         let query = Query::new(language, text).map_err(|e| e.to_string())?;
         let captures = query
@@ -163,8 +168,8 @@ fn compile(language: &Language, source: &str) -> Result<Queries, String> {
             .collect::<Result<_, _>>()?;
         Ok((query, captures))
     };
-    let (facts, captures) = query(facts)?;
-    let (references, reference_captures) = query(references)?;
+    let (facts, captures) = query(&facts.concat())?;
+    let (references, reference_captures) = query(&references.concat())?;
     Ok(Queries { facts, captures, references, reference_captures })
 }
 
@@ -176,9 +181,9 @@ mod tests {
     #[test]
     fn every_dialect_has_queries_that_its_grammar_knows() {
         for dialect in dialect::all() {
-            let (_, source) = SOURCES.iter().find(|(language, _)| *language == dialect.language).unwrap();
+            let (_, sources) = SOURCES.iter().find(|(language, _)| *language == dialect.language).unwrap();
             let language = &grammar::by_language(dialect.language).unwrap().language;
-            if let Err(problem) = compile(language, source) {
+            if let Err(problem) = compile(language, sources) {
                 panic!("{}: {problem}", dialect.language);
             }
         }

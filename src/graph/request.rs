@@ -1,6 +1,6 @@
 //! What is asked about a symbol.
 
-use crate::query::QueryError;
+use crate::query::{Cancel, QueryError};
 
 /// Levels that can be asked for; each multiplies the work.
 pub const MAX_DEPTH: u32 = 5;
@@ -47,6 +47,8 @@ pub struct CallGraphRequest {
     pub max_bytes: u64,
     /// Milliseconds after which no further file is read.
     pub timeout_ms: u64,
+    /// Whether somebody still waits.
+    pub cancel: Cancel,
 }
 
 impl CallGraphRequest {
@@ -63,6 +65,7 @@ impl CallGraphRequest {
             max_files: 1500,
             max_bytes: 48 << 20,
             timeout_ms: 8000,
+            cancel: Cancel::default(),
         }
     }
 

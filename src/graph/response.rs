@@ -163,5 +163,8 @@ pub struct CallGraphResponse {
     pub commit: Option<String>,
     pub tree: String,
     pub freshness: Freshness,
+    /// The index of this worktree is not of HEAD yet.
+    #[serde(skip)]
+    pub is_behind: bool,
     pub execution_time_ms: u64,
 }

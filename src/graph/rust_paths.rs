@@ -3,8 +3,9 @@
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Import;
+use super::fit::named_in;
 use super::origins::local_name;
-use super::resolve::{Evidence, Place, Resolver, named_in};
+use super::resolve::{Evidence, Place, Resolver};
 use crate::chunk::SymbolKind;
 
 /// Modules that pass a name on and are followed.

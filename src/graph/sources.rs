@@ -14,8 +14,8 @@ use super::dialect::Dialect;
 use super::facts::{self, Facts};
 use crate::git::Oid;
 use crate::index::Codebase;
-use crate::query::QueryError;
 use crate::query::view::View;
+use crate::query::{Cancel, QueryError};
 
 /// Stack of a thread that parses: parsers recurse in C code on hostile input.
 pub(crate) const PARSER_STACK: usize = 16 << 20;
@@ -24,10 +24,18 @@ const CACHE_BYTES: usize = 12 << 20;
 
 /// Bounds of one question.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct Limits<'a> {
     pub files: usize,
     pub bytes: u64,
     pub deadline: Instant,
+    pub cancel: &'a Cancel,
+}
+
+impl Limits<'_> {
+    /// Nothing further is read: time is up, or nobody waits any more.
+    fn are_over(&self) -> bool {
+        Instant::now() > self.deadline || self.cancel.is_cancelled()
+    }
 }
 
 /// Why an answer may lack something; the code of a warning.
@@ -47,7 +55,7 @@ type Read = Result<Arc<Facts>, &'static str>;
 pub(crate) struct Sources<'a> {
     pub codebase: &'a Codebase,
     pub view: &'a View,
-    limits: Limits,
+    limits: Limits<'a>,
     loaded: RefCell<FxHashMap<u32, Read>>,
     files_read: Cell<usize>,
     bytes_read: Cell<u64>,
@@ -55,7 +63,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub fn new(codebase: &'a Codebase, view: &'a View, limits: Limits) -> Sources<'a> {
+    pub fn new(codebase: &'a Codebase, view: &'a View, limits: Limits<'a>) -> Sources<'a> {
         Sources {
             codebase,
             view,
@@ -76,7 +84,7 @@ impl<'a> Sources<'a> {
     }
 
     pub fn is_out_of_time(&self) -> bool {
-        let late = Instant::now() > self.limits.deadline;
+        let late = self.limits.are_over();
         if late {
             self.bounds_hit.borrow_mut().insert(bound::TIME);
         }
@@ -146,7 +154,7 @@ impl<'a> Sources<'a> {
             return;
         }
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let shared = Shared { codebase: self.codebase, view: self.view, deadline: self.limits.deadline };
+        let shared = Shared { codebase: self.codebase, view: self.view, limits: self.limits };
         std::thread::scope(|scope| {
             for _ in 0..n_threads {
                 let work = || {
@@ -179,7 +187,7 @@ impl<'a> Sources<'a> {
     }
 
     fn read(&self, file: &Wanted, words: &[String]) -> Option<Read> {
-        let shared = Shared { codebase: self.codebase, view: self.view, deadline: self.limits.deadline };
+        let shared = Shared { codebase: self.codebase, view: self.view, limits: self.limits };
         let read = shared.read(file, words);
         self.is_out_of_time();
         read
@@ -203,7 +211,7 @@ impl Wanted {
 struct Shared<'a> {
     codebase: &'a Codebase,
     view: &'a View,
-    deadline: Instant,
+    limits: Limits<'a>,
 }
 
 impl Shared<'_> {
@@ -213,7 +221,7 @@ impl Shared<'_> {
         if let Some(known) = CACHE.get(&key) {
             return Some(Ok(known));
         }
-        if Instant::now() > self.deadline {
+        if self.limits.are_over() {
             return None;
         }
         let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else { return Some(Err(NOT_LOCAL)) };

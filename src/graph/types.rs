@@ -2,9 +2,11 @@
 
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
+use super::fit::{allowed, named_in};
 use super::modules::Module;
 use super::origins::MAX_HOPS;
-use super::resolve::{Evidence, Place, Resolution, Resolver, allowed, innermost, named_in};
+use super::resolve::{Evidence, NOT_IMPORTED, Place, Resolution, Resolver, innermost};
+use super::response::Grade;
 use crate::chunk::SymbolKind;
 
 /// Bases above a type that are followed.
@@ -17,6 +19,8 @@ pub(super) enum Members {
     Doubtful(Vec<DefId>),
     /// Nowhere here, but a base is not in the repository.
     Outside,
+    /// Nowhere that is known, but it is not certain what a base is.
+    Unknown,
     Missing,
 }
 
@@ -35,7 +39,7 @@ impl Resolver<'_, '_> {
                 match self.members(file, scope, place, name) {
                     Members::Found(found) => here = found,
                     Members::Doubtful(found) => (here, is_certain) = (found, false),
-                    Members::Outside => is_certain = false,
+                    Members::Outside | Members::Unknown => is_certain = false,
                     Members::Missing => {}
                 }
                 if place.facts.anonymous.iter().any(|range| range.contains(&place.site.at)) {
@@ -51,7 +55,7 @@ impl Resolver<'_, '_> {
                         match self.members_of_named(owner, place, name) {
                             Members::Found(found) => here = found,
                             Members::Doubtful(found) => (here, is_certain) = (found, false),
-                            Members::Outside => is_certain = false,
+                            Members::Outside | Members::Unknown => is_certain = false,
                             Members::Missing => {}
                         }
                     }
@@ -84,6 +88,10 @@ impl Resolver<'_, '_> {
     pub(super) fn through_self(&self, place: Place<'_>, receiver: &str) -> Option<Resolution> {
         let dialect = place.dialect;
         if dialect.supers.contains(&receiver) {
+            // A type without a name has a base of its own, which is not read.
+            if place.facts.anonymous.iter().any(|range| range.contains(&place.site.at)) {
+                return Some(self.not_itself(place, self.unknown_receiver(place)));
+            }
             let owner = self.owner_at(place)?;
             let found = self
                 .defs
@@ -95,7 +103,7 @@ impl Resolver<'_, '_> {
                     self.doubtful(place, self.graded(place, found, "base of the enclosing type"))
                 }
                 Some(Members::Outside) => Resolution::unresolved("a base outside of the repository"),
-                _ => self.unknown_receiver(place),
+                _ => self.not_itself(place, self.unknown_receiver(place)),
             });
         }
         let is_self = dialect.selfs.contains(&receiver) || self.is_receiver(place, receiver);
@@ -112,6 +120,16 @@ impl Resolver<'_, '_> {
         }
         let owner = self.owner_at(place)?;
         Some(self.member_of(place, owner, "member of the enclosing type"))
+    }
+
+    /// What a base is asked for is never the member that asks.
+    fn not_itself(&self, place: Place<'_>, mut found: Resolution) -> Resolution {
+        let around = place.file.callable_around(place.site.at).map(|symbol| place.file.id(symbol));
+        found.targets.retain(|target| Some(*target) != around);
+        match found.targets.len() {
+            0 => Resolution::unresolved("a base outside of the repository"),
+            _ => found,
+        }
     }
 
     /// A receiver that is a value with a declared type.
@@ -144,6 +162,7 @@ impl Resolver<'_, '_> {
             _ => None,
         };
         let is_local = bound.is_some_and(|binding| binding.reach.is_some());
+        let is_made = bound.is_some_and(|binding| binding.by_call);
         let Some((type_name, declared_at)) = declared else {
             let known = bound.is_some_and(|binding| binding.reach.is_none()) && self.is_import(place, first);
             return (is_local && !known).then(|| self.unknown_receiver(place));
@@ -152,6 +171,9 @@ impl Resolver<'_, '_> {
         Some(match (type_of.proven(), type_of.evidence) {
             (Some(id), _) => self.member_of(place, id, "declared type of the receiver"),
             (None, "imported from a library") => Resolution::unresolved("the receiver is of a library"),
+            (None, NOT_IMPORTED) if !is_made && is_of_language(place, &type_name) => {
+                Resolution::unresolved("the receiver is of the language's own library")
+            }
             _ => self.unknown_receiver(place),
         })
     }
@@ -203,7 +225,7 @@ impl Resolver<'_, '_> {
                 (Evidence::Found(found), "member of the named type")
             }
             Members::Outside => (Evidence::Outside, "a base outside of the repository"),
-            Members::Missing => (Evidence::Nothing, ""),
+            Members::Missing | Members::Unknown => (Evidence::Nothing, ""),
         }
     }
 
@@ -219,7 +241,7 @@ impl Resolver<'_, '_> {
             Members::Found(found) => self.graded(place, found, evidence),
             Members::Doubtful(found) => self.doubtful(place, self.graded(place, found, evidence)),
             Members::Outside => Resolution::unresolved("a base outside of the repository"),
-            Members::Missing => self.unknown_receiver(place),
+            Members::Missing | Members::Unknown => self.unknown_receiver(place),
         }
     }
 
@@ -328,14 +350,15 @@ impl Resolver<'_, '_> {
     fn members_of_bases(&self, file: &FileDefs, of: u32, place: Place<'_>, name: &str) -> Members {
         let mut level = vec![DefId { entry: file.entry, symbol: of }];
         let mut seen = level.clone();
-        let mut outside = false;
+        let (mut outside, mut unknown) = (false, false);
         while !level.is_empty() && seen.len() < MAX_BASES {
             let mut next = Vec::new();
             let mut found = Vec::new();
             for id in level {
                 for base in self.bases(id) {
                     match base.proven() {
-                        None => outside = true,
+                        None if base.grade == Grade::Unresolved => outside = true,
+                        None => unknown = true,
                         Some(base) if !seen.contains(&base) => {
                             seen.push(base);
                             next.push(base);
@@ -348,11 +371,16 @@ impl Resolver<'_, '_> {
                 }
             }
             if !found.is_empty() {
-                return if outside { Members::Doubtful(found) } else { Members::Found(found) };
+                let is_doubtful = outside || unknown;
+                return if is_doubtful { Members::Doubtful(found) } else { Members::Found(found) };
             }
             level = next;
         }
-        if outside { Members::Outside } else { Members::Missing }
+        match (unknown, outside) {
+            (true, _) => Members::Unknown,
+            (false, true) => Members::Outside,
+            (false, false) => Members::Missing,
+        }
     }
 
     /// What the bases of a type mean, as written.
@@ -386,4 +414,30 @@ impl Resolver<'_, '_> {
             .map(|(_, name)| self.type_named(&file, &facts, outside, name))
             .collect()
     }
+}
+
+/// Whether a type that a file neither defines nor imports can only be one that the language brings along: not where a
+/// wildcard may have brought it, and not if it is a parameter of something generic.
+fn is_of_language(place: Place<'_>, name: &str) -> bool {
+    let certain = matches!(place.dialect.language, "java" | "kotlin" | "go" | "python" | "rust")
+        || place.dialect.modules == Modules::Script;
+    let is_java = matches!(place.dialect.language, "java" | "kotlin");
+    let wildcard = !is_java && place.facts.imports.iter().any(|import| import.all);
+    certain && !wildcard && !is_parameter(place, name)
+}
+
+/// Whether `name` looks like a parameter: it is short or in capitals, or a bound follows it.
+fn is_parameter(place: Place<'_>, name: &str) -> bool {
+    let is_loud = !name.chars().any(char::is_lowercase);
+    let is_t = name.starts_with('T') && name[1..].starts_with(char::is_uppercase);
+    let text = &place.facts.text;
+    let is_bound = |(at, _): (usize, &str)| {
+        let rest = text[at + name.len()..].trim_start();
+        match place.dialect.modules {
+            Modules::Rust => rest.starts_with(':') && !rest.starts_with("::"),
+            Modules::Script => rest.starts_with("extends "),
+            _ => false,
+        }
+    };
+    is_loud || is_t || text.match_indices(name).any(is_bound)
 }

@@ -8,7 +8,7 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use super::journal::Journal;
 use super::plan::Job;
-use super::progress::{Counters, Progress, Silent};
+use super::progress::{Counters, Progress};
 use crate::chunk;
 use crate::embed::{self, EmbedCost, Embedder};
 use crate::git::BlobReader;
@@ -219,9 +219,10 @@ pub fn build_in_memory(
     reader: &StoreReader,
     embedder: &dyn Embedder,
     jobs: &[Job],
+    progress: &dyn Progress,
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress, journal: None };
     worker.small(jobs, &|worker, job, blobs, builder| worker.job(job, blobs, builder))
 }
 
@@ -232,9 +233,10 @@ pub fn build_bytes(
     reader: &StoreReader,
     embedder: &dyn Embedder,
     jobs: &[(&Job, &[u8])],
+    progress: &dyn Progress,
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress: &Silent, journal: None };
+    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress, journal: None };
     worker.small(jobs, &|worker, (job, bytes), _, builder| {
         worker.doc(job, bytes.len() as u64, bytes, builder).map(Some)
     })
@@ -268,6 +270,9 @@ impl Worker<'_> {
                     docs: Vec::with_capacity(jobs.len()),
                 };
                 for job in *jobs {
+                    if self.progress.stopped() {
+                        return Err(IndexError::Interrupted { n_chunks: 0 });
+                    }
                     unit.docs.push(run(self, job, &mut blobs, &mut unit.builder)?);
                 }
                 done.push((number, unit));

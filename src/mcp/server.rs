@@ -150,7 +150,13 @@ impl Server {
         });
         let permit = match spec.waits {
             true => None,
-            false => Some(self.working.clone().acquire_owned().await.map_err(|_| ended())?),
+            false => tokio::select! {
+                permit = self.working.clone().acquire_owned() => Some(permit.map_err(|_| ended())?),
+                () = context.ct.cancelled() => {
+                    tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not begun");
+                    return answer::result::<()>(Err(CallError::Stopped));
+                }
+            },
         };
         let (steps, mut progress) = mpsc::unbounded_channel();
         let call = Call {
@@ -179,7 +185,7 @@ impl Server {
                 done = &mut work => {
                     let duration_ms = started.elapsed().as_millis() as u64;
                     tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call");
-                    return done.unwrap_or_else(|_| Err(ErrorData::internal_error("the call broke off", None)));
+                    return done.unwrap_or_else(|_| Err(broke_off()));
                 }
                 () = context.ct.cancelled() => {
                     is_cancelled.store(true, Ordering::Relaxed);
@@ -201,12 +207,20 @@ impl Server {
         work: impl FnOnce(&Codebases) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let codebases = self.codebases.clone();
-        tokio::task::spawn_blocking(move || work(&codebases)).await.unwrap_or_else(|_| Err(ended()))
+        tokio::task::spawn_blocking(move || work(&codebases)).await.unwrap_or_else(|_| Err(broke_off()))
     }
 }
 
 fn ended() -> ErrorData {
     ErrorData::internal_error("the server is ending", None)
+}
+
+/// A panic in a call: the pool catches it, and what the call held is dropped. No other call is affected.
+fn broke_off() -> ErrorData {
+    ErrorData::internal_error(
+        "an error in git-codeweaver broke off this call, other calls still work; `git codeweaver verify` checks the index",
+        None,
+    )
 }
 
 /// Progress notifications of one call. Clients may rely on the number growing.

@@ -8,6 +8,7 @@
 //! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
 //! segmented. Everything found is then scored on all evidence.
 
+use super::cancel::IsOver;
 use super::definitions::{self, Wanted};
 use super::dense;
 use super::filter::Scope;
@@ -21,7 +22,6 @@ use crate::store::rows::DocKey;
 use crate::text::{Mention, QueryTerm};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
-use std::time::Instant;
 
 /// Rows kept from each list.
 const KEEP: usize = 300;
@@ -81,13 +81,14 @@ pub struct Question<'a> {
     pub mode: Mode,
     pub ann: Ann,
     pub weights: &'a Weights,
-    pub deadline: Instant,
+    /// Time is up, or nobody waits any more.
+    pub is_over: IsOver<'a>,
 }
 
 /// Finds candidates among the rows of `scope`.
 pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidates {
     let terms: &[QueryTerm] = if question.mode == Mode::Semantic { &[] } else { question.terms };
-    let lexical = Lexical::score(view, scope, terms, question.weights, question.deadline);
+    let lexical = Lexical::score(view, scope, terms, question.weights, question.is_over);
     let kernel = question.vector.filter(|vector| usable(view, vector)).map(DotKernel::new);
     let unit = 1.0 / (question.scale * question.scale);
     let mut found = Found { rows: Vec::new(), strategies: Vec::new() };
@@ -99,9 +100,9 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
         found.add("lexical_bm25", best_files(view, scope, &lexical));
     }
     if let (Some(kernel), Mode::Hybrid | Mode::Semantic) = (&kernel, question.mode) {
-        timed_out = Instant::now() >= question.deadline;
+        timed_out = (question.is_over)();
         if !timed_out {
-            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP);
+            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP, question.is_over);
             let strategy = if nearest.used_graph { "dense_hnsw" } else { "dense_exact" };
             found
                 .add(strategy, best_rows(view, nearest.rows.into_iter(), KEEP).into_iter().map(|(_, id)| id));
@@ -217,12 +218,19 @@ impl Found {
 }
 
 /// Cosines of one vector with all rows of the scope, for `similar`.
-pub fn nearest(view: &View, scope: &Scope, vector: &[i8], scale: f32, keep: usize) -> Vec<(f32, RowId)> {
+pub fn nearest(
+    view: &View,
+    scope: &Scope,
+    vector: &[i8],
+    scale: f32,
+    keep: usize,
+    is_over: IsOver<'_>,
+) -> Vec<(f32, RowId)> {
     if !usable(view, &vector) {
         return Vec::new();
     }
     let kernel = DotKernel::new(vector);
-    let rows = dense::nearest(view, scope, &kernel, Ann::Exact, keep).rows;
+    let rows = dense::nearest(view, scope, &kernel, Ann::Exact, keep, is_over).rows;
     let mut best = best_rows(view, rows.into_iter(), keep);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best

@@ -2,6 +2,7 @@
 //!
 //! The text shown is cut from exactly the blob whose spans are applied: bytes are fetched by object id, never by path.
 
+use super::cancel::Cancel;
 use super::candidates::Candidate;
 use super::error::QueryError;
 use super::rank::{RankedFile, class_of};
@@ -27,9 +28,11 @@ pub struct Budget {
     pub min_score: f32,
     pub explain: bool,
     pub without_content: bool,
+    pub cancel: Cancel,
 }
 
-/// Matches in rank order with the tokens they take. Whole chunks are cut to signatures before they are dropped.
+/// Matches in rank order with the tokens they take. Whole chunks are cut to signatures before they are dropped, the first to
+/// its place.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
@@ -40,10 +43,16 @@ pub fn matches(
     let mut shown = Vec::new();
     let files = files.iter().filter(|file| file.relevance >= budget.min_score);
     for file in files.skip(budget.offset).take(budget.n_matches) {
+        budget.cancel.check()?;
         let mut found = one(codebase, view, file, budget)?;
         let mut cost = cost_of(&found);
         if used + cost > budget.tokens {
             elide(&mut found);
+            cost = cost_of(&found);
+        }
+        // Where it is, of the best one, is worth more than nothing.
+        if used + cost > budget.tokens && shown.is_empty() {
+            found.to_location();
             cost = cost_of(&found);
         }
         if used + cost > budget.tokens {

@@ -1,5 +1,6 @@
 //! Nearest vectors: exact scan or graph, as the planner decides (requirement R1).
 
+use super::cancel::IsOver;
 use super::filter::Scope;
 use super::request::Ann;
 use super::view::{RowId, View};
@@ -13,6 +14,9 @@ const MIN_LIVE_SHARE: f64 = 0.5;
 /// Below this many rows a scan is over before a thread has started. Debug builds are what tests run: they share always.
 const MIN_ROWS_IN_PARALLEL: u64 = if cfg!(debug_assertions) { 0 } else { 64 * 1024 };
 
+/// Rows that are scanned before anybody asks whether the answer is still wanted: a few milliseconds of work.
+const PART: u32 = 1 << 16;
+
 /// Rows with their dot products; all of them where a segment is scanned, the best `keep` where its graph is walked.
 pub struct Nearest {
     pub rows: Vec<(f32, RowId)>,
@@ -20,17 +24,25 @@ pub struct Nearest {
     pub used_graph: bool,
 }
 
-/// Finds the rows of `scope` that are nearest to the query. Integers below 2²⁴ are exact in `f32`.
+/// Finds the rows of `scope` that are nearest to the query, or some of them once it `is_over`. Integers below 2²⁴ are exact
+/// in `f32`.
 ///
 /// Large scopes are shared among the cores, segment by segment: one core reads an int8 row slower than memory delivers it.
-pub fn nearest(view: &View, scope: &Scope, kernel: &DotKernel, ann: Ann, keep: usize) -> Nearest {
+pub fn nearest(
+    view: &View,
+    scope: &Scope,
+    kernel: &DotKernel,
+    ann: Ann,
+    keep: usize,
+    is_over: IsOver<'_>,
+) -> Nearest {
     let n_segments = view.reader.segments.len();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let n_threads = if scope.n_rows < MIN_ROWS_IN_PARALLEL { 1 } else { cores.min(n_segments) };
     let next = AtomicUsize::new(0);
     let take = || -> Vec<(usize, Nearest)> {
         let segments = std::iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|&s| s < n_segments));
-        segments.map(|s| (s, nearest_of_segment(view, scope, s, kernel, ann, keep))).collect()
+        segments.map(|s| (s, nearest_of_segment(view, scope, s, kernel, ann, keep, is_over))).collect()
     };
     let mut of_segments = std::thread::scope(|threads| {
         // A thread that cannot be had is only missing help.
@@ -58,10 +70,11 @@ fn nearest_of_segment(
     kernel: &DotKernel,
     ann: Ann,
     keep: usize,
+    is_over: IsOver<'_>,
 ) -> Nearest {
     let segment = &view.reader.segments[s];
     let Some(graph) = plan(view, scope, s, ann) else {
-        return Nearest { rows: scan(view, scope, s, kernel, keep), used_graph: false };
+        return Nearest { rows: scan(view, scope, s, kernel, keep, is_over), used_graph: false };
     };
     let ef = (graph.header().ef as usize).max(keep * 2);
     let walked = graph.search(segment.vectors(), segment.dim(), kernel, &scope.rows[s], keep, ef);
@@ -88,13 +101,23 @@ fn plan(view: &View, scope: &Scope, s: usize, ann: Ann) -> Option<Graph> {
 }
 
 /// The rows of one segment but those that cannot be among the best `keep`.
-fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize) -> Vec<(f32, RowId)> {
+fn scan(
+    view: &View,
+    scope: &Scope,
+    s: usize,
+    kernel: &DotKernel,
+    keep: usize,
+    is_over: IsOver<'_>,
+) -> Vec<(f32, RowId)> {
     let segment = &view.reader.segments[s];
     let (vectors, dim) = (segment.vectors(), segment.dim());
     let mut out: Vec<(f32, RowId)> = Vec::new();
     let mut threshold = f32::NEG_INFINITY;
     let mut most = keep * 8;
-    for run in scope.rows[s].runs() {
+    for run in scope.rows[s].runs().flat_map(parts) {
+        if is_over() {
+            break;
+        }
         let of_run = &vectors[run.start as usize * dim..run.end as usize * dim];
         for (row, vector) in run.zip(of_run.chunks_exact(dim)) {
             let dot = kernel.dot(vector) as f32;
@@ -113,4 +136,9 @@ fn scan(view: &View, scope: &Scope, s: usize, kernel: &DotKernel, keep: usize) -
         }
     }
     out
+}
+
+/// A run in parts of at most [`PART`] rows.
+fn parts(run: std::ops::Range<u32>) -> impl Iterator<Item = std::ops::Range<u32>> {
+    run.clone().step_by(PART as usize).map(move |start| start..run.end.min(start.saturating_add(PART)))
 }

@@ -22,6 +22,9 @@ pub enum QueryError {
     Parameter { name: &'static str, must: &'static str, found: String },
     #[error("no such place: {what}")]
     NotFound { what: String },
+    /// Nobody waits for the answer any more ([`super::Cancel`]).
+    #[error("the question was called off")]
+    Cancelled,
 }
 
 /// Runs `answer`; a panic in it becomes an error.

@@ -16,11 +16,16 @@ pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
     if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
         return Ok(Freshness::SkippedIndexing);
     }
-    let tree = codebase.repo.head()?.tree.map(|oid| oid.to_string()).unwrap_or_default();
-    let head = state.as_ref().and_then(|state| state.heads.get(&codebase.worktree_key));
-    let is_current =
-        head.is_some_and(|head| head.marker.is_some() && head.snapshot == codebase.snapshot_key(&tree));
+    let tree = codebase.repo.head()?.tree.map(|oid| oid.to_string());
+    let is_current = is_current(codebase, state.as_ref(), tree.as_deref());
     Ok(if is_current { Freshness::Fresh } else { Freshness::Stale })
+}
+
+/// Whether `state` has a complete snapshot of `tree` for this worktree; of a repository without a commit, `tree` is `None`.
+pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>) -> bool {
+    let head = state.and_then(|state| state.heads.get(&codebase.worktree_key));
+    let key = codebase.snapshot_key(tree.unwrap_or_default());
+    head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
 }
 
 /// Has `target` indexed if that is allowed now, waiting at most `patience`: `synced`, `stale` if it took longer, or

@@ -3,12 +3,12 @@
 //! Terms are added up in the order of the query and, within a term, of the fields; a file's rows lie together in one
 //! segment. So no score depends on how the store is segmented.
 
+use super::cancel::IsOver;
 use super::filter::Scope;
 use super::rank::Weights;
 use super::view::{RowId, View};
 use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
 use crate::text::QueryTerm;
-use std::time::Instant;
 
 /// What a file has of the question.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -43,13 +43,14 @@ struct TermWeight {
 type Lists<'a> = [Option<PostingList<'a>>; N_FIELDS];
 
 impl Lexical {
-    /// Scores all live rows that have a term; rows outside of `scope` count for their file only.
+    /// Scores all live rows that have a term; rows outside of `scope` count for their file only. Terms are left out once it
+    /// `is_over`.
     pub fn score(
         view: &View,
         scope: &Scope,
         terms: &[QueryTerm],
         weights: &Weights,
-        deadline: Instant,
+        is_over: IsOver<'_>,
     ) -> Lexical {
         let segments = &view.reader.segments;
         let n_rows = view.snapshot.totals.n_rows.max(1) as f32;
@@ -84,7 +85,7 @@ impl Lexical {
         let mut rows: Vec<RowState> =
             segments.iter().map(|s| RowState::new(s.n_rows(), s.n_docs())).collect();
         for (i, (term, of_term)) in terms.iter().zip(&lists).enumerate() {
-            if Instant::now() > deadline {
+            if is_over() {
                 break;
             }
             let idf = lexical.idf[i];

@@ -6,9 +6,10 @@
 //!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
-//! * [`search`]: all of it in sequence.
+//! * [`search`]: all of it in sequence, as long as somebody waits ([`Cancel`]).
 //! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
 
+mod cancel;
 pub mod candidates;
 pub mod content;
 pub mod definitions;
@@ -30,6 +31,7 @@ pub mod similar;
 mod tests;
 pub mod view;
 
+pub use cancel::Cancel;
 pub use error::QueryError;
 pub use intent::Intent;
 pub use outline::Outline;

@@ -1,5 +1,6 @@
 //! What is asked.
 
+use super::cancel::Cancel;
 use super::error::QueryError;
 use super::intent::Intent;
 use crate::chunk::classes::TaskProfile;
@@ -65,6 +66,8 @@ pub struct Request {
     pub explain: bool,
     /// Locations and names only, no text.
     pub without_content: bool,
+    /// Whether somebody still waits.
+    pub cancel: Cancel,
 }
 
 impl Request {
@@ -87,6 +90,7 @@ impl Request {
             overlay_budget_ms: settings.overlay.budget_ms,
             explain: false,
             without_content: false,
+            cancel: Cancel::default(),
         }
     }
 

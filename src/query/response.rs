@@ -64,6 +64,19 @@ pub struct Match {
     pub explanation: Option<Explanation>,
 }
 
+impl Match {
+    /// Keeps the place and the title alone.
+    pub fn to_location(&mut self) {
+        for text in [&mut self.content.text, &mut self.content.signature, &mut self.content.doc] {
+            text.clear();
+        }
+        self.content.elided = true;
+        self.related_symbols.clear();
+        self.more_in_file.clear();
+        self.also_at.clear();
+    }
+}
+
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct FileInfo {
     pub path: String,
@@ -81,7 +94,7 @@ pub struct Content {
     pub signature: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub doc: String,
-    /// True if `text` is only the signature, to keep within the budget.
+    /// True if `text` is only the signature, or nothing, to keep within the budget.
     pub elided: bool,
 }
 
@@ -113,6 +126,9 @@ pub struct IndexInfo {
     pub freshness: Freshness,
     pub dirty_files: usize,
     pub unchecked_files: usize,
+    /// The index of this worktree is not of HEAD yet.
+    #[serde(skip)]
+    pub is_behind: bool,
     pub files: u64,
     pub chunks: u64,
     pub skipped: BTreeMap<&'static str, u64>,

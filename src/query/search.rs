@@ -1,5 +1,6 @@
 //! The search itself: view → candidates → ranking → answer.
 
+use super::cancel::Cancel;
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
 use super::definitions;
@@ -66,7 +67,8 @@ impl Searcher {
         answer: impl Fn(&View) -> Result<Answer, QueryError>,
     ) -> Result<(View, Answer), QueryError> {
         let open = |budget| {
-            self.view(request.rev.as_deref(), request.committed, budget, request.timeout_ms, updater)
+            let (rev, committed) = (request.rev.as_deref(), request.committed);
+            self.view_while(rev, committed, budget, request.timeout_ms, updater, &request.cancel)
         };
         let view = open(request.overlay_budget_ms)?;
         let first = answer(&view)?;
@@ -88,7 +90,21 @@ impl Searcher {
         timeout_ms: u64,
         updater: AskUpdater<'_>,
     ) -> Result<View, QueryError> {
-        let wanted = self.wanted(rev, committed, budget_ms)?;
+        self.view_while(rev, committed, budget_ms, timeout_ms, updater, &Cancel::default())
+    }
+
+    /// As [`Self::view`], while somebody waits.
+    pub(crate) fn view_while(
+        &self,
+        rev: Option<&str>,
+        committed: bool,
+        budget_ms: u64,
+        timeout_ms: u64,
+        updater: AskUpdater<'_>,
+        cancel: &Cancel,
+    ) -> Result<View, QueryError> {
+        cancel.check()?;
+        let wanted = Wanted { cancel: cancel.clone(), ..self.wanted(rev, committed, budget_ms)? };
         let open = || View::open(&self.codebase, self.embedder(), &self.files, &wanted);
         match open()? {
             Opened::View(view) => Ok(*view),
@@ -97,6 +113,7 @@ impl Searcher {
                 let patience =
                     if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
                 let decision = freshness::sync(&self.codebase, &wanted.target, patience, updater)?;
+                cancel.check()?;
                 if decision == Freshness::Synced
                     && let Opened::View(mut view) = open()?
                 {
@@ -121,11 +138,11 @@ impl Searcher {
     }
 
     fn wanted(&self, rev: Option<&str>, committed: bool, budget_ms: u64) -> Result<Wanted, QueryError> {
-        let budget = Duration::from_millis(budget_ms);
+        let (budget, cancel) = (Duration::from_millis(budget_ms), Cancel::default());
         match rev {
             None => {
                 let target = Target::head(&self.codebase)?;
-                Ok(Wanted { spec: "HEAD".to_owned(), target, worktree: !committed, budget })
+                Ok(Wanted { spec: "HEAD".to_owned(), target, worktree: !committed, budget, cancel })
             }
             Some(spec) => {
                 let revision = self.codebase.repo.resolve(spec)?;
@@ -135,13 +152,14 @@ impl Searcher {
                     reference: None,
                     is_head: false,
                 };
-                Ok(Wanted { spec: spec.to_owned(), target, worktree: false, budget })
+                Ok(Wanted { spec: spec.to_owned(), target, worktree: false, budget, cancel })
             }
         }
     }
 
     fn answer(&self, request: &Request, view: &View, deadline: Instant) -> Result<Answer, QueryError> {
         let found = self.rank(request, view, &WEIGHTS, deadline);
+        request.cancel.check()?;
         self.to_answer(request, view, found)
     }
 
@@ -170,6 +188,7 @@ impl Searcher {
             tracing::warn!(component = "query", operation = "embed", error = %failure, "the dense side is unavailable");
         }
         let vector = vector.and_then(Result::ok);
+        let is_over = || Instant::now() > deadline || request.cancel.is_cancelled();
         let question = Question {
             terms: &terms,
             names: &names,
@@ -184,7 +203,7 @@ impl Searcher {
             },
             ann: request.ann,
             weights,
-            deadline,
+            is_over: &is_over,
         };
         let found = candidates::retrieve(view, &scope, &question);
         let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
@@ -199,7 +218,9 @@ impl Searcher {
             weights,
             passes: &passes,
         };
-        let files: Vec<RankedFile> = if weights.whole_files == 0.0 {
+        let files: Vec<RankedFile> = if request.cancel.is_cancelled() {
+            Vec::new()
+        } else if weights.whole_files == 0.0 {
             rank::chunks(&context, &found)
         } else {
             rank::rank(&context, &found)
@@ -234,6 +255,7 @@ impl Searcher {
             min_score: request.min_score,
             explain: request.explain,
             without_content: request.without_content,
+            cancel: request.cancel.clone(),
         };
         let (matches, token_count) = content::matches(&self.codebase, view, &found.files, &budget)?;
         Ok(Answer { matches, token_count, found })
@@ -298,6 +320,7 @@ impl Searcher {
             freshness: view.freshness,
             dirty_files: view.n_dirty,
             unchecked_files: view.unchecked,
+            is_behind: view.is_behind,
             files: totals.n_paths,
             chunks: totals.n_rows,
             skipped: totals

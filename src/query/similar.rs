@@ -1,5 +1,6 @@
 //! Chunks like a given one (requirement R8).
 
+use super::cancel::Cancel;
 use super::candidates::{self, Candidate, Candidates};
 use super::error::QueryError;
 use super::filter::{Scope, passes_path};
@@ -30,6 +31,8 @@ pub struct SimilarRequest {
     pub token_limit: u32,
     pub min_score: f32,
     pub without_content: bool,
+    /// Whether somebody still waits.
+    pub cancel: Cancel,
 }
 
 impl Searcher {
@@ -45,6 +48,7 @@ impl Searcher {
             min_score: request.min_score,
             rev: request.rev.clone(),
             without_content: request.without_content,
+            cancel: request.cancel.clone(),
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), settings)
         };
         as_search.check()?;
@@ -60,7 +64,9 @@ impl Searcher {
         let origin = chunk_at(view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
             what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
         })?;
-        let found = self.neighbours(view, &Scope::new(view, &request.filters), origin);
+        let scope = Scope::new(view, &request.filters);
+        let found = self.neighbours(view, &scope, origin, &request.cancel);
+        request.cancel.check()?;
         let n_candidates = found.list.len();
         let query_intent = intent::detect("", None, &[]);
         let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
@@ -87,10 +93,12 @@ impl Searcher {
         Ok(Found { files, n_candidates, strategies: vec!["dense_exact"], ..Found::new(query_intent) })
     }
 
-    fn neighbours(&self, view: &View, scope: &Scope, origin: RowId) -> Candidates {
+    fn neighbours(&self, view: &View, scope: &Scope, origin: RowId, cancel: &Cancel) -> Candidates {
         let segment = &view.reader.segments[origin.segment as usize];
         let scale = self.embedder().map_or(1.0, Embedder::scale);
-        let nearest = candidates::nearest(view, scope, segment.vector(origin.row), scale, NEIGHBOURS);
+        let vector = segment.vector(origin.row);
+        let is_over = || cancel.is_cancelled();
+        let nearest = candidates::nearest(view, scope, vector, scale, NEIGHBOURS, &is_over);
         let list = nearest.into_iter().filter(|(_, id)| *id != origin).map(|(cosine, id)| Candidate {
             id,
             doc: view.reader.state.segments[id.segment as usize].doc_base

@@ -4,7 +4,9 @@
 //! as a publication. So everything behind this point, statistics included, sees exactly what a fresh index of the same
 //! state would show (requirements G8, S5).
 
+use super::cancel::Cancel;
 use super::error::QueryError;
+use super::freshness;
 use crate::embed::Embedder;
 use crate::git::{self, BString, FileState, Oid, WorktreeChange, WorktreeReader};
 use crate::index::build;
@@ -64,6 +66,8 @@ pub struct Wanted {
     /// Lay the working tree over it.
     pub worktree: bool,
     pub budget: Duration,
+    /// Whether somebody still waits.
+    pub cancel: Cancel,
 }
 
 /// An answerable state of the codebase.
@@ -79,6 +83,8 @@ pub struct View {
     pub commit: Option<String>,
     /// What HEAD is, for the answer's proof.
     pub head_commit: Option<String>,
+    /// The complete snapshot of this worktree is of another tree than HEAD: the updater has something to do.
+    pub is_behind: bool,
     pub n_dirty: usize,
     /// Paths that were not compared with the disk.
     pub unchecked: usize,
@@ -301,8 +307,17 @@ impl Overlay<'_> {
             return Ok(false);
         }
         let built = self.built(&plan, |overlay| {
-            build::build_in_memory(overlay.codebase, overlay.policy, &overlay.reader, embedder, &plan.jobs)
-        })?;
+            build::build_in_memory(
+                overlay.codebase,
+                overlay.policy,
+                &overlay.reader,
+                embedder,
+                &plan.jobs,
+                &wanted.cancel,
+            )
+        });
+        wanted.cancel.check()?;
+        let built = built?;
         self.lay(&plan, built.as_deref())?;
         self.snapshot.totals.tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
         self.view.overlaid = true;
@@ -314,6 +329,7 @@ impl Overlay<'_> {
         let cache = self.codebase.stat_cache();
         let tree = wanted.target.tree.as_ref();
         let found = git::worktree_changes(&self.codebase.repo, tree, &cache, wanted.budget)?;
+        wanted.cancel.check()?;
         self.view.unchecked = found.unchecked;
         self.view.n_dirty = found.changes.len();
         if !found.filtered.is_empty() {
@@ -334,6 +350,7 @@ impl Overlay<'_> {
         let mut left_out = 0;
         let mut files = WorktreeReader::open(&self.codebase.repo)?;
         for change in &found.changes {
+            wanted.cancel.check()?;
             // A deletion costs nothing, so none is ever left out.
             if blobs.len() >= INLINE_BLOBS && change.bytes.is_some() {
                 left_out += 1;
@@ -347,8 +364,17 @@ impl Overlay<'_> {
         let jobs: Vec<(&plan::Job, &[u8])> =
             plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
         let built = self.built(&plan, |overlay| {
-            build::build_bytes(overlay.codebase, overlay.policy, &overlay.reader, embedder, &jobs)
-        })?;
+            build::build_bytes(
+                overlay.codebase,
+                overlay.policy,
+                &overlay.reader,
+                embedder,
+                &jobs,
+                &wanted.cancel,
+            )
+        });
+        wanted.cancel.check()?;
+        let built = built?;
         self.lay(&plan, built.as_deref())?;
         self.view.overlaid = true;
         Ok(())
@@ -437,19 +463,18 @@ impl Overlay<'_> {
 
     fn finish(self, wanted: &Wanted) -> View {
         let live = self.reader.live_rows(&self.snapshot.entries);
+        let head = self.codebase.repo.head().ok();
+        let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
+        let is_behind =
+            !freshness::is_current(self.codebase, Some(&*self.reader.state), head_tree.as_deref());
         let mut view = View {
             live,
             freshness: if self.view.overlaid { Freshness::Overlaid } else { Freshness::Fresh },
             tree_oid: self.snapshot.totals.tree_oid.clone(),
             spec: wanted.spec.clone(),
             commit: wanted.target.commit.map(|oid| oid.to_string()),
-            head_commit: self
-                .codebase
-                .repo
-                .head()
-                .ok()
-                .and_then(|head| head.commit)
-                .map(|oid| oid.to_string()),
+            head_commit: head.and_then(|head| head.commit).map(|oid| oid.to_string()),
+            is_behind,
             n_dirty: self.view.n_dirty,
             unchecked: self.view.unchecked,
             warnings: self.view.warnings,

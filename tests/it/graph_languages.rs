@@ -288,3 +288,47 @@ fn a_described_test_is_no_definition_of_the_name_in_its_text() {
     assert_eq!(answer["edges"][0]["dstSymbolId"], "t.js:1#Router", "the variable, not the test: {answer:#}");
     assert_eq!(ask(&repo, &["callers", "t.js:2"])["edges"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn what_a_library_brings_along_is_no_definition_of_ours() {
+    let repo = TestRepo::init();
+    repo.write(
+        "src/app/Text.java",
+        "package app;\n\npublic class Text {\n    public Text setChar(int at) {\n        return this;\n    }\n\n    public int nextRoll(int n) {\n        return n;\n    }\n}\n",
+    );
+    repo.write(
+        "src/app/Use.java",
+        "package app;\n\npublic class Use {\n    void strings(StringBuilder builder, String name) {\n        builder.setChar(1);\n        name.setChar(2);\n    }\n\n    void ours(Text text) {\n        text.setChar(3);\n    }\n\n    void failing() {\n        try {\n            ours(null);\n        } catch (RuntimeException error) {\n            error.setChar(4);\n        }\n    }\n\n    Object dice() {\n        return new Random() {\n            public int nextFace(int n) {\n                return super.nextFace(n);\n            }\n        };\n    }\n\n    <T extends Text> void generic(T item) {\n        item.setChar(5);\n    }\n}\n",
+    );
+    repo.write("lib/rack.rb", "module Rack\n  class Lint\n    def initialize(app)\n    end\n  end\nend\n");
+    repo.write("lib/more.rb", "module Rack\n  def self.start\n    Rack::Lint.new(1)\n  end\nend\n");
+    repo.write("web/base.ts", "export class Base {\n  included(x: string) {\n    return x\n  }\n}\n");
+    repo.write(
+        "web/use.ts",
+        "import { Base } from '@/base'\n\nexport class Sub extends Base {\n  run(files: Map<string, string>) {\n    this.included('a')\n  }\n}\n",
+    );
+    repo.commit("libraries");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let callees = |symbol: &str| edges(&ask(&repo, &["callees", symbol]));
+    assert_eq!(
+        callees("Use.strings"),
+        ["unresolved Use.strings -> (builder.setChar)", "unresolved Use.strings -> (name.setChar)"]
+    );
+    assert_eq!(callees("Use.ours"), ["exact Use.ours -> Text.setChar"]);
+    assert!(callees("Use.failing").contains(&"unresolved Use.failing -> (error.setChar)".to_owned()));
+    assert_eq!(
+        callees("Use.generic"),
+        ["unique_name Use.generic -> Text.setChar"],
+        "a parameter is no library"
+    );
+    let dice = edges(&ask(&repo, &["callees", "src/app/Use.java:24"]));
+    assert!(dice.iter().all(|edge| edge.starts_with("unresolved")), "a base is not what asks it: {dice:?}");
+    assert_eq!(callees("Rack.start").len() + callees("Rack::start").len(), 1);
+    let start = [callees("Rack.start"), callees("Rack::start")].concat();
+    assert!(start[0].starts_with("exact ") && start[0].ends_with("Lint::initialize"), "{start:?}");
+    assert_eq!(
+        callees("Sub.run"),
+        ["unique_name Sub.run -> Base.included"],
+        "an import that cannot be followed"
+    );
+}

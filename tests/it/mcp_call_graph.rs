@@ -143,3 +143,77 @@ fn the_token_limit_cuts_the_least_sure_edges_and_says_so() {
     assert_eq!((&tiny["edges"], &tiny["notes"], &tiny["roots"]), (&json!([]), &json!([]), &json!([])));
     assert!(tiny["warnings"].to_string().contains("CALL_GRAPH_TOKEN_LIMIT: 0 of 61 edges"), "{tiny:#}");
 }
+
+#[test]
+fn a_cursor_leads_through_the_rest_and_nothing_is_told_twice() {
+    let mut many = String::from(
+        "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n\n\n",
+    );
+    for i in 0..40 {
+        many.push_str(&format!(
+            "def unsure_{i}(x):\n    x.go()\n\n\ndef sure_{i}():\n    a = A()\n    a.go()\n\n\n"
+        ));
+    }
+    let repo = with(&[("many.py", &many)]);
+    let mut client = McpClient::start(&repo);
+    let question = json!({ "symbol": "go", "note_limit": 1000 });
+    let with = |more: Value| {
+        let mut arguments = question.clone();
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    let whole = client.ask("call_graph", with(json!({ "token_limit": 500_000 })));
+    let list = |answer: &Value, of: &str| answer[of].as_array().unwrap().clone();
+    assert_eq!((list(&whole, "roots").len(), list(&whole, "edges").len()), (2, 120), "{whole:#}");
+    assert_eq!((list(&whole, "notes").len(), whole.get("next_cursor")), (40, None), "{whole:#}");
+    for limits in [json!({ "token_limit": 900 }), json!({ "token_limit": 2500 }), json!({ "limit": 7 })] {
+        let (mut told, mut grades, mut n_parts) = ([Vec::new(), Vec::new(), Vec::new()], Vec::new(), 0);
+        let mut cursor = None;
+        loop {
+            let mut arguments = with(limits.clone());
+            arguments["cursor"] = cursor.map_or(Value::Null, Value::from);
+            let result = client.call("call_graph", arguments);
+            let part = &result["structuredContent"];
+            let size = tokens::count(text(&result)).max(tokens::count(&part.to_string()));
+            assert!(u64::from(size) <= limits["token_limit"].as_u64().unwrap_or(10_000), "{size}: {limits}");
+            let ids: Vec<Value> = list(part, "nodes").iter().map(|node| node["symbolId"].clone()).collect();
+            let mut of_part = Vec::new();
+            for edge in list(part, "edges") {
+                assert!(ids.contains(&edge["srcSymbolId"]) && ids.contains(&edge["dstSymbolId"]), "{part:#}");
+                of_part.push(edge["grade"] == "ambiguous");
+            }
+            // Within a part, edges are ordered by place.
+            of_part.sort_unstable();
+            grades.extend(of_part);
+            assert!(list(part, "notes").iter().all(|note| ids.contains(&note["symbolId"])), "{part:#}");
+            assert!(limits.get("limit").is_none() || list(part, "edges").len() <= 7, "{part:#}");
+            for (all, of) in told.iter_mut().zip(["roots", "edges", "notes"]) {
+                all.extend(list(part, of));
+            }
+            n_parts += 1;
+            match part["next_cursor"].as_str() {
+                Some(next) => {
+                    assert!(text(&result).contains(next), "{}", text(&result));
+                    cursor = Some(next.to_owned());
+                }
+                None => break,
+            }
+        }
+        assert!(n_parts > 3, "{limits}");
+        for (all, of) in told.iter().zip(["roots", "edges", "notes"]) {
+            let expected = list(&whole, of);
+            assert_eq!(all.len(), expected.len(), "{of}, {limits}: nothing twice");
+            assert!(expected.iter().all(|item| all.contains(item)), "{of}, {limits}: nothing lost");
+        }
+        assert!(grades.is_sorted(), "the sure ones come first: {grades:?}");
+    }
+    // A cursor is of one question.
+    let cursor = client.ask("call_graph", with(json!({ "limit": 7 })))["next_cursor"].clone();
+    for other in
+        [json!({ "symbol": "A.go" }), json!({ "direction": "references" }), json!({ "note_limit": 5 })]
+    {
+        let mut arguments = with(other);
+        arguments["cursor"] = cursor.clone();
+        assert_eq!(client.refused("call_graph", arguments)["code"], -32602);
+    }
+}

@@ -341,3 +341,42 @@ fn hidden_folders_are_searched_and_outlined_like_others() {
     let outline = client.ask("file_outline", json!({ "file": ".tools/build.py" }));
     assert_eq!(outline["symbols"][0]["name"], "assemble_everything");
 }
+
+#[test]
+fn a_small_limit_still_gives_the_first_place() {
+    let repo = large();
+    let mut client = McpClient::start(&repo);
+    for (tool, arguments) in [
+        ("find_code", json!({ "query": "parse header" })),
+        ("find_similar", json!({ "file": "src/header_3.rs", "line": 2 })),
+    ] {
+        let with = |limit: u32| {
+            let mut arguments = arguments.clone();
+            arguments["token_limit"] = limit.into();
+            arguments
+        };
+        let best = client.ask(tool, with(20_000))["matches"][0].clone();
+        let mut least = None;
+        for limit in (40..=700).step_by(20) {
+            let result = client.call(tool, with(limit));
+            let answer = &result["structuredContent"];
+            let matches = answer["matches"].as_array().unwrap();
+            let (in_text, structured) = tokens_of(&result);
+            if matches.is_empty() {
+                assert!(answer["warnings"].to_string().contains("token limit"), "{limit}: {answer:#}");
+                assert!(least.is_none(), "{limit}: what fits into {least:?} tokens fits into more");
+                continue;
+            }
+            assert!(in_text <= limit && structured <= limit, "{in_text} and {structured} of {limit} tokens");
+            assert_eq!((&matches[0]["file"], &matches[0]["span"]), (&best["file"], &best["span"]));
+            assert!(answer["next_cursor"].is_string(), "{answer:#}");
+            if least.is_none() {
+                // Nothing but the place.
+                assert_eq!(matches[0]["content"]["text"], "", "{answer:#}");
+                least = Some(limit);
+            }
+        }
+        eprintln!("{tool}: a place from {least:?} tokens on");
+        assert!(least.is_some_and(|least| least <= 520), "{tool}: {least:?}");
+    }
+}

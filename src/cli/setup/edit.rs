@@ -24,6 +24,9 @@ pub enum Format {
 #[error("{0}")]
 pub struct EditError(pub String);
 
+/// The fields of an entry that are texts, or lists of them.
+pub(super) type Fields = Vec<(String, Vec<String>)>;
+
 /// A text with the entry in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
@@ -55,6 +58,22 @@ impl Format {
             Some(rest) => Ok(take(rest)?.map(|text| format!("{BYTE_ORDER_MARK}{text}"))),
             None => take(text),
         }
+    }
+
+    /// What the entry in `text` starts, with its arguments, whatever shape it has: empty if it names no command, `None` if
+    /// there is no entry.
+    pub fn command(self, text: &str, tables: &[&Keys]) -> Result<Option<Vec<String>>, EditError> {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let fields = match self {
+            Format::Json => json::fields(text, tables),
+            Format::Toml => toml::fields(text, tables),
+            Format::Yaml => yaml::fields(text, tables),
+        };
+        let named = |fields: &[(String, Vec<String>)], names: &[&str]| -> Vec<String> {
+            let of_name = fields.iter().filter(|(name, _)| names.contains(&name.as_str()));
+            of_name.flat_map(|(_, words)| words.iter().cloned()).collect()
+        };
+        Ok(fields?.map(|fields| [named(&fields, &["command", "cmd"]), named(&fields, &["args"])].concat()))
     }
 
     /// True if `text` says no more than `fresh`.

@@ -1,7 +1,7 @@
 //! JSON, with comments and trailing commas as editors allow them. What is not ours stays as it was written: the tree
 //! that an entry is put into holds every blank and every comment, and an entry is taken out of the text itself.
 
-use super::edit::{EditError, Edited, Keys, line_end, line_start, replaced};
+use super::edit::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
 use super::entry::{Entry, NAME, Value};
 use jsonc_parser::ast::{Object, ObjectProp, ObjectPropName, Value as Ast};
 use jsonc_parser::common::Range;
@@ -82,6 +82,19 @@ pub(super) fn take(text: &str, tables: &[&Keys], made: usize) -> Result<Option<S
         return Ok(Some(after));
     }
     Ok(None)
+}
+
+/// The fields of the entry.
+pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, EditError> {
+    let root = parse(text)?.to_serde_value().unwrap_or_default();
+    let entry = |table: &&Keys| table.iter().try_fold(&root, |at, key| at.get(key))?.get(NAME);
+    let Some(entry) = tables.iter().find_map(entry) else { return Ok(None) };
+    let words = |value: &serde_json::Value| -> Vec<String> {
+        let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        list.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    let fields = entry.as_object().into_iter().flatten();
+    Ok(Some(fields.map(|(name, value)| (name.clone(), words(value))).collect()))
 }
 
 /// The properties along `table` down to the entry; `None` if there is none.

@@ -8,6 +8,7 @@
 //! * [`edit`]: one text → one text, everything else in it kept.
 //! * [`plan`]: what would change, before anything does.
 //! * [`receipt`]: what was changed, so that `--uninstall` restores the earlier bytes.
+//! * [`registered`]: who has the server already, for `doctor`.
 //! * [`diff`], [`file`]: what `--dry-run` shows; what is written, and how.
 
 pub mod clients;
@@ -19,6 +20,7 @@ mod json;
 pub mod places;
 pub mod plan;
 pub mod receipt;
+pub mod registered;
 #[cfg(test)]
 mod tests;
 mod toml;

@@ -115,13 +115,15 @@ impl Surroundings {
         Some(folder.join("codeweaver").join(name))
     }
 
-    /// True if a program of this name lies on the path.
-    pub fn has_program(&self, name: &str) -> bool {
-        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-        let paths = self.value("PATH");
-        paths.is_some_and(|paths| {
-            std::env::split_paths(paths).any(|dir| dir.is_absolute() && dir.join(&file).is_file())
-        })
+    /// The program of this name that the path leads to.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        let file = format!(
+            "{}{}",
+            name.trim_end_matches(std::env::consts::EXE_SUFFIX),
+            std::env::consts::EXE_SUFFIX
+        );
+        let mut files = std::env::split_paths(self.value("PATH")?).map(|dir| dir.join(&file));
+        files.find(|file| file.is_absolute() && file.is_file())
     }
 
     fn base(&self, base: Base) -> Option<PathBuf> {

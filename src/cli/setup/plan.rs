@@ -63,7 +63,7 @@ pub struct Planner<'a> {
 impl Command {
     /// The plain name if the path leads to such a program, so that an update elsewhere is found; else this very program.
     pub fn find(surroundings: &Surroundings, absolute: bool) -> Result<Command, CliError> {
-        if !absolute && surroundings.has_program(NAME) {
+        if !absolute && surroundings.program(NAME).is_some() {
             return Ok(Command { program: NAME.to_owned() });
         }
         let failed = |why: String| {

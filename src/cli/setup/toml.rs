@@ -1,7 +1,7 @@
 //! TOML. The parser only says where things stand; the text itself is edited, so that line ends, spellings and blanks of
 //! everything else stay.
 
-use super::edit::{EditError, Edited, Keys, line_end, line_start, newline, replaced};
+use super::edit::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
 use super::entry::{Entry, NAME, Value};
 use std::ops::Range;
 use toml_edit::{Document, Item, Table};
@@ -58,6 +58,21 @@ pub(super) fn take(text: &str, tables: &[&Keys]) -> Result<Option<String>, EditE
         } else {
             Err(EditError(format!("`{NAME}` in it does not stand on lines of its own")))
         };
+    }
+    Ok(None)
+}
+
+/// The fields of the entry.
+pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, EditError> {
+    let document = parse(text)?;
+    for table in tables {
+        let Some(entry) = find(&document, table)?.and_then(|around| around.get(NAME)) else { continue };
+        let words = |item: &Item| -> Vec<String> {
+            let list = item.as_array().into_iter().flatten().filter_map(|word| word.as_str());
+            item.as_str().into_iter().chain(list).map(str::to_owned).collect()
+        };
+        let fields = entry.as_table_like().into_iter().flat_map(|entry| entry.iter());
+        return Ok(Some(fields.map(|(name, item)| (name.to_owned(), words(item))).collect()));
     }
     Ok(None)
 }

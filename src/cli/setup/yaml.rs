@@ -1,7 +1,7 @@
 //! YAML, for the block style that Goose writes. The syntax tree says where things stand; lines are put in and taken out.
 //! What the tree does not show to be safe (several documents, flow style, aliases) is refused.
 
-use super::edit::{EditError, Edited, Keys, line_end, line_start, newline, replaced};
+use super::edit::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
 use super::entry::{Entry, NAME, Value};
 use tree_sitter::{Node, Parser, Tree};
 
@@ -46,6 +46,22 @@ pub(super) fn take(text: &str, tables: &[&Keys], made: usize) -> Result<Option<S
     let after = replaced(text, changes);
     check(text, &after, key, None)?;
     Ok(Some(after))
+}
+
+/// The fields of the entry.
+pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, EditError> {
+    let tree = parse(text)?;
+    let table = top(text, &tree)?.map(|top| pair(text, top, single(tables)?)).transpose()?.flatten();
+    let servers = table.and_then(|table| table.child_by_field_name("value")).and_then(block_mapping);
+    let entry = servers.map(|servers| pair(text, servers, NAME)).transpose()?.flatten();
+    let Some(entry) = entry else { return Ok(None) };
+    let fields = entry.child_by_field_name("value").and_then(block_mapping);
+    let fields = fields.map(|fields| pairs(text, fields)).unwrap_or_default().into_iter();
+    let of_field = |(name, field): (String, Node)| {
+        let value = field.child_by_field_name("value");
+        (name, value.map(|value| words(text, value).into_iter().flatten().collect()).unwrap_or_default())
+    };
+    Ok(Some(fields.map(of_field).collect()))
 }
 
 fn single(tables: &[&Keys]) -> Result<&'static str, EditError> {
@@ -140,22 +156,28 @@ fn scalar(text: &str, node: Node) -> Option<String> {
     }
 }
 
+/// The texts of a list, or the one of a scalar; what is no text is `None`.
+fn words(text: &str, node: Node) -> Vec<Option<String>> {
+    let inner = named(node).into_iter().next().filter(|inner| inner.kind().ends_with("_sequence"));
+    let Some(sequence) = inner else { return vec![scalar(text, node)] };
+    named(sequence)
+        .into_iter()
+        .map(|item| match item.kind() {
+            "block_sequence_item" => scalar(text, named(item).into_iter().next()?),
+            _ => scalar(text, item),
+        })
+        .collect()
+}
+
 fn is_same(text: &str, node: Node, value: &Value) -> bool {
     match value {
         Value::Text(wanted) => scalar(text, node).is_some_and(|there| there == *wanted),
         Value::Flag(flag) => scalar(text, node).is_some_and(|there| there == flag.to_string()),
         Value::Number(number) => scalar(text, node).is_some_and(|there| there == number.to_string()),
-        Value::List(words) => {
-            let Some(sequence) = named(node).into_iter().next() else { return false };
-            let items: Vec<Option<String>> = named(sequence)
-                .into_iter()
-                .map(|item| match item.kind() {
-                    "block_sequence_item" => scalar(text, named(item).into_iter().next()?),
-                    _ => scalar(text, item),
-                })
-                .collect();
-            items.len() == words.len()
-                && items.iter().zip(words).all(|(item, word)| item.as_ref() == Some(word))
+        Value::List(wanted) => {
+            let items = words(text, node);
+            items.len() == wanted.len()
+                && items.iter().zip(wanted).all(|(item, word)| item.as_ref() == Some(word))
         }
     }
 }

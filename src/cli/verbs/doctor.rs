@@ -2,6 +2,9 @@
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
+use crate::cli::setup::Scope;
+use crate::cli::setup::places::Surroundings;
+use crate::cli::setup::registered;
 use crate::cli::{exit, render};
 use crate::embed;
 use crate::git::hooks::{self, EventState, GitVersion};
@@ -62,6 +65,7 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
     let mut checks = vec![git(), repository(&codebase), path()];
     checks.extend([hooks(&codebase), hook_log(&codebase), settings(&codebase), model(&codebase)]);
     checks.extend([index(&codebase), lease(&codebase), write_permission(&codebase), disk(&codebase)]);
+    checks.extend(clients(&codebase));
     let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
     let mut out = context.out();
     if args.json {
@@ -232,6 +236,35 @@ fn index(codebase: &Codebase) -> Check {
             Check::warn("index", format!("{} ({})", error.what, error.why), error.fix)
         }
     }
+}
+
+/// The clients that are told of the server: one check in all, or one for each that cannot start it.
+fn clients(codebase: &Codebase) -> Vec<Check> {
+    let surroundings = Surroundings::of_process();
+    let found = registered::find(&surroundings, codebase.repo.work_dir());
+    let (mut good, mut checks) = (Vec::new(), Vec::new());
+    for entry in &found {
+        let name = match entry.scope {
+            Scope::User => entry.client.name.to_owned(),
+            Scope::Project => format!("{} (project)", entry.client.name),
+        };
+        match entry.problem(&surroundings) {
+            None => good.push(name),
+            Some(problem) => {
+                let what = format!("{name}: {problem} ({})", shown_path(&entry.file));
+                // The file of a project may be meant for another machine.
+                let check = if entry.scope == Scope::User { Check::fail } else { Check::warn };
+                checks.push(check("mcp client", what, entry.fix()));
+            }
+        }
+    }
+    if !good.is_empty() {
+        checks.insert(0, Check::ok("mcp clients", format!("registered: {}", good.join(", "))));
+    } else if checks.is_empty() {
+        let what = "none has the server; `git codeweaver mcp --install CLIENT` adds it";
+        checks.push(Check::ok("mcp clients", what));
+    }
+    checks
 }
 
 fn lease(codebase: &Codebase) -> Check {

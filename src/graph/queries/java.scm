@@ -34,6 +34,7 @@
 (resource name: (identifier) @binding) @in.block
 (resource type: (type_identifier) @type name: (identifier) @binding) @in.block
 (catch_formal_parameter name: (identifier) @binding) @in.block
+(catch_formal_parameter (catch_type . (type_identifier) @type .) name: (identifier) @binding) @in.block
 (field_declaration type: (type_identifier) @type declarator: (variable_declarator name: (identifier) @field))
 (field_declaration type: (generic_type (type_identifier) @type) declarator: (variable_declarator name: (identifier) @field))
 (type_parameter (type_identifier) @binding)

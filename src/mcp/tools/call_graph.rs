@@ -3,8 +3,9 @@
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::tokens;
-use crate::graph::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Note, Room};
+use crate::graph::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Pages};
 use crate::mcp::codebases::Asked;
+use crate::mcp::cursor::Cursor;
 use crate::query::view::short;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 pub struct CallGraph;
 
-/// No edge is written in fewer.
-const EDGE_TOKENS: u32 = 40;
+/// No definition, edge or note is written in fewer.
+const ITEM_TOKENS: u32 = 12;
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -40,10 +41,10 @@ pub struct Arguments {
     /// Levels of callers or callees, 1 to 5 (default 1).
     #[schemars(range(min = 1, max = 5))]
     depth: Option<i64>,
-    /// Most edges, 1 to 5000 (default 200).
+    /// Most edges of this answer, 1 to 5000 (default 200).
     #[schemars(range(min = 1, max = 5000))]
     limit: Option<i64>,
-    /// Most notes on what could not be settled (default 50).
+    /// Most notes on what could not be settled, over all parts of the answer (default 50).
     #[serde(alias = "noteLimit")]
     #[schemars(range(min = 0))]
     note_limit: Option<i64>,
@@ -52,9 +53,11 @@ pub struct Arguments {
     path: Option<String>,
     /// Branch, tag or commit instead of the working tree.
     rev: Option<String>,
-    /// Most tokens of the answer (default 10000). A hard limit: the least sure edges are dropped first.
+    /// Most tokens of the answer (default 10000). A hard limit: the surest edges of each level come first.
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
+    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -64,6 +67,15 @@ pub struct Output {
     /// Root of the worktree that answers; files are relative to it.
     #[serde(rename = "codebaseRoot")]
     codebase_root: PathBuf,
+    /// Present if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// What one answer may hold.
+struct Limits {
+    edges: usize,
+    tokens: u32,
 }
 
 impl Tool for CallGraph {
@@ -86,17 +98,31 @@ impl Tool for CallGraph {
         if let Some(depth) = arguments.depth {
             request.depth = number("depth", "between 1 and 5", depth)?;
         }
-        if let Some(limit) = arguments.limit {
-            request.limit = number("limit", "between 1 and 5000", limit)?;
+        let limit = arguments.limit.map(|n| number("limit", "between 1 and 5000", n)).transpose()?;
+        let edges = limit.unwrap_or(request.limit);
+        if !(1..=graph::MAX_LIMIT).contains(&edges) {
+            return Err(CallError::parameter("limit", "between 1 and 5000", edges));
         }
+        // What one answer does not hold, the next ones do.
+        request.limit = graph::MAX_LIMIT;
         let note_limit = arguments.note_limit.map(|n| number("note_limit", "at least 0", n)).transpose()?;
         let note_limit = note_limit.unwrap_or(request.note_limit);
         // Which notes are relevant depends on the edges that there is room for.
         request.note_limit = usize::MAX;
         request.rev = arguments.rev;
+        request.cancel = call.cancel();
+        let question = (
+            asked.codebase().root(),
+            (&request.symbol, request.direction, request.depth),
+            (&request.rev, note_limit),
+        );
+        let from = Cursor::resume(arguments.cursor.as_deref(), &question)?;
         let response = call.ask(&asked, |updater| asked.searcher.call_graph(&request, updater))?;
-        call.catch_up(&asked);
-        Ok(fitting(&response, note_limit, tokens, &asked.codebase().root()))
+        call.catch_up(&asked, response.is_behind);
+        let pages = Pages::new(response, note_limit);
+        let from = from.min(pages.n_items());
+        let limits = Limits { edges, tokens };
+        Ok(fitting(&pages, from, &limits, &asked.codebase().root(), &question))
     }
 }
 
@@ -123,37 +149,37 @@ fn symbol(symbol: &str, asked: &Asked) -> Result<String, CallError> {
     Ok(format!("{}{}", asked.file(path).map_err(outside)?, &symbol[path.len()..]))
 }
 
-/// As much of the answer as `limit` tokens hold, in both of its forms.
-fn fitting(whole: &CallGraphResponse, note_limit: usize, limit: u32, root: &Path) -> Answer<Output> {
-    let all = Room { edges: whole.edges.len(), notes: note_limit, roots: whole.roots.len() };
-    let answer = |room: Room| {
-        let mut response = whole.cut(room);
-        if room != all {
-            response.warnings.push(what_was_cut(&response, whole, note_limit, limit));
+/// As much of the answer, from item `from` on, as the limits hold, in both of its forms.
+fn fitting(
+    pages: &Pages,
+    from: usize,
+    limits: &Limits,
+    root: &Path,
+    question: &impl Serialize,
+) -> Answer<Output> {
+    let last = pages.end_of(from, limits.edges);
+    let answer = |to: usize| {
+        let mut response = pages.part(from..to);
+        let has_more = to < pages.n_items();
+        if to < last {
+            response.warnings.push(what_was_cut(&response, from == to, limits.tokens));
         }
+        // Of an empty part there is no next one: it would be empty as well.
+        let next_cursor = (has_more && from < to).then(|| Cursor::at(to, question).to_string());
         Answer {
-            text: text_of(&response),
-            structured: Output { response, codebase_root: root.to_path_buf() },
+            text: text_of(&response, next_cursor.as_deref()),
+            structured: Output { response, codebase_root: root.to_path_buf(), next_cursor },
         }
     };
-    let fits = |room: Room| {
-        let answer = answer(room);
-        tokens_of(&answer.structured).max(tokens::count(&answer.text)) <= limit
+    let fits = |to: usize| {
+        let answer = answer(to);
+        tokens_of(&answer.structured).max(tokens::count(&answer.text)) <= limits.tokens
     };
-    let mut room = all;
-    if !fits(room) {
-        // Notes explain edges; they may take some of the room and not all of it.
-        let share =
-            |notes: usize| tokens_of(&whole.notes[..notes].iter().collect::<Vec<&Note>>()) <= limit / 4;
-        room.notes = most(note_limit.min(whole.notes.len()), share);
-        room.edges =
-            most(all.edges.min((limit / EDGE_TOKENS) as usize), |edges| fits(Room { edges, ..room }));
+    if fits(last) {
+        return answer(last);
     }
-    if room.edges == 0 && !fits(room) {
-        room.notes = 0;
-        room.roots = most(all.roots, |roots| fits(Room { roots, ..room }));
-    }
-    answer(room)
+    let most_items = (limits.tokens / ITEM_TOKENS) as usize;
+    answer(from + most(most_items.min(last - from), |items| fits(from + items)))
 }
 
 /// The largest number up to `max` that was found to fit by halving, or 0.
@@ -170,26 +196,18 @@ fn tokens_of(value: &impl Serialize) -> u32 {
     serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
-/// Every kind of thing that there was no room for, with how much of it is left.
-fn what_was_cut(cut: &CallGraphResponse, whole: &CallGraphResponse, note_limit: usize, limit: u32) -> String {
-    let kept = [
-        ("edges", cut.edges.len(), whole.edges.len(), whole.total_edge_count),
-        ("definitions", cut.roots.len(), whole.roots.len(), whole.roots.len()),
-        ("notes", cut.notes.len(), cut.total_note_count.min(note_limit), cut.total_note_count),
-    ];
-    let kept: Vec<String> = kept
-        .iter()
-        .filter(|(_, left, before, _)| left < before)
-        .map(|(what, left, _, total)| format!("{left} of {total} {what}"))
-        .collect();
-    format!(
-        "CALL_GRAPH_TOKEN_LIMIT: {} fit into {limit} tokens; raise token_limit, or ask about one symbolId with less depth",
-        kept.join(" and ")
-    )
+fn what_was_cut(part: &CallGraphResponse, is_empty: bool, limit: u32) -> String {
+    let (edges, of) = (part.edges.len(), part.total_edge_count);
+    let what_to_do = if is_empty {
+        "raise token_limit"
+    } else {
+        "go on with next_cursor, or ask about one symbolId with less depth"
+    };
+    format!("CALL_GRAPH_TOKEN_LIMIT: {edges} of {of} edges fit into {limit} tokens; {what_to_do}")
 }
 
 /// For a reader with little room: the definitions, and a line per edge.
-fn text_of(response: &CallGraphResponse) -> String {
+fn text_of(response: &CallGraphResponse, next_cursor: Option<&str>) -> String {
     let mut text = headline(response);
     let oid = response.commit.as_deref().unwrap_or(&response.tree);
     let _ = writeln!(text, " [{}, {} at {}]", name_of(response.freshness), response.rev, short(oid));
@@ -219,6 +237,9 @@ fn text_of(response: &CallGraphResponse) -> String {
             kinds.join(", ")
         );
     }
+    if let Some(cursor) = next_cursor {
+        let _ = writeln!(text, "more: repeat the call with cursor {cursor:?}");
+    }
     text
 }
 
@@ -245,7 +266,8 @@ fn headline(response: &CallGraphResponse) -> String {
             let of = if shown < total { format!(" of {total}") } else { String::new() };
             let which =
                 if status == CallGraphStatus::Ambiguous { ", ambiguous: ask about one of these" } else { "" };
-            format!("{what} {symbol}: {shown}{of} edges{which}")
+            let edges = if total == 1 { "edge" } else { "edges" };
+            format!("{what} {symbol}: {shown}{of} {edges}{which}")
         }
     }
 }

@@ -63,7 +63,7 @@ impl Tool for FileOutline {
         let question = (codebase.root(), &file, rev);
         let offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
         let mut outline = call.ask(&asked, |updater| asked.searcher.outline(&file, rev, updater))?;
-        call.catch_up(&asked);
+        call.catch_up(&asked, outline.index.is_behind);
         let total_symbols = outline.symbols.len();
         if total_symbols == 0 && !outline.has_grammar() {
             return Err(CallError::Failed(Failure {
@@ -108,7 +108,10 @@ fn text_of(outline: &Outline, total: usize, next_cursor: Option<&str>) -> String
         let indent = "  ".repeat(symbol.nesting.into());
         let (first, last) = symbol.span;
         let said = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
-        let _ = writeln!(text, "{first}-{last} {indent}{} {said}", symbol.kind);
+        // Many signatures begin with what they are.
+        let is_said = said.split_whitespace().any(|word| word == symbol.kind);
+        let kind = if is_said { String::new() } else { format!("{} ", symbol.kind) };
+        let _ = writeln!(text, "{first}-{last} {indent}{kind}{said}");
     }
     if let Some(cursor) = next_cursor {
         let _ = writeln!(text, "more: repeat the call with cursor {cursor:?}");

@@ -70,6 +70,7 @@ impl Tool for FindCode {
             (request.intent, request.task, &request.rev),
             (&request.filters.languages, &request.filters.paths, request.filters.include_tests),
         );
+        request.cancel = call.cancel();
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
         let response = call.ask(&asked, |updater| asked.searcher.search(&request, updater))?;
         Ok(matches::answer(call, &asked, response, request.offset, limits.tokens, &question))

@@ -70,6 +70,7 @@ impl Tool for FindSimilar {
             token_limit: limits.tokens,
             min_score: settings.min_score,
             without_content: arguments.locations_only.unwrap_or(false),
+            cancel: call.cancel(),
         };
         let filters = &request.filters;
         let question = (

@@ -64,7 +64,7 @@ pub fn answer(
     limit: u32,
     question: &impl Serialize,
 ) -> Answer<Output> {
-    call.catch_up(asked);
+    call.catch_up(asked, response.index.is_behind);
     if response.matches.is_empty() && response.status == Status::Ok && offset == 0 {
         "No matches found for query. ".clone_into(&mut response.summary);
         response.summary.push_str(&format!(
@@ -75,6 +75,9 @@ pub fn answer(
     loop {
         let shown = offset + response.matches.len();
         let is_cut = shown < response.n_ranked;
+        if is_cut && response.matches.is_empty() {
+            response.summary.clear();
+        }
         let next_cursor =
             (is_cut && !response.matches.is_empty()).then(|| Cursor::at(shown, question).to_string());
         if is_cut && response.matches.is_empty() && response.status == Status::Ok {
@@ -95,11 +98,23 @@ pub fn answer(
             found.also_at.clear();
             continue;
         }
-        // The frame, as far as a reader can do without it, before the last matches.
-        if !trim_frame(&mut response) {
-            response.matches.pop();
-            response.total_results = response.matches.len();
+        // The frame, as far as a reader can do without it, before matches; of the last match, all but its place.
+        if trim_frame(&mut response) {
+            continue;
         }
+        match response.matches.as_mut_slice() {
+            [only] if !is_location(only) => {
+                only.to_location();
+                // The commit says which tree it is, and is HEAD if nothing else is said.
+                if response.index.commit.is_some() {
+                    response.index.tree.clear();
+                    response.index.head = None;
+                }
+                response.summary.clear();
+            }
+            _ => drop(response.matches.pop()),
+        }
+        response.total_results = response.matches.len();
     }
 }
 
@@ -109,8 +124,15 @@ fn trim_frame(response: &mut Response) -> bool {
     response.query_intent.reasoning.clear();
     response.query_intent.focus_areas.clear();
     response.index.skipped.clear();
+    response.languages_found.clear();
+    response.search_strategy.clear();
     response.summary = format!("{} matches", response.matches.len());
     !is_trimmed
+}
+
+fn is_location(found: &Match) -> bool {
+    let content = &found.content;
+    content.text.is_empty() && content.signature.is_empty() && content.doc.is_empty()
 }
 
 fn is_rich(found: &Match) -> bool {
@@ -121,6 +143,7 @@ fn is_rich(found: &Match) -> bool {
 fn text_of(response: &Response, next_cursor: Option<&str>) -> String {
     // The summary repeats what the headings say.
     let head = match response.matches.len() {
+        0 if response.n_ranked > 0 => format!("0 of {} matches", response.n_ranked),
         0 => response.summary.clone(),
         n => format!("{n} of {} matches", response.n_ranked),
     };

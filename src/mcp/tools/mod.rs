@@ -16,8 +16,7 @@ use super::codebases::{Asked, Codebases};
 use super::schema;
 use crate::index::gate::{self, NonOkReason};
 use crate::index::{Codebase, IndexError, Lifecycle, Target, child};
-use crate::query::view::Freshness;
-use crate::query::{QueryError, freshness};
+use crate::query::{Cancel, QueryError};
 use crate::store::StoreError;
 use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
 use schemars::JsonSchema;
@@ -165,6 +164,12 @@ impl Call {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
+    /// For the library, which stops working then.
+    fn cancel(&self) -> Cancel {
+        let is_cancelled = self.is_cancelled.clone();
+        Cancel::when(move || is_cancelled.load(Ordering::Relaxed))
+    }
+
     fn step(&self, percent: f64, message: impl Into<String>) {
         if let Some(steps) = &self.steps {
             let _ = steps.send(Step { percent, message: message.into() });
@@ -218,10 +223,10 @@ impl Call {
         }
     }
 
-    /// Has the index follow HEAD in the background if hooks have not done it.
-    fn catch_up(&self, asked: &Asked) {
+    /// Has the index follow HEAD in the background if it `is_behind`: hooks have not done it.
+    fn catch_up(&self, asked: &Asked, is_behind: bool) {
         let codebase = asked.codebase();
-        if codebase.lease_holder().is_none() && matches!(freshness::decide(codebase), Ok(Freshness::Stale)) {
+        if is_behind && codebase.lease_holder().is_none() {
             child::update_in_background(codebase);
         }
     }
@@ -245,6 +250,11 @@ impl Call {
         };
         let answer = answer.map_err(|error| match error {
             QueryError::Gated(lifecycle) => self.gate(asked, &lifecycle),
+            QueryError::Cancelled => {
+                let root = codebase.root();
+                tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");
+                CallError::Stopped
+            }
             other => CallError::of(other, codebase),
         })?;
         if self.is_cancelled() { Err(CallError::Stopped) } else { Ok(answer) }

@@ -81,10 +81,11 @@ impl Tool for ReadFile {
             }));
         }
         let mut freshness = freshness::decide(codebase).map_err(|error| CallError::of(error, codebase))?;
+        let is_behind = freshness == Freshness::Stale;
         if freshness == Freshness::Fresh && text.state != MatchState::Committed {
             freshness = Freshness::Overlaid;
         }
-        call.catch_up(&asked);
+        call.catch_up(&asked, is_behind);
         loop {
             let next_cursor = (text.truncated && text.span.1 > 0)
                 .then(|| Cursor::at(text.span.1 as usize, &question).to_string());

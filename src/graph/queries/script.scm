@@ -1,4 +1,4 @@
-; TSX. Captures are explained in ../queries.rs.
+; What JavaScript and TypeScript have in common. Captures are explained in ../queries.rs.
 
 (call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression
@@ -40,12 +40,6 @@
   value: (call_expression function: (identifier) @_f arguments: (arguments . (string (string_fragment) @import.path) .))
   (#eq? @_f "require"))
 
-(extends_clause value: [(identifier) (member_expression)] @base)
-(implements_clause (type_identifier) @base)
-(extends_type_clause type: (type_identifier) @base)
-(import_statement
-  (import_require_clause (identifier) @import.alias source: (string (string_fragment) @import.path))) @import.module
-
 (assignment_expression
   left: (member_expression object: (identifier) @_m property: (property_identifier) @_e)
   right: (call_expression function: (identifier) @_f arguments: (arguments . (string (string_fragment) @import.path) .))
@@ -59,13 +53,6 @@
 [(function_declaration) (function_expression) (arrow_function) (method_definition) (generator_function_declaration)
  (generator_function)] @scope
 [(statement_block) (for_statement) (for_in_statement) (catch_clause)] @block
-(required_parameter pattern: (identifier) @binding)
-(required_parameter pattern: (identifier) @binding type: (type_annotation (type_identifier) @type))
-(optional_parameter pattern: (identifier) @binding)
-(optional_parameter pattern: (identifier) @binding type: (type_annotation (type_identifier) @type))
-(variable_declarator name: (identifier) @binding type: (type_annotation (type_identifier) @type))
-(required_parameter (accessibility_modifier) pattern: (identifier) @field type: (type_annotation (type_identifier) @type))
-(public_field_definition name: (_) @field type: (type_annotation (type_identifier) @type))
 (arrow_function parameter: (identifier) @binding)
 (rest_pattern (identifier) @binding)
 (assignment_pattern left: (identifier) @binding)
@@ -82,5 +69,5 @@
 (catch_clause parameter: (identifier) @binding) @in.block
 
 ; references
-[(identifier) (shorthand_property_identifier) (type_identifier)] @reference
+[(identifier) (shorthand_property_identifier)] @reference
 (member_expression object: (_) @receiver property: (property_identifier) @reference.member)

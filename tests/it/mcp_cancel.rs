@@ -1,0 +1,147 @@
+//! Questions that are called off: the work stops, not only the waiting for it.
+
+use crate::harness::TestRepo;
+use crate::mcp_client::McpClient;
+use crate::sandbox::open;
+use codeweaver::graph::{CallGraphRequest, Direction};
+use codeweaver::query::{Cancel, Filters, QueryError, Request, Searcher, SimilarRequest};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+
+/// Many files that call each other, some of them not committed.
+fn busy() -> TestRepo {
+    let repo = TestRepo::init();
+    for i in 0..120 {
+        let mut text = format!("from part_{} import work as other\n\n\n", (i + 1) % 120);
+        for j in 0..8 {
+            text.push_str(&format!("def helper_{i}_{j}(value):\n    \"\"\"Parses part {j} of a header.\"\"\"\n    return other(value, {j})\n\n\n"));
+        }
+        text.push_str(&format!("def work(value, n):\n    return helper_{i}_0(value + n)\n"));
+        repo.write(&format!("part_{i}.py"), text);
+    }
+    repo.commit("parts");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    for i in 0..10 {
+        repo.write(&format!("new_{i}.py"), format!("def fresh_{i}(header):\n    return header\n"));
+    }
+    repo
+}
+
+type Ask = fn(&Searcher, Cancel) -> Result<usize, QueryError>;
+
+fn search(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
+    let settings = &searcher.codebase.settings;
+    let request = Request { cancel, ..Request::new("where is a part of a header parsed", settings) };
+    searcher.search(&request, &|_, _| false).map(|response| response.matches.len())
+}
+
+fn similar(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
+    let request = SimilarRequest {
+        path: "part_3.py".to_owned(),
+        line: 5,
+        rev: None,
+        filters: Filters::default(),
+        offset: 0,
+        limit: 20,
+        token_limit: 10_000,
+        min_score: 0.0,
+        without_content: false,
+        cancel,
+    };
+    searcher.similar(&request, &|_, _| false).map(|response| response.matches.len())
+}
+
+fn call_graph(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
+    let request = CallGraphRequest { depth: 5, cancel, ..CallGraphRequest::new("work", Direction::Both) };
+    searcher.call_graph(&request, &|_, _| false).map(|response| response.edges.len())
+}
+
+const QUESTIONS: [(&str, Ask); 3] = [("search", search), ("similar", similar), ("call_graph", call_graph)];
+
+#[test]
+fn a_question_that_is_called_off_stops_wherever_it_is() {
+    let repo = busy();
+    let searcher = Searcher::new(open(repo.root()));
+    for (name, ask) in QUESTIONS {
+        // Whole, and again: now everything is known that is kept.
+        assert!(ask(&searcher, Cancel::default()).unwrap() > 0, "{name}");
+        let counted = |stop_at: usize| {
+            let asked = Arc::new(AtomicUsize::new(0));
+            let count = asked.clone();
+            let cancel = Cancel::when(move || count.fetch_add(1, Ordering::Relaxed) >= stop_at);
+            (ask(&searcher, cancel), asked.load(Ordering::Relaxed))
+        };
+        let (whole, n_checks) = counted(usize::MAX);
+        assert!(whole.unwrap() > 0 && n_checks >= 5, "{name} asks {n_checks} times whether to go on");
+        for stop_at in [0, 1, n_checks / 4, n_checks / 2, n_checks - 1] {
+            let (stopped, asked) = counted(stop_at);
+            assert!(
+                matches!(stopped, Err(QueryError::Cancelled)),
+                "{name}, {stop_at} of {n_checks}: {stopped:?}"
+            );
+            assert!(asked <= n_checks + 1, "{name} goes on: {asked} of {n_checks}");
+        }
+        // Nothing that was stopped is left over.
+        assert_eq!(counted(usize::MAX).0.unwrap(), ask(&searcher, Cancel::default()).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn another_thread_can_call_a_question_off() {
+    let repo = busy();
+    let searcher = Searcher::new(open(repo.root()));
+    for (name, ask) in QUESTIONS {
+        let (begun, has_begun) = channel();
+        let (go_on, may_go_on) = channel();
+        let (n_checks, is_cancelled) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+        let flag = is_cancelled.clone();
+        let may_go_on = std::sync::Mutex::new(may_go_on);
+        // In the middle of the answer it waits for the other thread, which calls it off.
+        let cancel = Cancel::when(move || {
+            if n_checks.fetch_add(1, Ordering::Relaxed) == 2 {
+                begun.send(()).unwrap();
+                may_go_on.lock().unwrap().recv().unwrap();
+            }
+            flag.load(Ordering::Relaxed)
+        });
+        std::thread::scope(|scope| {
+            let answer = scope.spawn(|| ask(&searcher, cancel));
+            has_begun.recv().unwrap();
+            is_cancelled.store(true, Ordering::Relaxed);
+            go_on.send(()).unwrap();
+            assert!(matches!(answer.join().unwrap(), Err(QueryError::Cancelled)), "{name}");
+        });
+    }
+}
+
+#[test]
+fn a_cancelled_call_stops_working_in_the_server() {
+    let repo = busy();
+    let mut client = McpClient::start(&repo);
+    client.request("logging/setLevel", json!({ "level": "info" }));
+    let is_stop = |message: &Value| {
+        message["method"] == "notifications/message" && message["params"]["data"]["operation"] == "stop"
+    };
+    for (tool, arguments) in [
+        ("find_code", json!({ "query": "where is a part of a header parsed" })),
+        ("find_similar", json!({ "file": "part_3.py", "line": 5 })),
+        ("call_graph", json!({ "symbol": "work", "direction": "both", "depth": 5 })),
+    ] {
+        let mut stopped_while_it_ran = 0;
+        for _ in 0..20 {
+            let id = client.begin("tools/call", json!({ "name": tool, "arguments": arguments }));
+            client
+                .notify("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }));
+            // The server says when the work has ended, unless the answer was there first.
+            let said = client.wait_for(|message| message["id"] == id || is_stop(message));
+            if is_stop(&said) && said["params"]["data"]["message"] == "a cancelled call has ended" {
+                stopped_while_it_ran += 1;
+            }
+        }
+        assert!(stopped_while_it_ran > 0, "{tool}");
+        let again = client.ask(tool, arguments);
+        assert!(again["status"] != "error", "{again:#}");
+    }
+}
