@@ -9,6 +9,7 @@
 mod authentication;
 mod concurrency;
 mod damage;
+mod environment;
 mod errors;
 mod faults;
 mod freshness;
