@@ -8,6 +8,7 @@
 
 mod authentication;
 mod concurrency;
+mod crashes;
 mod damage;
 mod environment;
 mod errors;
