@@ -9,6 +9,7 @@
 mod authentication;
 mod campaign;
 mod concurrency;
+mod conformance;
 mod crashes;
 mod damage;
 mod environment;
