@@ -8,6 +8,7 @@
 
 mod authentication;
 mod campaign;
+mod clock;
 mod concurrency;
 mod conformance;
 mod crashes;
@@ -19,6 +20,7 @@ mod freshness;
 mod graph;
 mod graph_languages;
 mod harness;
+mod hook_managers;
 mod hooks;
 mod incremental;
 mod index;
@@ -35,6 +37,7 @@ mod mcp_gates;
 mod mcp_protocol;
 mod mcp_tools;
 mod model2vec;
+mod mounts;
 mod navigation;
 mod recompute;
 mod sandbox;
