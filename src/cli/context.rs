@@ -3,7 +3,8 @@
 use super::args::{ColorWhen, GlobalArgs};
 use super::error::CliError;
 use super::render::{self, Paint};
-use crate::index::Codebase;
+use crate::git::{GitError, Repo};
+use crate::index::{Codebase, IndexError};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
@@ -47,11 +48,22 @@ impl Context {
         if !self.dir.is_dir() {
             return Err(CliError::no_such_directory(&self.dir));
         }
-        let codebase = Codebase::open(&self.dir, &[])?;
+        let codebase = self.open()?;
         for warning in &codebase.loaded.warnings {
             self.warn(warning);
         }
         Ok(codebase)
+    }
+
+    /// The codebase around the directory, and nothing else: `--project` means what it says, also in a hook, where git has
+    /// set `GIT_DIR`.
+    pub fn open(&self) -> Result<Codebase, IndexError> {
+        if self.is_named { Codebase::open_named(&self.dir, &[]) } else { Codebase::open(&self.dir, &[]) }
+    }
+
+    /// The repository around the directory.
+    pub fn repo(&self) -> Result<Repo, GitError> {
+        if self.is_named { Repo::discover_named(&self.dir) } else { Repo::discover(&self.dir) }
     }
 
     /// A path as the user typed it → relative to the root of the repository. What lies below the current directory comes

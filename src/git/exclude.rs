@@ -1,6 +1,7 @@
 //! Keeps the store out of git: the entry in `info/exclude`, and the check that nobody tracks it (G1, S1).
 
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
@@ -42,54 +43,88 @@ pub fn tracked_codeweaver_dir(repo: &Repo, tree: Option<&Oid>) -> Result<Option<
     Ok(tracked.map(ToOwned::to_owned))
 }
 
-/// Adds `/.codeweaver/` to `<common dir>/info/exclude` unless it is there; everything else in the file is kept.
-///
-/// Returns whether the file changed.
-pub fn exclude_from_info(repo: &Repo) -> Result<bool, GitError> {
-    edit(repo, |text| {
-        if text.lines().any(is_rule) {
-            return None;
-        }
-        let mut text = text.to_vec();
-        if !text.is_empty() && !text.ends_with(b"\n") {
-            text.push(b'\n');
-        }
-        text.extend_from_slice(RULE.as_bytes());
-        text.push(b'\n');
-        Some(text)
-    })
+/// The file of excludes could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{action} {path}: {source}", path = path.display())]
+pub struct ExcludeError {
+    pub action: &'static str,
+    pub path: PathBuf,
+    pub source: std::io::Error,
 }
 
-/// Takes the line of [`exclude_from_info`] out again. Returns whether the file changed.
-pub fn remove_exclude(repo: &Repo) -> Result<bool, GitError> {
-    edit(repo, |text| {
-        let kept: Vec<&[u8]> = text.lines_with_terminator().filter(|line| !is_rule(line)).collect();
-        let kept = kept.concat();
-        (kept.len() != text.len()).then_some(kept)
-    })
+impl From<ExcludeError> for GitError {
+    fn from(ExcludeError { action, path, source }: ExcludeError) -> GitError {
+        GitError::Io { action, path, source }
+    }
+}
+
+/// Adds `/.codeweaver/` to `<common dir>/info/exclude` unless it is there; everything else in the file is kept, also if this
+/// process is killed while it writes.
+///
+/// Returns whether the file changed.
+pub fn exclude_from_info(common_dir: &Path) -> Result<bool, ExcludeError> {
+    let path = exclude_file(common_dir);
+    let old = read(&path)?;
+    if old.lines().any(is_rule) {
+        return Ok(false);
+    }
+    let newline = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
+    let add = || -> std::io::Result<()> {
+        std::fs::create_dir_all(common_dir.join("info"))?;
+        let mut file = std::fs::File::options().create(true).append(true).open(&path)?;
+        file.write_all(format!("{newline}{RULE}\n").as_bytes())
+    };
+    add().map_err(|source| ExcludeError { action: "write", path, source })?;
+    Ok(true)
+}
+
+/// Takes the line of [`exclude_from_info`] out again; a file that held nothing else goes, with its directory if that is
+/// empty then. Returns whether something changed.
+pub fn remove_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
+    let path = exclude_file(common_dir);
+    let old = read(&path)?;
+    let kept: Vec<&[u8]> = old.lines_with_terminator().filter(|line| !is_rule(line)).collect();
+    let kept = kept.concat();
+    if kept.len() == old.len() {
+        return Ok(false);
+    }
+    let replaced = replace(&path, &kept);
+    replaced.map_err(|source| ExcludeError { action: "write", path, source })?;
+    // A directory that is not empty stays.
+    let _ = std::fs::remove_dir(common_dir.join("info"));
+    Ok(true)
+}
+
+/// In one step, unless the user's file is a link to one kept elsewhere: that is written in place.
+fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    if !metadata.is_file() {
+        return std::fs::write(path, text);
+    }
+    if text.is_empty() {
+        // An empty file says nothing, and neither does one that is missing.
+        return std::fs::remove_file(path);
+    }
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
+    file.write_all(text)?;
+    file.as_file().set_permissions(metadata.permissions())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn exclude_file(common_dir: &Path) -> PathBuf {
+    common_dir.join("info/exclude")
 }
 
 fn is_rule(line: &[u8]) -> bool {
     line.trim_ascii_end() == RULE.as_bytes()
 }
 
-fn edit(repo: &Repo, change: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Result<bool, GitError> {
-    let path: PathBuf = repo.common_dir().join("info/exclude");
-    let failed = |action| {
-        let path = path.clone();
-        move |source| GitError::Io { action, path, source }
-    };
-    let old = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(failed("read")(error)),
-    };
-    let Some(new) = change(&old) else { return Ok(false) };
-    let dir = repo.common_dir().join("info");
-    std::fs::create_dir_all(&dir).map_err(failed("create the directory of"))?;
-    // The user's file may be a link to one kept elsewhere: written in place, not replaced by a rename.
-    std::fs::write(&path, new).map_err(failed("write"))?;
-    Ok(true)
+fn read(path: &Path) -> Result<Vec<u8>, ExcludeError> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(ExcludeError { action: "read", path: path.to_owned(), source }),
+    }
 }
 
 #[cfg(test)]
@@ -108,13 +143,15 @@ mod tests {
                 None => std::fs::remove_dir_all(file.parent().unwrap()).unwrap(),
             }
             let open = repo.open();
-            assert!(exclude_from_info(&open).unwrap());
-            assert!(!exclude_from_info(&open).unwrap());
+            assert!(exclude_from_info(open.common_dir()).unwrap());
+            assert!(!exclude_from_info(open.common_dir()).unwrap());
             repo.write(".codeweaver/state", "x");
             assert_eq!(repo.git_text(["status", "--porcelain", "--", ".codeweaver"]), "");
-            assert!(remove_exclude(&open).unwrap());
-            assert!(!remove_exclude(&open).unwrap());
-            let after = std::fs::read_to_string(&file).unwrap();
+            assert!(remove_exclude(open.common_dir()).unwrap());
+            assert!(!remove_exclude(open.common_dir()).unwrap());
+            assert_eq!(file.exists(), before.is_some_and(|text| !text.is_empty()));
+            assert!(before.is_some() || !repo.root().join(".git/info").exists());
+            let after = std::fs::read_to_string(&file).unwrap_or_default();
             assert_eq!(after.trim_end_matches('\n'), before.unwrap_or_default().trim_end_matches('\n'));
         }
     }
@@ -123,7 +160,7 @@ mod tests {
     fn a_linked_worktree_edits_the_shared_file() {
         let repo = TestRepo::with_files(&[("a", "1\n")]);
         repo.git(["worktree", "add", "-q", "--detach", "../side"]);
-        exclude_from_info(&repo.open_at("../side")).unwrap();
+        exclude_from_info(repo.open_at("../side").common_dir()).unwrap();
         assert!(std::fs::read_to_string(repo.root().join(".git/info/exclude")).unwrap().contains(RULE));
     }
 

@@ -25,7 +25,7 @@ pub type Oid = gix::ObjectId;
 
 pub use blobs::{BlobReader, hash_blob};
 pub use error::GitError;
-pub use exclude::{STORE_DIR, exclude_from_info, remove_exclude, tracked_codeweaver_dir};
+pub use exclude::{ExcludeError, STORE_DIR, exclude_from_info, remove_exclude, tracked_codeweaver_dir};
 pub use repo::{Head, Operation, Repo, Revision};
 pub use tree::{Mode, TreeChange, TreeFile, diff_trees, entry_at, walk_tree};
 pub use worktree::{

@@ -10,6 +10,10 @@ use super::{BlobReader, GitError, Oid};
 /// A tag may point to a tag; more levels than this is a loop made on purpose.
 const MAX_PEEL: usize = 64;
 
+/// What git sets for its hooks and aliases that says which repository is meant.
+const LOCAL_VARIABLES: [&str; 6] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
+
 /// One worktree of a repository. Cheap to clone, shared between threads; every operation opens its own object handle.
 ///
 /// References and HEAD are read when asked for, so a value held for days never answers from an old HEAD.
@@ -23,6 +27,7 @@ struct Inner {
     git_dir: PathBuf,
     common_dir: PathBuf,
     work_dir: Option<PathBuf>,
+    is_named: bool,
 }
 
 /// What HEAD is. On an unborn branch (no commit yet) `reference` is set and the rest is not.
@@ -72,28 +77,46 @@ impl Repo {
     /// `GIT_CEILING_DIRECTORIES`…). A submodule is a repository of its own. Errors: [`GitError::NotARepository`],
     /// [`GitError::Unsupported`] (SHA-256 objects, reftable), [`GitError::Unreadable`].
     pub fn discover(dir: &Path) -> Result<Repo, GitError> {
-        Self::discover_with(dir, |options| options)
+        Self::discover_with(dir, false, |options| options)
+    }
+
+    /// As [`Self::discover`], for a directory that somebody has named (`--project`, a path of an agent): what a surrounding
+    /// git command has left in the environment speaks of another repository and is not looked at.
+    pub fn discover_named(dir: &Path) -> Result<Repo, GitError> {
+        Self::discover_with(dir, true, |options| options)
     }
 
     pub(super) fn discover_with(
         dir: &Path,
+        is_named: bool,
         adjust: impl Fn(gix::open::Options) -> gix::open::Options,
     ) -> Result<Repo, GitError> {
         let mut trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
+        let is_misled = is_named && LOCAL_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
         for options in [&mut trust.full, &mut trust.reduced] {
+            if is_misled {
+                // All that begins with GIT_, since gix knows no finer distinction: configuration named by GIT_CONFIG_GLOBAL is
+                // not read either.
+                options.permissions.env.git_prefix = gix::sec::Permission::Deny;
+            }
             // Replace refs make an oid name other bytes than its own: answers could not be proved by oid.
             options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
         }
         // As git does: ceiling directories that do not contain `dir` have no effect.
         let upwards =
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
-        match gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upwards, trust) {
-            Ok(sync) => Self::from_gix(sync),
-            Err(error) => Err(why_not_open(dir, &error)),
+        let found = if is_named {
+            gix::ThreadSafeRepository::discover_opts(dir, upwards.apply_environment(), trust)
+        } else {
+            gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upwards, trust)
+        };
+        match found {
+            Ok(sync) => Self::from_gix(sync, is_named),
+            Err(error) => Err(why_not_open(dir, is_named, &error)),
         }
     }
 
-    fn from_gix(sync: gix::ThreadSafeRepository) -> Result<Repo, GitError> {
+    fn from_gix(sync: gix::ThreadSafeRepository, is_named: bool) -> Result<Repo, GitError> {
         let repo = sync.to_thread_local();
         let canonical = |path: &Path| {
             std::fs::canonicalize(path).map_err(|source| GitError::Io {
@@ -111,12 +134,17 @@ impl Repo {
         {
             return Err(GitError::Unsupported { path: git_dir, feature: "the reftable reference format" });
         }
-        Ok(Repo { inner: Arc::new(Inner { sync, git_dir, common_dir, work_dir }) })
+        Ok(Repo { inner: Arc::new(Inner { sync, git_dir, common_dir, work_dir, is_named }) })
     }
 
     /// A handle of gix for this thread, without object cache and deaf to replace refs.
     pub(crate) fn local(&self) -> gix::Repository {
         self.inner.sync.to_thread_local()
+    }
+
+    /// Whether it was found by [`Self::discover_named`]; processes that work on it must be told of it in the same way.
+    pub fn is_named(&self) -> bool {
+        self.inner.is_named
     }
 
     /// Whether there is no working tree.
@@ -301,10 +329,11 @@ fn one_line(error: &dyn std::fmt::Display) -> String {
 }
 
 /// Turns a failure to open into the variant a user can act on, by looking at what lies on the way up from `dir`.
-fn why_not_open(dir: &Path, error: &dyn std::fmt::Display) -> GitError {
+fn why_not_open(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
     let start = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let looks_like_git_dir = |path: &Path| path.join("HEAD").is_file() && path.join("objects").is_dir();
-    let found = std::env::var_os("GIT_DIR").map(PathBuf::from).or_else(|| {
+    let from_environment = std::env::var_os("GIT_DIR").filter(|_| !is_named);
+    let found = from_environment.map(PathBuf::from).or_else(|| {
         start.ancestors().find_map(|parent| {
             let git = parent.join(".git");
             if git.exists() { Some(git) } else { looks_like_git_dir(parent).then(|| parent.to_owned()) }

@@ -190,5 +190,5 @@ impl TestRepo {
 
 /// Opens without the environment and the user's configuration.
 fn open(dir: &Path) -> Result<Repo, GitError> {
-    Repo::discover_with(dir, |options| options.permissions(gix::open::Permissions::isolated()))
+    Repo::discover_with(dir, false, |options| options.permissions(gix::open::Permissions::isolated()))
 }

@@ -6,7 +6,7 @@
 
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::journal::Journal;
+use super::journal::{Journal, PARSER_STACK};
 use super::plan::Job;
 use super::progress::{Counters, Progress};
 use crate::chunk;
@@ -17,7 +17,7 @@ use crate::store::layout::{StoreLayout, write_content_addressed};
 use crate::store::rows::{DocKey, DocMeta, RowMeta};
 use crate::store::segment::SegmentBuilder;
 use crate::store::state::SegmentRef;
-use crate::store::{StoreReader, shard};
+use crate::store::{StoreReader, fault, shard};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -31,8 +31,6 @@ const UNIT_TABLE: usize = 48;
 const UNIT_MODEL: usize = 4;
 /// Files of a unit when only a few are to be done at once.
 const SMALL_UNIT: usize = 4;
-/// Stack of a thread that parses.
-const PARSER_STACK: usize = 16 << 20;
 /// Finished units that may wait for the thread that merges them.
 const QUEUE: usize = 16;
 /// Sealed work is handed over not more often than this (requirement L4).
@@ -87,7 +85,6 @@ pub fn build(
             let (sender, units, next) = (sender.clone(), &units, &next);
             std::thread::Builder::new()
                 .name("index".to_owned())
-                // Parsers recurse in C code on hostile input.
                 .stack_size(PARSER_STACK)
                 .spawn_scoped(scope, move || {
                     let mut blobs = worker.codebase.repo.blobs();
@@ -112,11 +109,16 @@ pub fn build(
         let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
         let mut wanted = 0;
         let mut last_checkpoint = Instant::now();
-        for (number, result) in receiver {
+        'units: for (number, result) in receiver {
             waiting.insert(number, result?);
             while let Some(unit) = waiting.remove(&wanted) {
+                let is_cut = unit.docs.len() < units[wanted].len();
                 wanted += 1;
                 merger.merge(unit)?;
+                if is_cut {
+                    // Stopped within this unit: what others have finished behind it would be taken for the rest of it.
+                    break 'units;
+                }
             }
             if last_checkpoint.elapsed() >= CHECKPOINT_EVERY {
                 merger.seal()?;
@@ -133,13 +135,14 @@ fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+#[derive(Clone, Copy)]
 struct Worker<'a> {
     codebase: &'a Codebase,
     policy: &'a Policy,
     embedder: &'a dyn Embedder,
     vectors: &'a KnownVectors<'a>,
     progress: &'a dyn Progress,
-    /// Where this thread notes what it parses; nowhere in a process that may die without harm to the index.
+    /// Where this thread notes what it parses.
     journal: Option<(&'a Journal, usize)>,
 }
 
@@ -180,7 +183,8 @@ impl Worker<'_> {
         let too_large = size > self.policy.max_blob_bytes();
         let skipped = if too_large { Some(SkipReason::TooLarge) } else { self.policy.decide_blob(bytes) };
         let skipped = skipped.filter(|&reason| !(job.includes_secret && reason == SkipReason::Secret));
-        let crashes = |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language);
+        let crashes =
+            |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language, bytes);
         let skipped = skipped.or_else(|| self.journal.filter(crashes).map(|_| SkipReason::Crashed));
         let doc = DocMeta {
             key: job.key,
@@ -195,6 +199,7 @@ impl Worker<'_> {
         }
         let settings = &self.codebase.settings;
         let entered = self.journal.map(|(journal, thread)| journal.enter(thread, &job.key.blob_oid));
+        fault::parsing(bytes);
         let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
         drop(entered);
         let known = self.vectors.of(job.previous);
@@ -249,7 +254,8 @@ type RunSmall<'r, J> = &'r (
     );
 
 impl Worker<'_> {
-    /// Runs `jobs` on all cores without a merging thread: the result of each core's share is put together in job order.
+    /// Runs `jobs` on all cores without a merging thread: the result of each core's share is put together in job order. Never
+    /// on the calling thread, whose stack may be too small to parse on.
     fn small<J: Sync>(
         &self,
         jobs: &[J],
@@ -260,7 +266,10 @@ impl Worker<'_> {
             if jobs.len() < SMALL_UNIT * 2 || threads < 2 { 1 } else { jobs.len().div_ceil(SMALL_UNIT) };
         let units: Vec<&[J]> = jobs.chunks(jobs.len().div_ceil(n_units).max(1)).collect();
         let next = AtomicUsize::new(0);
-        let take = || -> Result<Vec<(usize, Unit)>, IndexError> {
+        let n_threads = threads.clamp(1, units.len().max(1));
+        let journal = Journal::of_question(self.codebase, n_threads);
+        let take = |thread: usize| -> Result<Vec<(usize, Unit)>, IndexError> {
+            let worker = Worker { journal: Some((&journal, thread)), ..*self };
             let (mut blobs, mut done) = (self.codebase.repo.blobs(), Vec::new());
             while let Some((number, jobs)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, units.get(n)?)))
@@ -273,17 +282,25 @@ impl Worker<'_> {
                     if self.progress.stopped() {
                         return Err(IndexError::Interrupted { n_chunks: 0 });
                     }
-                    unit.docs.push(run(self, job, &mut blobs, &mut unit.builder)?);
+                    unit.docs.push(run(&worker, job, &mut blobs, &mut unit.builder)?);
                 }
                 done.push((number, unit));
             }
             Ok(done)
         };
         let mut done = std::thread::scope(|scope| {
-            let spawn =
-                |_| std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, take).ok();
-            let helpers: Vec<_> = (1..threads.min(units.len())).filter_map(spawn).collect();
-            let mut done = take()?;
+            let take = &take;
+            let spawn = |thread| {
+                std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, move || take(thread))
+            };
+            let helpers = (0..n_threads).map(spawn).collect::<Result<Vec<_>, _>>().map_err(|source| {
+                crate::store::StoreError::Io {
+                    action: "start a thread for",
+                    path: self.codebase.root(),
+                    source,
+                }
+            })?;
+            let mut done = Vec::new();
             for helper in helpers {
                 done.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }

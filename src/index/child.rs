@@ -79,7 +79,14 @@ pub fn build_graphs(codebase: &Codebase) {
 /// Whatever starting a process reports, among others that the program is no longer where it was.
 pub fn spawn(codebase: &Codebase, args: &[OsString]) -> std::io::Result<u32> {
     let none: [(&str, &str); 0] = [];
-    detach::spawn_detached(&std::env::current_exe()?, args, &codebase.root(), none)
+    let args = [place(codebase), args.to_vec()].concat();
+    detach::spawn_detached(&std::env::current_exe()?, &args, &codebase.root(), none)
+}
+
+/// How a child is told which repository it is about: by the directory it runs in and by what git has set, or, where that
+/// speaks of another one, by name.
+pub(super) fn place(codebase: &Codebase) -> Vec<OsString> {
+    if codebase.repo.is_named() { vec!["--project".into(), codebase.root().into()] } else { Vec::new() }
 }
 
 /// Starts a run on HEAD that outlives this process; what it says in the end, if it fails, is on its stderr.
@@ -101,7 +108,7 @@ fn start(codebase: &Codebase, target: &Target) -> std::io::Result<Child> {
 /// This program in `codebase`, without streams and without what git's hooks leave in the environment.
 fn program(codebase: &Codebase, args: &[&str]) -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(args).current_dir(codebase.root());
+    command.args(place(codebase)).args(args).current_dir(codebase.root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for name in SHORT_LIVED_VARIABLES {
         command.env_remove(name);

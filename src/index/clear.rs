@@ -38,6 +38,7 @@ fn forget(codebase: &Codebase, store: &StoreLayout) -> Result<bool, IndexError> 
         return Ok(true);
     };
     let was_there = state.heads.remove(&codebase.worktree_key).is_some();
+    state.rebuilding.remove(&codebase.worktree_key);
     if state.heads.is_empty() && !others_index(codebase) {
         std::fs::remove_dir_all(store.root()).map_err(failed)?;
     } else if was_there {

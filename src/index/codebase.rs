@@ -42,7 +42,15 @@ pub enum Lifecycle {
 impl Codebase {
     /// Opens the repository around `dir`. `overrides` are settings from the command line.
     pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
-        let repo = Repo::discover(dir)?;
+        Codebase::of(Repo::discover(dir)?, overrides)
+    }
+
+    /// As [`Self::open`], for a directory that was named, whatever git has left in the environment.
+    pub fn open_named(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
+        Codebase::of(Repo::discover_named(dir)?, overrides)
+    }
+
+    fn of(repo: Repo, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
         let mut sources = Sources::discover(repo.work_dir());
         sources.overrides.extend_from_slice(overrides);
         let loaded = Settings::load(&sources)?;

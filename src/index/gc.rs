@@ -193,6 +193,8 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
     let mut named: BTreeSet<&str> = state.segments.iter().map(|s| s.name.as_str()).collect();
     named.extend(state.entries.iter().map(|e| e.name.as_str()));
     named.extend(state.snapshots.values().map(|s| s.file.as_str()));
+    let rebuilding = state.rebuilding.values().filter(|rebuild| !rebuild.is_stale());
+    named.extend(rebuilding.flat_map(|rebuild| &rebuild.segments).map(|s| s.name.as_str()));
     for dir in store.content_dirs() {
         let children = std::fs::read_dir(&dir).map_err(StoreError::io("read", &dir))?;
         for child in children.flatten() {

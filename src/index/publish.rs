@@ -15,7 +15,7 @@ use crate::store::postings::N_FIELDS;
 use crate::store::reader::OpenFiles;
 use crate::store::rows::DocKey;
 use crate::store::snapshot::{Snapshot, Totals};
-use crate::store::state::{EntriesRef, Head, SegmentRef, SnapshotRef, State};
+use crate::store::state::{EntriesRef, Head, Rebuild, SegmentRef, SnapshotRef, State};
 use crate::store::{StoreLayout, StoreReader, time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -100,6 +100,25 @@ pub fn publish(
     write_state(&store, &mut state)?;
     reader.state = Arc::new(state);
     Ok(Published { key, snapshot, reader })
+}
+
+/// Notes what an unfinished reindex has sealed so far, so that the next run goes on from there. Nothing answers from it.
+pub fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
+    let store = codebase.create_store()?;
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let mut state = read_state(&store)?;
+    if state.epoch != epoch {
+        return Err(IndexError::EpochChanged);
+    }
+    let mut own = State::default();
+    append_segments(&mut own, sealed);
+    let rebuild = Rebuild {
+        segments: own.segments,
+        settings: codebase.settings_fingerprint.clone(),
+        updated_at: time::now(),
+    };
+    state.rebuilding.insert(codebase.worktree_key.clone(), rebuild);
+    write_state(&store, &mut state)
 }
 
 /// Changes the head of this worktree (or whatever else `change` does) without new content.
@@ -364,6 +383,7 @@ pub fn recount(reader: &StoreReader, snapshot: &Snapshot) -> Totals {
 }
 
 fn forget_old_snapshots(state: &mut State) {
+    state.rebuilding.retain(|_, rebuild| !rebuild.is_stale());
     let now = time::now();
     let in_use = |state: &State, key: &str| state.heads.values().any(|head| head.snapshot == key);
     let mut by_age: Vec<(u64, String)> =

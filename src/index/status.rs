@@ -174,9 +174,13 @@ pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
     holder.starts_with(&format!("PID {id},")).then_some(record)
 }
 
-/// Chunks that an interrupted first index has stored; `None` if there is no such thing.
+/// Chunks that an interrupted first index or reindex has stored; `None` if there is no such thing.
 pub fn unfinished(codebase: &Codebase) -> Option<u64> {
     let reader = StoreReader::open(&codebase.store()).ok()??;
+    let rebuild = reader.state.rebuilding.get(&codebase.worktree_key);
+    if let Some(rebuild) = rebuild.filter(|rebuild| rebuild.is_usable(&codebase.settings_fingerprint)) {
+        return Some(rebuild.n_rows());
+    }
     let head = reader.state.heads.get(&codebase.worktree_key)?;
     if head.marker.is_some() || head.phase != Phase::Indexing {
         return None;

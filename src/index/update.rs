@@ -11,11 +11,11 @@ use crate::embed::Embedder;
 use crate::git::{self, Oid};
 use crate::policy::Policy;
 use crate::store::reader::OpenFiles;
+use crate::store::segment::Segment;
 use crate::store::snapshot::{Snapshot, Totals};
-use crate::store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord, State};
+use crate::store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord, SegmentRef, State};
 use crate::store::{StoreReader, time};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Warn above this many files at a first index, refuse above the second (requirement D6).
@@ -89,8 +89,15 @@ pub fn update(
     let files = OpenFiles::default();
     let store = codebase.create_store()?;
     let reader = StoreReader::open_with(&store, &files)?.unwrap_or_else(|| StoreReader::empty(&store));
-    let run = Run { codebase, embedder, target, options, progress, files: &files, started };
-    let result = if options.reindex { run.reindex(&reader) } else { run.from(reader) };
+    let mut run =
+        Run { codebase, embedder, target, options, progress, files: &files, started, kept: Vec::new() };
+    if !options.reindex
+        && let Some(kept) = run.unfinished_reindex(&reader)
+    {
+        run.options.reindex = true;
+        run.kept = kept;
+    }
+    let result = if run.options.reindex { run.reindex(&reader) } else { run.from(reader) };
     if let Err(e) = &result {
         run.record_failure(e);
     }
@@ -105,23 +112,44 @@ struct Run<'a> {
     progress: &'a dyn Progress,
     files: &'a OpenFiles,
     started: Instant,
+    /// Sealed by an earlier run of the reindex that this one goes on with.
+    kept: Vec<SegmentRef>,
 }
 
 impl Run<'_> {
+    /// What a reindex of this worktree sealed before it was broken off; `None` if there is none to go on with.
+    fn unfinished_reindex(&self, reader: &StoreReader) -> Option<Vec<SegmentRef>> {
+        let rebuild = reader.state.rebuilding.get(&self.codebase.worktree_key)?;
+        if !self.target.is_head || !rebuild.is_usable(&self.codebase.settings_fingerprint) {
+            return None;
+        }
+        // Whoever reindexes may do so because files were damaged: nothing is taken over unseen.
+        let is_whole = |segment: &SegmentRef| {
+            let (path, shard) = (reader.layout.segment(&segment.name), reader.layout.shard(&segment.name));
+            Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard)).is_ok()
+        };
+        rebuild.segments.iter().all(is_whole).then(|| rebuild.segments.clone())
+    }
+
     /// Builds everything again as if the store were empty, and replaces it in one publication at the end: until then the
-    /// old snapshot answers (L5), and a killed reindex changes nothing (X1). Other worktrees' heads go with the old store:
-    /// they index themselves anew.
+    /// old snapshot answers (L5), and a killed reindex changes nothing (X1). What it has sealed at its checkpoints is noted
+    /// beside that, for the run that goes on with it (L4). Other worktrees' heads go with the old store: they index
+    /// themselves anew.
     fn reindex(&self, old: &StoreReader) -> Result<UpdateReport, IndexError> {
-        if self.target.is_head && old.state.heads.contains_key(&self.codebase.worktree_key) {
+        let key = &self.codebase.worktree_key;
+        let begins_anew = self.kept.is_empty() && old.state.rebuilding.contains_key(key);
+        if begins_anew || self.target.is_head && old.state.heads.contains_key(key) {
             publish::change_state(self.codebase, |state| {
-                if let Some(head) = state.heads.get_mut(&self.codebase.worktree_key) {
+                if self.kept.is_empty() {
+                    state.rebuilding.remove(key);
+                }
+                if let Some(head) = state.heads.get_mut(key).filter(|_| self.target.is_head) {
                     head.phase = Phase::Indexing;
                 }
             })?;
         }
-        let mut fresh = StoreReader::empty(&self.codebase.store());
-        fresh.state = Arc::new(State { epoch: old.state.epoch, ..State::default() });
-        let result = self.from(fresh);
+        let begun = State { epoch: old.state.epoch, segments: self.kept.clone(), ..State::default() };
+        let result = self.from(StoreReader::of_state(&self.codebase.store(), begun, self.files)?);
         if matches!(result, Err(IndexError::Interrupted { .. } | IndexError::EpochChanged)) {
             publish::change_state(self.codebase, |state| {
                 if let Some(head) = state.heads.get_mut(&self.codebase.worktree_key) {
@@ -214,14 +242,27 @@ impl Run<'_> {
         let epoch = reader.state.epoch;
         let mut run_segments: Vec<String> = Vec::new();
         let replaces = self.options.reindex;
+        // A reindex publishes all it has at its end; anybody else publishes what has come since the last time.
+        let mut sealed = self.kept.clone();
         let mut publish_built = |built: &mut Built, complete: bool| {
-            let segments = std::mem::take(&mut built.segments);
-            run_segments.extend(segments.iter().map(|segment| segment.name.clone()));
+            let new = std::mem::take(&mut built.segments);
+            run_segments.extend(new.iter().map(|segment| segment.name.clone()));
+            if !replaces {
+                sealed.clear();
+            }
+            sealed.extend(new);
+            if replaces && !complete {
+                let noted = match sealed.is_empty() {
+                    true => Ok(()),
+                    false => publish::note_rebuild(self.codebase, epoch, &sealed),
+                };
+                return noted.map(|()| None);
+            }
             let publication = Publication {
                 base,
                 removed: &plan.removed,
                 added: &plan.added,
-                segments: &segments,
+                segments: &sealed,
                 docs: &built.docs,
                 run_segments: &run_segments,
                 tree_oid: self.target.tree_oid(),
@@ -239,19 +280,18 @@ impl Run<'_> {
                     }
                 })
             })
+            .map(Some)
         };
         let mut built =
             build::build(self.codebase, policy, reader, self.embedder, &plan.jobs, progress, |built| {
-                if replaces { Ok(()) } else { publish_built(built, false).map(drop) }
+                publish_built(built, false).map(drop)
             })?;
-        if built.docs.len() < plan.jobs.len() {
+        let is_complete = built.docs.len() >= plan.jobs.len();
+        match publish_built(&mut built, is_complete)? {
+            Some(published) if is_complete => Ok(published),
             // Stopped: what is sealed stays known, so the next run begins there.
-            if !replaces {
-                publish_built(&mut built, false)?;
-            }
-            return Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks });
+            _ => Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks }),
         }
-        publish_built(&mut built, true)
     }
 
     /// The head after a run that completed: marker and pointer are written in one go (L2).

@@ -112,7 +112,11 @@ impl Codebases {
             return Ok(known);
         }
         // Outside the lock: others need not wait for a model to be opened.
-        let codebase = Codebase::open(&place, &[])?;
+        let codebase = if self.is_default(dir) {
+            Codebase::open(&place, &[])?
+        } else {
+            Codebase::open_named(&place, &[])?
+        };
         let stamps = stamps(&codebase);
         let searcher = Arc::new(Searcher::new(codebase));
         let mut open = self.lock();
@@ -122,6 +126,11 @@ impl Codebases {
         }
         open.push(Open { place, stamps, searcher: searcher.clone() });
         Ok(searcher)
+    }
+
+    /// True for where the server was started, which may be within a git command; any other directory was named by a client.
+    fn is_default(&self, dir: &Path) -> bool {
+        self.default_dir.canonicalize().is_ok_and(|default| default == dir)
     }
 
     /// The open codebase at `place`, if what it was opened from is as it was.

@@ -1,6 +1,6 @@
 //! The definitions of a file, in order.
 
-use super::error::QueryError;
+use super::error::{QueryError, guarded};
 use super::locate;
 use super::response::IndexInfo;
 use super::search::{AskUpdater, Searcher};
@@ -43,6 +43,15 @@ impl Outline {
 impl Searcher {
     /// The outline of `path` in `rev`, or in the working tree.
     pub fn outline(
+        &self,
+        path: &str,
+        rev: Option<&str>,
+        updater: AskUpdater<'_>,
+    ) -> Result<Outline, QueryError> {
+        guarded(&self.codebase, || self.outline_unguarded(path, rev, updater))
+    }
+
+    fn outline_unguarded(
         &self,
         path: &str,
         rev: Option<&str>,

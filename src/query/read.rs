@@ -1,6 +1,6 @@
 //! A file, or some of its lines, from the working tree or a revision. Needs no index.
 
-use super::error::QueryError;
+use super::error::{QueryError, guarded};
 use super::locate;
 use super::search::Searcher;
 use super::view::MatchState;
@@ -30,6 +30,15 @@ pub struct FileText {
 impl Searcher {
     /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`, or of the working tree (of HEAD in a bare repository).
     pub fn read(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
+        guarded(&self.codebase, || self.read_unguarded(path, lines, rev))
+    }
+
+    fn read_unguarded(
         &self,
         path: &str,
         lines: Option<(u32, u32)>,

@@ -2,7 +2,7 @@
 
 use super::cancel::Cancel;
 use super::candidates::{self, Candidate, Candidates};
-use super::error::QueryError;
+use super::error::{QueryError, guarded};
 use super::filter::{Scope, passes_path};
 use super::intent;
 use super::locate;
@@ -38,6 +38,14 @@ pub struct SimilarRequest {
 impl Searcher {
     /// Finds chunks whose vectors are nearest to that of the chunk at `request.line`, itself left out.
     pub fn similar(&self, request: &SimilarRequest, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
+        guarded(&self.codebase, || self.similar_unguarded(request, updater))
+    }
+
+    fn similar_unguarded(
+        &self,
+        request: &SimilarRequest,
+        updater: AskUpdater<'_>,
+    ) -> Result<Response, QueryError> {
         let started = Instant::now();
         let settings = &self.codebase.settings;
         let as_search = Request {

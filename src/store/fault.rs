@@ -8,6 +8,10 @@
 //! | `abort:N` | the process dies at the N-th step, as if killed |
 //! | `io:N` | the N-th step fails once |
 //! | `full:N` | the N-th step and all after it fail, as on a full disk |
+//! | `stale:N` | the N-th step fails once, as on a network drive that has lost the file's handle |
+//! | `nolock` | every lock is granted to everybody, as on a network drive that does not really lock |
+//! | `parse:WORD` | the process dies when it parses a file with this word in it, as in a faulty grammar |
+//! | `lost:N` | the N-th rename happens and is reported as failed, as when the answer of a file server is lost |
 
 use std::io;
 
@@ -24,6 +28,43 @@ pub fn step() -> io::Result<()> {
     armed::step()
 }
 
+/// Called when a rename has happened; counted by itself.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub fn renamed() -> io::Result<()> {
+    Ok(())
+}
+
+/// Called when a rename has happened; counted by itself.
+#[cfg(debug_assertions)]
+pub fn renamed() -> io::Result<()> {
+    armed::renamed()
+}
+
+/// Whether locks are granted without being held.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub fn has_no_locks() -> bool {
+    false
+}
+
+/// Whether locks are granted without being held.
+#[cfg(debug_assertions)]
+pub fn has_no_locks() -> bool {
+    armed::has_no_locks()
+}
+
+/// Called before `bytes` are parsed.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub fn parsing(_bytes: &[u8]) {}
+
+/// Called before `bytes` are parsed.
+#[cfg(debug_assertions)]
+pub fn parsing(bytes: &[u8]) {
+    armed::parsing(bytes);
+}
+
 #[cfg(debug_assertions)]
 mod armed {
     use std::io;
@@ -37,10 +78,13 @@ mod armed {
         Abort(u64),
         Once(u64),
         From(u64),
+        Stale(u64),
+        Lost(u64),
     }
 
     static FAULT: OnceLock<Option<Fault>> = OnceLock::new();
     static STEPS: AtomicU64 = AtomicU64::new(0);
+    static RENAMES: AtomicU64 = AtomicU64::new(0);
 
     fn parse(text: &str) -> Option<Fault> {
         let (kind, number) = text.split_once(':')?;
@@ -49,17 +93,46 @@ mod armed {
             "abort" => Some(Fault::Abort(number)),
             "io" => Some(Fault::Once(number)),
             "full" => Some(Fault::From(number)),
+            "stale" => Some(Fault::Stale(number)),
+            "lost" => Some(Fault::Lost(number)),
             _ => None,
         }
     }
 
+    fn fault() -> Option<Fault> {
+        *FAULT.get_or_init(|| parse(&std::env::var(VARIABLE).ok()?))
+    }
+
+    pub fn has_no_locks() -> bool {
+        static NONE: OnceLock<bool> = OnceLock::new();
+        *NONE.get_or_init(|| std::env::var(VARIABLE).is_ok_and(|fault| fault == "nolock"))
+    }
+
+    pub fn parsing(bytes: &[u8]) {
+        static WORD: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+        let word = WORD
+            .get_or_init(|| Some(std::env::var(VARIABLE).ok()?.strip_prefix("parse:")?.as_bytes().to_vec()));
+        if let Some(word) = word
+            && bytes.windows(word.len().max(1)).any(|part| part == word)
+        {
+            std::process::abort();
+        }
+    }
+
+    pub fn renamed() -> io::Result<()> {
+        let Some(Fault::Lost(n)) = fault() else { return Ok(()) };
+        let now = RENAMES.fetch_add(1, Ordering::SeqCst) + 1;
+        if now == n { Err(io::Error::from(io::ErrorKind::NotFound)) } else { Ok(()) }
+    }
+
     pub fn step() -> io::Result<()> {
-        let Some(fault) = FAULT.get_or_init(|| parse(&std::env::var(VARIABLE).ok()?)) else { return Ok(()) };
+        let Some(fault) = fault() else { return Ok(()) };
         let now = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
-        match *fault {
+        match fault {
             Fault::Abort(n) if now == n => std::process::abort(),
             Fault::Once(n) if now == n => Err(io::Error::from(io::ErrorKind::StorageFull)),
             Fault::From(n) if now >= n => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            Fault::Stale(n) if now == n => Err(io::Error::from(io::ErrorKind::StaleNetworkFileHandle)),
             _ => Ok(()),
         }
     }
@@ -73,6 +146,8 @@ mod armed {
             assert_eq!(parse("abort:3"), Some(Fault::Abort(3)));
             assert_eq!(parse("io:1"), Some(Fault::Once(1)));
             assert_eq!(parse("full:9"), Some(Fault::From(9)));
+            assert_eq!(parse("stale:2"), Some(Fault::Stale(2)));
+            assert_eq!(parse("lost:2"), Some(Fault::Lost(2)));
             for text in ["", "abort", "abort:", "abort:x", "other:1"] {
                 assert_eq!(parse(text), None, "{text}");
             }

@@ -15,7 +15,7 @@
 
 use super::error::StoreError;
 use super::fault;
-use crate::git::Repo;
+use crate::git::{ExcludeError, Repo, exclude_from_info};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 pub const DIR: &str = ".codeweaver";
 /// Files being written begin with this.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
+const NONCE: &str = "nonce";
 const NONCE_IN_GIT: &str = "codeweaver-nonce";
 const FORMAT_DIR: &str = "v1";
 
@@ -99,12 +100,15 @@ impl Layout {
             }
             Trust::Absent => {}
         }
+        // First of all: a folder that git sees would be added by the next `git add -A`, whoever is killed in between (S1).
+        exclude_from_info(&self.common_dir)
+            .map_err(|ExcludeError { action, path, source }| StoreError::Io { action, path, source })?;
         create_private_dir(&self.root)?;
         let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
             Ok(nonce) if !nonce.trim().is_empty() => nonce,
             _ => new_nonce(&self.common_dir)?,
         };
-        write_atomically(&self.root.join("nonce"), nonce.as_bytes())?;
+        write_atomically(&self.root.join(NONCE), nonce.as_bytes())?;
         self.create_subdirs()?;
         Ok(true)
     }
@@ -120,16 +124,16 @@ impl Layout {
         if !metadata.is_dir() {
             return Err(untrusted("it is a symbolic link or a file, not a directory"));
         }
-        let read = || std::fs::read_to_string(self.root.join("nonce")).ok();
-        let mut inside = read();
+        let read = || read_nonce(&self.root.join(NONCE));
+        let mut inside = read()?;
         if inside.is_none() {
             if is_empty(&self.root) {
                 return Ok(Trust::Absent);
             }
             // The nonce is the first thing that a creator puts there, so what is not empty now has it if it ever will.
-            inside = read();
+            inside = read()?;
         }
-        let in_git = std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)).ok();
+        let in_git = read_nonce(&self.common_dir.join(NONCE_IN_GIT))?;
         match (inside, in_git) {
             (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
             _ => Err(untrusted(
@@ -141,9 +145,30 @@ impl Layout {
     /// Removes the folder and the nonce.
     pub fn remove(&self) -> Result<(), StoreError> {
         if self.trust()? == Trust::Ours {
-            std::fs::remove_dir_all(&self.root).map_err(StoreError::io("remove", &self.root))?;
+            self.remove_all().map_err(StoreError::io("remove", &self.root))?;
         }
         self.forget()
+    }
+
+    /// The nonce goes last: what is left when this is broken off is still ours, and can be removed or used again.
+    fn remove_all(&self) -> std::io::Result<()> {
+        let nonce = self.root.join(NONCE);
+        for child in std::fs::read_dir(&self.root)? {
+            let child = child?;
+            if child.path() == nonce {
+                continue;
+            }
+            fault::step()?;
+            if child.file_type()?.is_dir() {
+                std::fs::remove_dir_all(child.path())?;
+            } else {
+                std::fs::remove_file(child.path())?;
+            }
+        }
+        fault::step()?;
+        std::fs::remove_file(nonce)?;
+        fault::step()?;
+        std::fs::remove_dir(&self.root)
     }
 
     /// Removes the nonce only, which unbinds the folder.
@@ -250,7 +275,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         file.as_file().sync_all()?;
         fault::step()?;
         file.persist(path).map_err(|e| e.error)?;
-        Ok(())
+        fault::renamed()
     };
     write().map_err(failed)
 }
@@ -298,6 +323,15 @@ fn is_empty(dir: &Path) -> bool {
     let is_temporary =
         |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
     std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
+}
+
+/// `None` if there is none. One that cannot be read is an error: nobody is told to remove a folder for a fault of the disk.
+fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(StoreError::io("read", path)(e)),
+    }
 }
 
 fn new_nonce(common_dir: &Path) -> Result<String, StoreError> {

@@ -24,6 +24,9 @@ impl Lock {
     /// Takes the lock at `path` or says who holds it.
     pub fn try_acquire(path: &Path) -> Result<Lock, StoreError> {
         let mut file = open(path)?;
+        if fault::has_no_locks() {
+            return Ok(Lock { file });
+        }
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => {
@@ -47,6 +50,9 @@ impl Lock {
     /// Waits for the lock at `path`. For locks that are held for milliseconds only.
     pub fn acquire(path: &Path) -> Result<Lock, StoreError> {
         let file = open(path)?;
+        if fault::has_no_locks() {
+            return Ok(Lock { file });
+        }
         file.lock().map_err(StoreError::io("lock", path))?;
         Ok(Lock { file })
     }

@@ -26,6 +26,38 @@ pub struct State {
     pub snapshots: BTreeMap<String, SnapshotRef>,
     /// By worktree key: what answers for each codebase.
     pub heads: BTreeMap<String, Head>,
+    /// By worktree key: what an unfinished reindex has sealed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rebuilding: BTreeMap<String, Rebuild>,
+}
+
+/// Sealed work of a reindex, which answers nothing before it is complete (requirement L4).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Rebuild {
+    /// With doc ids of their own, from zero.
+    pub segments: Vec<SegmentRef>,
+    /// Fingerprint of the settings they were made with.
+    pub settings: String,
+    /// Seconds since 1970.
+    pub updated_at: u64,
+}
+
+/// An unfinished reindex that is older is not gone on with.
+const REBUILD_SECONDS: u64 = 24 * 3600;
+
+impl Rebuild {
+    /// Whether a run with these settings may go on from here.
+    pub fn is_usable(&self, settings: &str) -> bool {
+        self.settings == settings && !self.is_stale()
+    }
+
+    pub fn is_stale(&self) -> bool {
+        self.updated_at.saturating_add(REBUILD_SECONDS) < super::time::now()
+    }
+
+    pub fn n_rows(&self) -> u64 {
+        self.segments.iter().map(|segment| u64::from(segment.n_rows)).sum()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

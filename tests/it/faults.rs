@@ -91,6 +91,23 @@ fn scene(name: &str) -> Sandbox {
             sandbox
         }
         "reindex" => behind(),
+        "gc" => {
+            let sandbox = behind();
+            sandbox.index();
+            let then = std::time::SystemTime::now() - Duration::from_secs(3 * 3600);
+            codeweaver::index::publish::change_state(&open(sandbox.root()), |state| {
+                let kept = state.heads["main"].snapshot.clone();
+                state.snapshots.retain(|key, _| *key == kept);
+            })
+            .unwrap();
+            for dir in open(sandbox.root()).store().content_dirs() {
+                for file in std::fs::read_dir(dir).unwrap().flatten() {
+                    let file = std::fs::File::options().append(true).open(file.path()).unwrap();
+                    file.set_modified(then).unwrap();
+                }
+            }
+            sandbox
+        }
         "repair" => {
             let sandbox = behind();
             let reader = crate::sandbox::reader(sandbox.root());
@@ -103,7 +120,11 @@ fn scene(name: &str) -> Sandbox {
 }
 
 fn words(name: &str) -> &'static [&'static str] {
-    if name == "reindex" { &["index", "--quiet", "--reindex"] } else { &["index", "--quiet"] }
+    match name {
+        "reindex" => &["index", "--quiet", "--reindex"],
+        "gc" => &["gc", "--json"],
+        _ => &["index", "--quiet"],
+    }
 }
 
 /// After a fault: what answers is right, what the state names is whole.
@@ -215,6 +236,15 @@ fn a_reindex_may_meet_a_full_disk_at_any_step() {
     every_step("full", "reindex");
 }
 
+/// The short form of `benches/faults.rs`.
+#[test]
+fn crowds_of_processes_may_be_killed_at_any_moment() {
+    let mut campaign = crate::campaign::Campaign::new(fastrand::u64(..));
+    campaign.run(60, &mut |_| {});
+    assert!(campaign.counts.failures.is_empty(), "{}", campaign.counts);
+    assert!(campaign.counts.answers_after > 0 && campaign.counts.verified > 0, "{}", campaign.counts);
+}
+
 #[test]
 fn a_killed_writer_loses_nothing() {
     let sandbox = Sandbox::new();
@@ -251,29 +281,42 @@ fn a_killed_writer_loses_nothing() {
     check_next_update("kill -9", &sandbox, "kill", &fresh_answers(&sandbox));
 }
 
+/// `deinit` that dies leaves a folder that is still ours: it can be removed, or used again.
 #[test]
-fn a_read_only_folder_is_one_clear_error() {
-    use std::os::unix::fs::PermissionsExt;
-    let sandbox = behind();
-    let wanted = fresh_answers(&sandbox);
-    let root = sandbox.root().join(".codeweaver");
-    let set = |mode| set_modes(&root, std::fs::Permissions::from_mode(mode));
-    set(0o500);
-    let out = program(sandbox.root(), &["index", "--quiet"], "");
-    let is_root = std::fs::write(root.join("probe"), b"").is_ok();
-    if !is_root {
-        assert!(!out.status.success());
-        assert!(String::from_utf8_lossy(&out.stderr).contains(".codeweaver"));
-        assert_eq!(answers(sandbox.root()), wanted);
+fn a_removal_may_die_at_any_step() {
+    let wanted = fresh_answers(&behind());
+    for n in 1..MOST_STEPS {
+        let sandbox = behind();
+        let out = program(sandbox.root(), &["deinit"], &format!("abort:{n}"));
+        if out.status.success() {
+            assert!(n > 4, "deinit has only {n} steps");
+            assert!(!sandbox.root().join(".codeweaver").exists());
+            return;
+        }
+        if n % 2 == 0 {
+            let again = program(sandbox.root(), &["deinit"], "");
+            assert!(again.status.success(), "step {n}: {}", String::from_utf8_lossy(&again.stderr));
+        }
+        let init = program(sandbox.root(), &["init", "--no-hooks"], "");
+        assert!(init.status.success(), "step {n}: {}", String::from_utf8_lossy(&init.stderr));
+        check_next_update("deinit", &sandbox, &format!("abort:{n}"), &wanted);
     }
-    set(0o700);
-    check_next_update("read-only", &sandbox, "none", &wanted);
+    panic!("deinit: more than {MOST_STEPS} steps");
 }
 
-fn set_modes(dir: &Path, mode: std::fs::Permissions) {
-    std::fs::set_permissions(dir, mode.clone()).unwrap();
-    for child in std::fs::read_dir(dir).into_iter().flatten().flatten().filter(|child| child.path().is_dir())
-    {
-        set_modes(&child.path(), mode.clone());
-    }
+#[test]
+fn a_collection_may_die_at_any_step() {
+    every_step("abort", "gc");
+}
+
+#[test]
+fn a_repair_may_meet_a_full_disk_at_any_step() {
+    every_step("full", "repair");
+}
+
+/// As on a network drive: the handle of a file is lost, or a rename that has happened is reported as failed.
+#[test]
+fn a_network_drive_may_fail_an_update_at_any_step() {
+    every_step("stale", "update");
+    every_step("lost", "update");
 }

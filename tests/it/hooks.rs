@@ -86,3 +86,84 @@ fn a_deleted_store_comes_back_with_the_next_commit() {
     assert_eq!(repo.status()["current"], true);
     assert_eq!(repo.found(&["after_the_loss"])[0], "src/a.rs");
 }
+
+/// A rebase of a hundred commits is one update when it ends, or two if the checkout at its beginning was served too (G5).
+#[test]
+fn a_rebase_of_a_hundred_commits_is_at_most_two_updates() {
+    let repo = with_hooks();
+    repo.git(["checkout", "-q", "-b", "side"]);
+    for i in 0..100 {
+        repo.write("src/series.rs", format!("pub fn step_{i}() {{}}\n").repeat(i % 3 + 1));
+        repo.git(["add", "-A"]).git(["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "step"]);
+    }
+    repo.git(["checkout", "-q", "main"]).write("src/base.rs", "pub fn new_base() {}\n").commit("base");
+    repo.git(["checkout", "-q", "side"]);
+    repo.wait_until_current();
+    let generation = || crate::sandbox::reader(repo.root()).state.generation;
+    let before = generation();
+    repo.git(["rebase", "-q", "main"]);
+    repo.wait_until_current();
+    let n_updates = generation() - before;
+    assert!((1..=2).contains(&n_updates), "{n_updates} publications");
+    assert_eq!(repo.git_text(["rev-list", "--count", "main..side"]).trim(), "100");
+    assert_eq!(repo.found(&["new_base"])[0], "src/base.rs");
+    assert_eq!(repo.found(&["step_99"])[0], "src/series.rs");
+}
+
+#[test]
+fn hooks_follow_core_hooks_path_and_keep_what_is_there() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("tools/hooks/post-commit", "#!/bin/sh\necho mine >>../ran\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(repo.path("tools/hooks/post-commit"), mode).unwrap();
+    repo.git(["config", "core.hooksPath", "tools/hooks"]).commit("hooks");
+    repo.codeweaver(["init"]).success();
+    repo.write("src/a.rs", "pub fn by_hooks_path() {}\n").commit("next");
+    repo.wait_until_current();
+    assert_eq!(repo.read("../ran").lines().count(), 2, "the user's hook has run at both commits");
+    assert_eq!(repo.git_text(["config", "core.hooksPath"]).trim(), "tools/hooks");
+    repo.codeweaver(["deinit"]).success();
+    assert_eq!(repo.read("tools/hooks/post-commit"), "#!/bin/sh\necho mine >>../ran\n");
+}
+
+#[test]
+fn submodules_and_bare_repositories_have_hooks_of_their_own() {
+    let repo = with_hooks();
+    let module = repo.path("../module");
+    std::fs::create_dir_all(&module).unwrap();
+    repo.at("../module")
+        .git(["init", "-q", "-b", "main"])
+        .write("sub.rs", "pub fn sub() {}\n")
+        .commit("first");
+    repo.git([
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        module.to_str().unwrap(),
+        "sub",
+    ]);
+    repo.commit("submodule");
+    let sub = repo.at("sub");
+    sub.codeweaver(["init"]).success();
+    sub.write("sub.rs", "pub fn committed_in_sub() {}\n").commit("second");
+    let status = sub.wait_until_current();
+    assert_eq!(status["codebase"], sub.root().to_str().unwrap());
+    assert_eq!(sub.found(&["committed_in_sub"])[0], "sub.rs");
+    repo.commit("bump");
+    repo.wait_until_current();
+
+    // A bare repository answers for HEAD; worktrees of it have hooks, since they share its hook directory.
+    repo.git(["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = repo.at("../bare.git");
+    bare.codeweaver(["init"]).success();
+    assert_eq!(bare.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");
+    bare.git(["worktree", "add", "-q", "../from-bare", "-b", "work"]);
+    let tree = bare.at("../from-bare");
+    tree.wait_until_current();
+    tree.write("src/w.rs", "pub fn written_in_the_worktree() {}\n").commit("work");
+    tree.wait_until_current();
+    assert_eq!(tree.found(&["written_in_the_worktree"])[0], "src/w.rs");
+    assert!(!bare.found(&["written_in_the_worktree"]).contains(&"src/w.rs".to_owned()));
+}

@@ -160,6 +160,124 @@ fn a_reindex_answers_from_the_old_snapshot_until_it_is_done() {
     assert_sound(sandbox.root());
 }
 
+/// Lets one thread stop in the middle of its files while the others go on to their end.
+#[derive(Default)]
+struct StopsOne {
+    stopped: std::sync::Mutex<Option<(std::thread::ThreadId, u32)>>,
+}
+
+impl codeweaver::index::Progress for StopsOne {
+    fn add(&self, _: &codeweaver::index::Counters) {
+        let id = std::thread::current().id();
+        let mut stopped = self.stopped.lock().unwrap();
+        let (who, n_files) = stopped.get_or_insert((id, 0));
+        *n_files += u32::from(*who == id);
+    }
+
+    fn stopped(&self) -> bool {
+        let id = std::thread::current().id();
+        matches!(*self.stopped.lock().unwrap(), Some((who, n)) if who == id && n >= 5)
+    }
+}
+
+fn many_files() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("codeweaver.toml", "[index]\nthreads = 2\n");
+    for i in 0..240 {
+        sandbox.write(&format!("f{i:03}.py"), format!("def alpha_{i}():\n    return {i}\n"));
+    }
+    sandbox.commit("first");
+    sandbox
+}
+
+/// What a stopped run keeps is under the right names, whichever thread stopped first.
+#[test]
+fn a_stopped_first_index_shows_no_file_under_another_name() {
+    let sandbox = many_files();
+    let codebase = open(sandbox.root());
+    let target = Target::head(&codebase).unwrap();
+    let result = updater::run(&codebase, &target, UpdateOptions::default(), &StopsOne::default());
+    assert!(matches!(result, Err(IndexError::Interrupted { .. })), "{result:?}");
+    let reader = reader(sandbox.root());
+    let snapshot = reader.snapshot(&reader.state.heads["main"].snapshot).unwrap().unwrap();
+    let mut n_files = 0;
+    for (_, record, path) in reader.live_entries(&snapshot.entries) {
+        let Some((segment, ordinal)) = reader.locate_doc(record.doc) else { continue };
+        let blob = reader.segments[segment].blob_oid(&reader.segments[segment].docs()[ordinal as usize]);
+        let path = String::from_utf8_lossy(path).into_owned();
+        assert_eq!(blob.to_string(), sandbox.git(&["rev-parse", &format!("HEAD:{path}")]), "{path}");
+        n_files += 1;
+    }
+    assert!(n_files >= 5, "{n_files}");
+    assert_sound(sandbox.root());
+}
+
+#[test]
+fn an_interrupted_reindex_goes_on_where_it_was() {
+    let sandbox = many_files();
+    sandbox.index();
+    let wanted = sandbox.ask(&hybrid("alpha"));
+    let codebase = open(sandbox.root());
+    let target = Target::head(&codebase).unwrap();
+    let reindex = UpdateOptions { reindex: true, ..UpdateOptions::default() };
+    let stopped = updater::run(&codebase, &target, reindex, &StopsOne::default());
+    assert!(matches!(stopped, Err(IndexError::Interrupted { .. })), "{stopped:?}");
+    let epoch = reader(sandbox.root()).state.epoch;
+    let kept = codeweaver::index::status::unfinished(&codebase).expect("sealed work is noted");
+    assert!(kept >= 5, "{kept}");
+    // Until it is done the old index answers, and collection leaves the sealed work alone.
+    assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    collect(sandbox.root());
+    assert_eq!(codeweaver::index::status::unfinished(&codebase), Some(kept));
+
+    let report = updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap();
+    assert!(report.blobs_indexed > 0 && report.blobs_indexed <= 241 - kept, "{report:?}, kept {kept}");
+    assert!(reader(sandbox.root()).state.epoch > epoch, "the store was replaced");
+    assert_eq!(codeweaver::index::status::unfinished(&codebase), None);
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    assert_sound(sandbox.root());
+    let fresh = sandbox.copy();
+    fresh.index();
+    assert_eq!(fresh.ask(&hybrid("alpha")), wanted);
+}
+
+#[test]
+fn an_interrupted_reindex_is_forgotten_by_another_one_by_damage_and_by_time() {
+    let sandbox = many_files();
+    sandbox.index();
+    let wanted = sandbox.ask(&hybrid("alpha"));
+    let codebase = open(sandbox.root());
+    let target = Target::head(&codebase).unwrap();
+    let reindex = UpdateOptions { reindex: true, ..UpdateOptions::default() };
+    let interrupt = || {
+        let stopped = updater::run(&codebase, &target, reindex, &StopsOne::default());
+        assert!(matches!(stopped, Err(IndexError::Interrupted { .. })), "{stopped:?}");
+    };
+    interrupt();
+    let report = updater::run(&codebase, &target, reindex, &Silent).unwrap();
+    assert_eq!(report.blobs_indexed, 241, "--reindex begins anew");
+
+    interrupt();
+    let rebuild = reader(sandbox.root()).state.rebuilding["main"].clone();
+    let shard = codebase.store().shard(&rebuild.segments[0].name);
+    let is_named = reader(sandbox.root()).state.segments.iter().any(|s| s.name == rebuild.segments[0].name);
+    if !is_named {
+        std::fs::write(&shard, b"damaged").unwrap();
+        let report = updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap();
+        assert!(report.known, "{report:?}");
+        assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    }
+
+    interrupt();
+    publish::change_state(&codebase, |state| state.rebuilding.get_mut("main").unwrap().updated_at = 1)
+        .unwrap();
+    assert_eq!(codeweaver::index::status::unfinished(&codebase), None);
+    assert!(updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap().known);
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    assert_sound(sandbox.root());
+}
+
 #[test]
 fn an_empty_repository_is_a_valid_empty_index() {
     let sandbox = Sandbox::new();
@@ -219,6 +337,22 @@ fn a_folder_that_git_tracks_or_that_is_a_link_is_refused() {
     assert!(updater::serve_wishes(&codebase, &Silent).is_err());
     assert!(respond(sandbox.root(), &hybrid("alpha")).is_err());
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "nothing is written through a link");
+}
+
+#[test]
+fn whoever_creates_the_folder_keeps_it_out_of_git() {
+    let sandbox = sample();
+    std::fs::remove_dir_all(sandbox.root().join(".git/info")).unwrap();
+    sandbox.index();
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.git(&["add", "-A"]);
+    assert_eq!(sandbox.git(&["ls-files", ".codeweaver"]), "");
+    // What cannot be read is a fault of the disk, not a reason to tell anybody to remove the folder.
+    let nonce = sandbox.root().join(".codeweaver/nonce");
+    std::fs::remove_file(&nonce).unwrap();
+    std::fs::create_dir(&nonce).unwrap();
+    let error = try_index(sandbox.root()).unwrap_err();
+    assert!(matches!(error, IndexError::Store(StoreError::Io { .. })), "{error}");
 }
 
 #[test]

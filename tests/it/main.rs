@@ -7,8 +7,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod authentication;
+mod campaign;
+mod clock;
 mod concurrency;
+mod conformance;
+mod crashes;
 mod damage;
+mod environment;
 mod errors;
 mod eval;
 mod faults;
@@ -16,6 +21,7 @@ mod freshness;
 mod graph;
 mod graph_languages;
 mod harness;
+mod hook_managers;
 mod hooks;
 mod incremental;
 mod index;
@@ -34,6 +40,7 @@ mod mcp_hostile;
 mod mcp_protocol;
 mod mcp_tools;
 mod model2vec;
+mod mounts;
 mod navigation;
 mod recompute;
 mod reference;

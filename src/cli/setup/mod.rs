@@ -29,7 +29,6 @@ mod yaml;
 use super::context::{Context, shown_path};
 use super::error::CliError;
 use super::render;
-use crate::git::Repo;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, ValueEnum};
 use clients::{CLIENTS, Client};
@@ -144,7 +143,7 @@ fn distinct(clients: &[&'static Client]) -> Vec<&'static Client> {
 }
 
 fn project_root(context: &Context) -> Result<PathBuf, CliError> {
-    let repo = Repo::discover(&context.dir)?;
+    let repo = context.repo()?;
     let root = repo.work_dir().ok_or_else(|| {
         CliError::new(
             "there is no project to configure",

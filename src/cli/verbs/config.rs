@@ -5,8 +5,7 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render::{self, safe};
 use crate::config::{self, Origin, Settings, Sources};
-use crate::git::{GitError, Repo, hooks};
-use crate::index::Codebase;
+use crate::git::{GitError, hooks};
 use crate::index::status::hook_site;
 use clap::{Args, Subcommand};
 use std::io::Write as _;
@@ -86,7 +85,7 @@ pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 /// The root of the worktree; settings can be had outside of repositories, too.
 fn work_dir(context: &Context) -> Result<Option<PathBuf>, CliError> {
-    match Repo::discover(&context.dir) {
+    match context.repo() {
         Ok(repo) => Ok(repo.work_dir().map(Path::to_path_buf)),
         Err(GitError::NotARepository { .. }) => Ok(None),
         Err(e) => Err(e.into()),
@@ -160,7 +159,7 @@ fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> 
 /// Says where it went; a change of the hooks' mode is written into the hooks.
 fn changed(key: &str, file: &Path, context: &Context) -> Result<(), CliError> {
     context.note(&format!("{}: {}", shown_path(file), safe(key)));
-    let Ok(codebase) = Codebase::open(&context.dir, &[]) else { return Ok(()) };
+    let Ok(codebase) = context.open() else { return Ok(()) };
     if key == HOOKS_MODE && hooks::inspect(&hook_site(&codebase)).is_ok_and(|status| status.is_installed()) {
         install_hooks(&codebase, false)?;
         context.note("The hooks of this repository were updated; run `git codeweaver init` in others");

@@ -2,8 +2,8 @@
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
-use crate::git;
 use crate::git::hooks;
+use crate::git::{self, GitError};
 use crate::index::Codebase;
 use crate::index::status::hook_site;
 use crate::store::{StoreError, lock};
@@ -51,7 +51,7 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     } else {
         let was_there = codebase.layout.root().exists();
         codebase.layout.remove().map_err(CliError::from)?;
-        git::remove_exclude(&codebase.repo)?;
+        git::remove_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
         if was_there {
             writeln!(out, "{label} {}/", shown_path(codebase.layout.root()))?;
         }

@@ -4,7 +4,6 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::config::HooksMode;
-use crate::git::Repo;
 use crate::git::hooks::HookCall;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, IndexError, child, graph, journal, updater};
@@ -49,7 +48,7 @@ pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
     if call.is_none() && !is_sync {
         return Ok(ExitCode::SUCCESS);
     }
-    let Ok(repo) = Repo::discover(&context.dir) else { return Ok(ExitCode::SUCCESS) };
+    let Ok(repo) = context.repo() else { return Ok(ExitCode::SUCCESS) };
     if call.is_some_and(|call| !call.moves_head(repo.git_dir())) {
         return Ok(ExitCode::SUCCESS);
     }
@@ -64,7 +63,7 @@ pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
 }
 
 fn update(context: &Context) -> Result<(), IndexError> {
-    let codebase = Codebase::open(&context.dir, &[])?;
+    let codebase = context.open()?;
     // Somebody may have deleted the folder: it is made again, and the index with it.
     codebase.layout.create()?;
     updater::note_wish(&codebase)?;
@@ -78,19 +77,19 @@ fn update(context: &Context) -> Result<(), IndexError> {
 
 /// Builds vector graphs: a process of its own, because the library that does it prints and may exit.
 fn build_graphs(context: &Context) -> ExitCode {
-    let built = Codebase::open(&context.dir, &[]).and_then(|codebase| {
+    let built = context.open().and_then(|codebase| {
         graph::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))
     });
     if built.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(exit::ERROR) }
 }
 
-/// Parses one blob to see whether that ends the process: `hook probe OID LANGUAGE`.
+/// Parses what comes on standard input to see whether that ends the process: `hook probe LANGUAGE`.
 fn probe(args: &[OsString], context: &Context) -> ExitCode {
-    if let [_, oid, language] = args
-        && let Ok(codebase) = Codebase::open(&context.dir, &[])
+    if let [_, language] = args
+        && let Ok(codebase) = context.open()
     {
         // Whether it can be read does not matter here, only that this process outlives the attempt.
-        let _ = journal::probe(&codebase, &oid.to_string_lossy(), &language.to_string_lossy());
+        let _ = journal::probe(&codebase, &language.to_string_lossy());
     }
     ExitCode::SUCCESS
 }

@@ -6,8 +6,8 @@ use crate::cli::error::CliError;
 use crate::cli::progress::Style;
 use crate::cli::render;
 use crate::config::HooksMode;
-use crate::git;
 use crate::git::hooks::{self, Event, HookMode, InstallOptions, InstallReport, Method, Outcome, Scope};
+use crate::git::{self, GitError};
 use crate::index::status::hook_site;
 use crate::index::{Codebase, IndexError, Target, UpdateOptions};
 use clap::Args;
@@ -47,7 +47,7 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
         return Err(IndexError::Tracked { path: path.to_string() }.into());
     }
     let is_new = codebase.layout.create().map_err(CliError::from)?;
-    git::exclude_from_info(&codebase.repo)?;
+    git::exclude_from_info(codebase.repo.common_dir()).map_err(GitError::from)?;
     let folder = shown_path(codebase.layout.root());
     let mut out = context.out();
     let label = |text| context.paint.good(text);

@@ -162,7 +162,8 @@ impl Run<'_> {
         let codebase = self.asked.codebase();
         let root = Some(codebase.root());
         codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
-        git::exclude_from_info(&codebase.repo).map_err(|error| CallError::of_git(&error, root.clone()))?;
+        git::exclude_from_info(codebase.repo.common_dir())
+            .map_err(|error| CallError::of_git(&error.into(), root.clone()))?;
         let mut child =
             child::start_run(codebase, reindex).map_err(|error| CallError::failed(error, root.clone()))?;
         self.call.step(0.0, "reading the tree");

@@ -1,0 +1,35 @@
+//! The long form of the fault campaign (requirements X1, X2, S4, S5): thousands of kills, counted by kind.
+//!
+//! `cargo bench --profile dev --bench faults -- --kills 10000 --seed 1`. The dev profile has what injects failing writes
+//! (`src/store/fault.rs`); a release build runs the same campaign with kills and damage alone. It takes about a quarter of an
+//! hour per thousand kills on one slow core, prints a table after every repository, and ends with exit code 1 if anything was
+//! wrong; the repositories concerned stay on disk. The short form runs in `tests/it/faults.rs`.
+
+#![cfg(unix)]
+#![allow(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use more of it")]
+
+#[path = "../tests/it/campaign/mod.rs"]
+mod campaign;
+#[path = "../tests/it/harness.rs"]
+mod harness;
+#[path = "../tests/it/sandbox.rs"]
+mod sandbox;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |name: &str, default: u64| {
+        let at = args.iter().position(|arg| arg == name);
+        at.and_then(|at| args.get(at + 1)?.parse().ok()).unwrap_or(default)
+    };
+    let (n_kills, seed) = (number("--kills", 200), number("--seed", 1));
+    let mut campaign = campaign::Campaign::new(seed);
+    let started = std::time::Instant::now();
+    campaign.run(n_kills, &mut |counts| {
+        println!("after {} s, seed {seed}", started.elapsed().as_secs());
+        println!("{counts}");
+    });
+    println!("end after {} s, seed {seed}, {} kills", started.elapsed().as_secs(), campaign.counts.kills());
+    ExitCode::from(u8::from(!campaign.counts.failures.is_empty()))
+}

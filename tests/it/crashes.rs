@@ -1,0 +1,69 @@
+//! A grammar that takes the process with it costs one file, not the index and not every later answer (decisions D10, X2).
+//!
+//! No grammar is known to crash, so one is pretended: with `CODEWEAVER_FAULT=parse:WORD` a debug build aborts when it parses a
+//! file that holds WORD.
+
+use crate::harness::{FILES, TestRepo};
+
+/// A repository whose runs abort at files with the word.
+fn faulty(files: &[(&str, &str)]) -> TestRepo {
+    assert!(cfg!(debug_assertions), "faults are only injected into debug builds");
+    TestRepo::with_files(files).env("CODEWEAVER_FAULT", "parse:brings_it_down")
+}
+
+const BAD: &str = "pub fn brings_it_down() {}\n";
+
+#[test]
+fn a_blob_that_aborts_the_indexer_is_left_out_by_the_next_run() {
+    let repo = faulty(FILES);
+    repo.write("src/bad.rs", BAD).commit("bad");
+    assert_eq!(repo.codeweaver(["init", "--no-hooks"]).code(), -1, "it dies of a signal");
+    repo.codeweaver(["index", "--quiet"]).success();
+    let status = repo.status();
+    assert_eq!((&status["current"], &status["skipped"]["crashed"]), (&true.into(), &1.into()), "{status:#}");
+    assert_eq!(repo.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");
+    repo.codeweaver(["status", "--files"]).success().says(&["src/bad.rs", "crashed"]);
+    // Another commit does not walk into it again.
+    repo.write("src/more.rs", "pub fn one_more() {}\n").commit("more");
+    repo.codeweaver(["index", "--quiet"]).success();
+    assert_eq!(repo.found(&["one_more"])[0], "src/more.rs");
+}
+
+#[test]
+fn an_uncommitted_file_that_aborts_a_question_is_left_out_of_the_next() {
+    let repo = faulty(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("src/bad.rs", BAD).write("src/good.rs", "pub fn beside_the_bad() {}\n");
+    let search = ["search", "-o", "json", "beside_the_bad"];
+    assert_eq!(repo.codeweaver(search).code(), -1, "the first question dies");
+    for _ in 0..2 {
+        let answer = repo.codeweaver(search).success().json();
+        assert_eq!(answer["matches"][0]["file"]["path"], "src/good.rs", "{answer:#}");
+        assert_eq!(answer["index"]["skipped"]["crashed"], 1, "{}", answer["index"]);
+    }
+    let left = std::fs::read_dir(repo.path(".codeweaver/cache")).unwrap().flatten();
+    let notes = left.filter(|file| file.file_name().to_string_lossy().starts_with("asking-")).count();
+    assert_eq!(notes, 0, "what the dead question left is settled");
+    // Once the file is another one, it is found.
+    repo.write("src/bad.rs", "pub fn harmless_now() {}\n");
+    assert_eq!(repo.found(&["harmless_now"])[0], "src/bad.rs");
+    // And when it is committed, the indexer does not have to die for it first.
+    repo.write("src/bad.rs", BAD).commit("bad");
+    repo.codeweaver(["index", "--quiet"]).success();
+    assert_eq!(repo.status()["skipped"]["crashed"], 1);
+}
+
+#[test]
+fn a_question_that_was_killed_costs_no_file_its_place() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("src/fresh.rs", "pub fn was_being_parsed() {}\n");
+    // What a killed question leaves: the object id of the file it was at.
+    let oid = repo.git_text(["hash-object", "src/fresh.rs"]);
+    let mut slot = oid.trim().as_bytes().to_vec();
+    slot.resize(64, 0);
+    let note = repo.path(".codeweaver/cache/asking-main-1-0");
+    std::fs::write(&note, slot).unwrap();
+    assert_eq!(repo.found(&["was_being_parsed"])[0], "src/fresh.rs");
+    assert!(!note.exists(), "it was tried and is settled");
+}

@@ -1,0 +1,192 @@
+//! Hook managers as their users have them (requirement G3): husky and lefthook from npm, pre-commit from PyPI, really installed.
+//!
+//! They are installed once into the target directory, or found in the directory that CODEWEAVER_TEST_HOOK_TOOLS names
+//! (`node_modules/.bin` and `py/bin` below it). A test whose manager cannot be had says so and passes.
+
+use crate::harness::{FILES, TestRepo, program};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// The directory with the program `name`, installed if need be.
+fn tool(name: &str) -> Option<PathBuf> {
+    // Two tests must not install into one directory at once.
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _one = INSTALLING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let given = std::env::var_os("CODEWEAVER_TEST_HOOK_TOOLS").map(PathBuf::from);
+    let base = given.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("hook-tools"));
+    let bin = base.join(if name == "pre-commit" { "py/bin" } else { "node_modules/.bin" });
+    if !bin.join(name).exists() {
+        std::fs::create_dir_all(&base).ok()?;
+        let run = |program: &Path, args: &[&str]| {
+            let output = Command::new(program).args(args).current_dir(&base).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        let is_installed = if name == "pre-commit" {
+            run(Path::new("python3"), &["-m", "venv", "py"])
+                && run(
+                    &base.join("py/bin/pip"),
+                    &["install", "-q", "--retries", "1", "--timeout", "20", "pre-commit"],
+                )
+        } else {
+            let args = [
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--fetch-retries=0",
+                "--fetch-timeout=20000",
+                "--prefix",
+                ".",
+            ];
+            run(Path::new("npm"), &[&args[..], &[name]].concat())
+        };
+        if !is_installed || !bin.join(name).exists() {
+            eprintln!("skipped: {name} cannot be installed here");
+            return None;
+        }
+    }
+    Some(bin)
+}
+
+/// A repository whose commands find the manager.
+fn with_tool(name: &str) -> Option<TestRepo> {
+    let bin = tool(name)?;
+    let path = format!(
+        "{}:{}:{}",
+        program().parent().unwrap().display(),
+        bin.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    Some(TestRepo::with_files(FILES).env("PATH", &path))
+}
+
+fn run(repo: &TestRepo, program: &str, args: &[&str]) {
+    let output = repo.command(program).args(args).output().unwrap();
+    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Everyday commands bring the index to HEAD, and the user's own hook has run at each commit.
+fn index_follows(repo: &TestRepo, what: &str) {
+    let commits = |repo: &TestRepo| repo.read("../ran").lines().count();
+    let before = commits(repo);
+    repo.write("src/hooked.rs", "pub fn found_by_the_hook() {}\n").commit("hooked");
+    assert_eq!(repo.wait_until_current()["hooks"]["installed"], true, "{what}");
+    assert_eq!(repo.found(&["found_by_the_hook"])[0], "src/hooked.rs", "{what}");
+    repo.git(["checkout", "-q", "-b", "side", "HEAD~1"]);
+    repo.wait_until_current();
+    repo.write("src/side.rs", "pub fn on_the_side() {}\n").commit("side").git(["rebase", "-q", "main"]);
+    repo.wait_until_current();
+    repo.git(["checkout", "-q", "main"]).git(["merge", "-q", "side"]);
+    repo.wait_until_current();
+    assert_eq!(repo.found(&["on_the_side"])[0], "src/side.rs", "{what}");
+    assert!(
+        commits(repo) >= before + 2,
+        "{what}: the user's own hook has run {} times",
+        commits(repo) - before
+    );
+}
+
+/// The lines that `init` gives for `file`, without their indentation.
+fn advised(said: &str, file: &str) -> String {
+    let mut lines = Vec::new();
+    let mut is_ours = false;
+    for line in said.lines() {
+        if line.starts_with("  For the whole team") {
+            is_ours = line.ends_with(&format!("{file}:"));
+        } else if is_ours && let Some(text) = line.strip_prefix("      ") {
+            lines.push(text);
+        } else {
+            is_ours = false;
+        }
+    }
+    assert!(!lines.is_empty(), "no advice for {file} in\n{said}");
+    lines.join("\n") + "\n"
+}
+
+fn append(repo: &TestRepo, path: &str, text: &str) {
+    let old = repo.read(path);
+    repo.write(path, old + text);
+}
+
+#[test]
+fn husky() {
+    let Some(repo) = with_tool("husky") else { return };
+    repo.write("package.json", "{}\n");
+    run(&repo, "husky", &[]);
+    repo.write(".husky/post-commit", "echo mine >>../ran\n").commit("husky");
+    let said = repo.codeweaver(["init"]).success().stdout();
+    assert_eq!(
+        repo.git_text(["config", "core.hooksPath"]).trim(),
+        ".husky/_",
+        "husky's own setting is left alone"
+    );
+    for event in ["post-commit", "post-checkout", "post-merge", "post-rewrite"] {
+        let file = format!(".husky/{event}");
+        append(&repo, &file, &advised(&said, &file));
+    }
+    repo.commit("entries");
+    index_follows(&repo, "husky");
+    assert_eq!(repo.status()["hooks"]["events"]["post-commit"], "called by husky");
+}
+
+#[test]
+fn lefthook() {
+    let Some(repo) = with_tool("lefthook") else { return };
+    let own = "post-commit:\n  commands:\n    mine:\n      run: echo mine >>../ran\n";
+    repo.write("lefthook.yml", format!("output: false\n{own}")).commit("lefthook");
+    run(&repo, "lefthook", &["install"]);
+    let said = repo.codeweaver(["init"]).success().stdout();
+    // The event that the file has already gets one more command.
+    let ours = advised(&said, "lefthook.yml");
+    let (entry, others) = ours.split_once("post-checkout:").unwrap();
+    let command = entry.split_once("  commands:\n").unwrap().1;
+    repo.write("lefthook.yml", format!("output: false\n{own}{command}post-checkout:{others}"))
+        .commit("entries");
+    run(&repo, "lefthook", &["install"]);
+    index_follows(&repo, "lefthook");
+    assert_eq!(repo.status()["hooks"]["events"]["post-commit"], "called by lefthook");
+}
+
+/// A manager for hooks that are none of ours: both stay out of each other's way.
+#[test]
+fn lefthook_beside_hook_files() {
+    let Some(repo) = with_tool("lefthook") else { return };
+    repo.write(
+        "lefthook.yml",
+        "output: false\npre-commit:\n  commands:\n    mine:\n      run: echo mine >>../ran\n",
+    );
+    repo.commit("lefthook");
+    run(&repo, "lefthook", &["install"]);
+    repo.codeweaver(["init"]).success();
+    index_follows(&repo, "lefthook beside hook files");
+}
+
+const PRE_COMMIT: &str = "repos:\n  - repo: local\n    hooks:\n      - id: mine\n        name: mine\n        language: system\n        \
+                          entry: sh -c \"echo mine >>../ran\"\n        stages: [post-commit]\n        always_run: true\n        \
+                          pass_filenames: false\n";
+
+#[test]
+fn pre_commit() {
+    let Some(repo) = with_tool("pre-commit") else { return };
+    repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
+    run(&repo, "pre-commit", &["install", "-t", "post-commit"]);
+    let said = repo.codeweaver(["init"]).success().stdout();
+    append(&repo, ".pre-commit-config.yaml", &advised(&said, ".pre-commit-config.yaml"));
+    repo.commit("entries");
+    let all =
+        ["install", "-t", "post-commit", "-t", "post-checkout", "-t", "post-merge", "-t", "post-rewrite"];
+    run(&repo, "pre-commit", &all);
+    index_follows(&repo, "pre-commit");
+    assert_eq!(repo.status()["hooks"]["events"]["post-commit"], "called by pre-commit");
+}
+
+/// pre-commit sets an existing hook aside and calls it: ours goes on working where it was there first.
+#[test]
+fn pre_commit_after_init() {
+    let Some(repo) = with_tool("pre-commit") else { return };
+    repo.codeweaver(["init"]).success();
+    repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
+    run(&repo, "pre-commit", &["install", "-t", "post-commit"]);
+    assert!(repo.path(".git/hooks/post-commit.legacy").exists());
+    index_follows(&repo, "pre-commit after init");
+}
