@@ -13,7 +13,7 @@ pub(crate) struct TextIndex<'a> {
     tokens_before: Vec<u32>,
     /// Deepest nesting of `(`, `[` and `{`, strings and comments not excepted.
     pub bracket_depth: u32,
-    /// Most punctuation between two letters or digits, white space not counted.
+    /// Most punctuation between two letters or digits, white space not counted and a repeated character once.
     pub punctuation_run: u32,
     /// Deepest nesting of indentation, list markers at the line start counted as levels.
     pub indent_depth: u32,
@@ -28,7 +28,7 @@ impl<'a> TextIndex<'a> {
         let mut starts = Vec::with_capacity(lines);
         let mut tokens_before = Vec::with_capacity(lines);
         let (mut at, mut sum, mut depth, mut deepest) = (0, 0u32, 0u32, 0u32);
-        let (mut run, mut longest) = (0u32, 0u32);
+        let (mut run, mut longest, mut mark) = (0u32, 0u32, 0u8);
         let (mut indents, mut longest_line) = (Indents::default(), 0u32);
         while at < bytes.len() {
             starts.push(at as u32);
@@ -38,10 +38,11 @@ impl<'a> TextIndex<'a> {
                 let byte = bytes[end];
                 end += 1;
                 if byte.is_ascii_punctuation() {
-                    run += 1;
+                    run += u32::from(byte != mark);
                     longest = longest.max(run);
+                    mark = byte;
                 } else if byte > b' ' {
-                    run = 0;
+                    (run, mark) = (0, 0);
                 }
                 match byte {
                     b'\n' => break,
@@ -218,6 +219,12 @@ mod tests {
         assert_eq!(index.trim(0..2), None);
         assert!(index.starts_line(4) && !index.starts_line(5));
         assert_eq!(TextIndex::new(b"").line_of(0), 0);
+    }
+
+    #[test]
+    fn measures_runs_of_changing_punctuation() {
+        let run = |text: &str| TextIndex::new(text.as_bytes()).punctuation_run;
+        assert_eq!((run("// =====\n// ====="), run("-}-}\n-} a -}-}"), run("a")), (4, 6, 0));
     }
 
     #[test]

@@ -16,6 +16,8 @@ mod graph;
 mod graph_languages;
 mod harness;
 mod hooks;
+mod hostile_input;
+mod hostile_repository;
 mod incremental;
 mod index;
 mod init;
