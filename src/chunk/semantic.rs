@@ -19,11 +19,11 @@ use super::{DegradationReason, SemanticClass, Symbol, SymbolKind};
 const MAX_PARSE_BYTES: usize = 8 << 20;
 /// Deepest nesting of brackets given to a parser.
 const MAX_BRACKET_DEPTH: u32 = 1_000;
-/// Longest run of changing punctuation given to a parser, and to that of JSON, which is made of it: chains of operators
-/// that fit nowhere take some grammars quadratic time and more, in steps that do not report progress. One in a thousand real
-/// files has more than 57, none of 7,400 more than 201.
-const MAX_PUNCTUATION_RUN: u32 = 250;
-const MAX_PUNCTUATION_RUN_OF_JSON: u32 = 3_000;
+/// Most punctuation in long runs given to a parser, and as much again for every so many bytes; that of JSON, which is made of
+/// it, is not asked. Chains of operators that fit nowhere take some grammars quadratic time and more, in steps that do not
+/// report progress. Of 7,400 real files two have more than 57 beyond what their length allows.
+const PUNCTUATION_FLOOR: u32 = 128;
+const PUNCTUATION_BYTES: usize = 64;
 /// Deepest indentation given to a parser: some scanners keep it in a buffer of fixed size and abort when it is full.
 const MAX_INDENT_DEPTH: u32 = 100;
 /// Longest line given to a parser, but for JSON, which is often one line: some scanners look ahead to the line end at
@@ -38,7 +38,7 @@ const PROGRESS_BYTES: u64 = 32;
 /// times the usual. One real file in sixty has any; SQL of another dialect has up to 136 in 41 kB.
 const RECOVERY_FLOOR: u64 = 64;
 const RECOVERY_BYTES: u64 = 256;
-const MAX_RECOVERY: u64 = 192;
+const MAX_RECOVERY: u64 = 144;
 /// The text is handed over in pieces of this size, and so many may be asked for: some scanners look ahead to the end of the
 /// file at every token. Real files have a piece asked for twice on average, and 24 times at most.
 const PIECE_BYTES: usize = 256;
@@ -105,10 +105,10 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
         return Err(DegradationReason::ParseBudget);
     }
     let is_json = grammar::GRAMMARS[grammar.index].name == "json";
-    let longest_run = if is_json { MAX_PUNCTUATION_RUN_OF_JSON } else { MAX_PUNCTUATION_RUN };
+    let punctuation = PUNCTUATION_FLOOR + (bytes.len() / PUNCTUATION_BYTES) as u32;
     if index.bracket_depth > MAX_BRACKET_DEPTH
-        || index.punctuation_run > longest_run
         || index.indent_depth > MAX_INDENT_DEPTH
+        || index.punctuation > punctuation && !is_json
     {
         return Err(DegradationReason::TooDeep);
     }
