@@ -36,7 +36,7 @@ pub mod git;
 pub mod graph;
 pub mod index;
 pub mod mcp;
-mod mem;
+pub mod mem;
 pub mod policy;
 pub mod query;
 pub mod store;

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use super::{LineSpan, tokens};
 
+/// Real code has few runs of changing punctuation that are longer.
+const LONG_RUN: u32 = 32;
+
 /// Line starts of a text with the number of tokens before each line.
 pub(crate) struct TextIndex<'a> {
     bytes: &'a [u8],
@@ -13,8 +16,9 @@ pub(crate) struct TextIndex<'a> {
     tokens_before: Vec<u32>,
     /// Deepest nesting of `(`, `[` and `{`, strings and comments not excepted.
     pub bracket_depth: u32,
-    /// Most punctuation between two letters or digits, white space not counted.
-    pub punctuation_run: u32,
+    /// Punctuation in long runs: how much of each run between letters or digits is beyond [`LONG_RUN`], summed. White space
+    /// is not counted, a repeated character once.
+    pub punctuation: u32,
     /// Deepest nesting of indentation, list markers at the line start counted as levels.
     pub indent_depth: u32,
     /// Bytes of the longest line.
@@ -28,7 +32,7 @@ impl<'a> TextIndex<'a> {
         let mut starts = Vec::with_capacity(lines);
         let mut tokens_before = Vec::with_capacity(lines);
         let (mut at, mut sum, mut depth, mut deepest) = (0, 0u32, 0u32, 0u32);
-        let (mut run, mut longest) = (0u32, 0u32);
+        let (mut run, mut punctuation, mut mark) = (0u32, 0u32, 0u8);
         let (mut indents, mut longest_line) = (Indents::default(), 0u32);
         while at < bytes.len() {
             starts.push(at as u32);
@@ -38,10 +42,12 @@ impl<'a> TextIndex<'a> {
                 let byte = bytes[end];
                 end += 1;
                 if byte.is_ascii_punctuation() {
-                    run += 1;
-                    longest = longest.max(run);
+                    let is_new = u32::from(byte != mark);
+                    run += is_new;
+                    punctuation += if run > LONG_RUN { is_new } else { 0 };
+                    mark = byte;
                 } else if byte > b' ' {
-                    run = 0;
+                    (run, mark) = (0, 0);
                 }
                 match byte {
                     b'\n' => break,
@@ -68,7 +74,7 @@ impl<'a> TextIndex<'a> {
             starts,
             tokens_before,
             bracket_depth: deepest,
-            punctuation_run: longest,
+            punctuation,
             indent_depth: indents.deepest,
             longest_line,
         }
@@ -218,6 +224,14 @@ mod tests {
         assert_eq!(index.trim(0..2), None);
         assert!(index.starts_line(4) && !index.starts_line(5));
         assert_eq!(TextIndex::new(b"").line_of(0), 0);
+    }
+
+    #[test]
+    fn measures_long_runs_of_changing_punctuation() {
+        let beyond = |text: &str| TextIndex::new(text.as_bytes()).punctuation;
+        assert_eq!(beyond(&"// =====\n".repeat(16)), 0);
+        assert_eq!(beyond(&"// =====\n".repeat(20)), 8);
+        assert_eq!(beyond(&["-}".repeat(20), "-}".repeat(17)].join(" a ")), 8 + 2);
     }
 
     #[test]

@@ -368,6 +368,12 @@ fn shortened(text: &str) -> String {
     short.chars().take(MAX_TEXT).collect::<String>().trim_end().to_owned()
 }
 
+/// The heading path on one line; where that is too long, without its outermost headings.
+fn path_title(path: &[String]) -> String {
+    let mut titles = (0..path.len()).map(|from| path[from..].join(" > "));
+    titles.find(|title| title.chars().count() <= MAX_TEXT).unwrap_or_default()
+}
+
 // ---- sections
 
 fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
@@ -532,9 +538,13 @@ impl Builder<'_> {
         }
         let n_tokens = tokens::count(&document.text[range.clone()]);
         if n_tokens > limit {
-            let parts = split_ranges(document.text, range, (limit * 9 / 10).max(1));
-            for (position, part) in parts.into_iter().enumerate() {
-                self.chunks.push(document.chunk(part, path, if position == 0 { sections } else { &[] }));
+            // Each heading goes to the part that it begins in.
+            let mut sections = sections;
+            for part in split_ranges(document.text, range, (limit * 9 / 10).max(1)) {
+                let begins = |&&index: &&usize| document.whole(index).start < part.end;
+                let (mine, later) = sections.split_at(sections.iter().take_while(begins).count());
+                self.chunks.push(document.chunk(part, path, mine));
+                sections = later;
             }
         } else {
             self.chunks.push(document.chunk(range, path, sections));
@@ -578,7 +588,7 @@ impl Document<'_> {
                 .find(|line| line.chars().any(char::is_alphanumeric))
                 .map(shortened)
                 .unwrap_or_default(),
-            false => path.join(" > "),
+            false => path_title(path),
         };
         Chunk {
             byte_range: offset(0, range.start)..offset(0, range.end),
@@ -599,7 +609,7 @@ impl Document<'_> {
     fn symbol(&self, index: usize) -> Option<Symbol> {
         let section = &self.sections[index];
         let heading = section.heading.as_ref().filter(|heading| !heading.title.is_empty())?;
-        let whole = trimmed(self.text, section.range.start..section.full_end);
+        let whole = self.whole(index);
         let body = &self.text[heading.range.end..section.range.end];
         Some(Symbol {
             name: heading.title.clone(),
@@ -612,6 +622,12 @@ impl Document<'_> {
             line_span: self.span(whole),
             nesting: u8::try_from(section.path.len().saturating_sub(1)).unwrap_or(u8::MAX),
         })
+    }
+
+    /// A section with all below it.
+    fn whole(&self, index: usize) -> Range<usize> {
+        let section = &self.sections[index];
+        trimmed(self.text, section.range.start..section.full_end)
     }
 
     // ---- splitting by characters

@@ -58,7 +58,7 @@ fn read(file: &str) -> Vec<u8> {
 
 /// The language of a grammar under whichever of its names the language table has.
 fn language(name: &str) -> LanguageId {
-    let names = grammar::names_of(name);
+    let names = [&[name][..], &grammar::names_of(name)].concat();
     names.iter().find_map(|name| LanguageId::by_name(name)).unwrap_or_else(|| panic!("no language {name}"))
 }
 
@@ -347,6 +347,43 @@ fn degradations_are_counted_with_their_reason() {
     assert!(reasons(&"(".repeat(5000), &default).contains(&DegradationReason::TooDeep));
     assert!(reasons("%% ?? ,, ;; ] ) } @@ $$\n", &default).contains(&DegradationReason::ErrorShare));
     assert_eq!(reasons("fn a() {}\n", &default), []);
+}
+
+#[test]
+fn work_without_end_is_given_up() {
+    let reason = |text: &str, name: &str| {
+        let blob = chunk_blob(text.as_bytes(), language(name), &ChunkerSettings::default());
+        check(text.as_bytes(), &blob, &ChunkerSettings::default(), name);
+        blob.degradations.first().map(|degradation| degradation.reason)
+    };
+    // The scanner reads to the end of the file at every token.
+    assert_eq!(reason(&"<<A\n".repeat(20_000), "bash"), Some(DegradationReason::ParseBudget));
+    assert_eq!(reason(&"-}".repeat(300), "tsx"), Some(DegradationReason::TooDeep));
+    // A run may be long where it is drawn.
+    let drawn =
+        format!("/{}\n * Text.\n {}/\nint a(void) {{ return 1; }}\n", "*".repeat(5_000), "*".repeat(5_000));
+    assert_eq!(reason(&drawn, "c"), None);
+}
+
+#[test]
+fn an_annotation_at_the_end_of_a_kotlin_file_ends() {
+    for last in ["@Tes", "    @T(", "@A @B(x)@C"] {
+        let text = format!(
+            "class Point(val x: Int) {{\n    val sum: Int\n}}\nclass Other {{\n    val other: Int\n{last}"
+        );
+        let blob = chunk_blob(text.as_bytes(), language("kotlin"), &ChunkerSettings::default());
+        check(text.as_bytes(), &blob, &ChunkerSettings::default(), last);
+        assert!(symbols(&blob).iter().any(|symbol| symbol.name == "Point"), "{last}");
+    }
+}
+
+#[test]
+fn a_heading_belongs_to_the_part_it_begins_in() {
+    let text = format!("# t.{}\n## Second\n", "#i1".repeat(40));
+    let settings = ChunkerSettings { target_tokens: 32, token_limit: 64, ..ChunkerSettings::default() };
+    let blob = chunk_blob(text.as_bytes(), language("markdown"), &settings);
+    check(text.as_bytes(), &blob, &settings, "long heading");
+    assert!(symbols(&blob).iter().any(|symbol| symbol.name == "Second"));
 }
 
 #[test]

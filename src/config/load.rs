@@ -433,7 +433,7 @@ pub(super) fn check_assignment(path: &str, text: &str) -> Result<(&'static KeySp
             did_you_mean(path, keys().iter().map(|spec| spec.path)).or_else(|| suggest(name, prefix));
         return Err(Wrong { message: format!("unknown key `{}`", shown(path)), suggestion });
     };
-    let named = |wrong: Wrong| Wrong { message: format!("`{path}`: {}", wrong.message), ..wrong };
+    let named = |wrong: Wrong| Wrong { message: format!("`{}`: {}", shown(path), wrong.message), ..wrong };
     let value = match entry {
         None => spec.kind.check_plain(text).map_err(named)?,
         Some(entry) => match KeyKind::Text.check_plain(text).map_err(named)? {

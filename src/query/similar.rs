@@ -60,11 +60,13 @@ impl Searcher {
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), settings)
         };
         as_search.check()?;
-        let (view, answer) = self.verified(&as_search, updater, |view| {
-            let found = self.similar_in(view, request)?;
-            self.to_answer(&as_search, view, found)
-        })?;
-        Ok(self.respond(&as_search, &view, answer, started))
+        guarded(&self.codebase, || {
+            let (view, answer) = self.verified(&as_search, updater, |view| {
+                let found = self.similar_in(view, request)?;
+                self.to_answer(&as_search, view, found)
+            })?;
+            Ok(self.respond(&as_search, &view, answer, started))
+        })
     }
 
     fn similar_in(&self, view: &View, request: &SimilarRequest) -> Result<Found, QueryError> {

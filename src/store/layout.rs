@@ -135,11 +135,45 @@ impl Layout {
         }
         let in_git = read_nonce(&self.common_dir.join(NONCE_IN_GIT))?;
         match (inside, in_git) {
-            (Some(inside), Some(in_git)) if inside == in_git => Ok(Trust::Ours),
-            _ => Err(untrusted(
-                "it was not made for this repository (its nonce differs from the one in the git directory)",
-            )),
+            (Some(inside), Some(in_git)) if inside == in_git => {}
+            _ => {
+                return Err(untrusted(
+                    "it was not made for this repository (its nonce differs from the one in the git directory)",
+                ));
+            }
         }
+        match self.first_link() {
+            Some(link) => {
+                let why = "it is a symbolic link, which this program makes nowhere in its folder";
+                Err(StoreError::Untrusted { path: link, why: why.to_owned() })
+            }
+            None => Ok(Trust::Ours),
+        }
+    }
+
+    /// A symbolic link among the folders, and the files that are written in place. An archive may bring a git directory and
+    /// a store that fit together; a link in it would have a file elsewhere overwritten or collected (X5).
+    fn first_link(&self) -> Option<PathBuf> {
+        let stores = self.root.join(FORMAT_DIR);
+        let links = |dir: &Path| {
+            let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            children
+                .filter(|child| child.file_type().is_ok_and(|kind| kind.is_symlink()))
+                .map(|child| child.path())
+        };
+        links(&self.root)
+            .chain(links(&self.locks()))
+            .chain(links(&self.wanted()))
+            .chain(links(&self.cache()))
+            .chain(links(&stores))
+            .chain(
+                std::fs::read_dir(&stores)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .flat_map(|store| links(&store.path())),
+            )
+            .next()
     }
 
     /// Removes the folder and the nonce.

@@ -93,12 +93,13 @@ fn open(path: &Path) -> Result<File, StoreError> {
 }
 
 fn read_holder(file: &mut File) -> String {
-    let mut text = String::new();
-    let known = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(200).read_to_string(&mut text));
-    match known {
-        Ok(n) if n > 0 => text.trim().to_owned(),
-        _ => "PID unknown".to_owned(),
-    }
+    let mut bytes = Vec::new();
+    let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(200).read_to_end(&mut bytes));
+    // What the file says is shown to people, whoever wrote it.
+    let printable = |byte: &u8| *byte == b' ' || byte.is_ascii_graphic();
+    let text: String =
+        bytes.iter().take_while(|byte| printable(byte)).map(|&byte| char::from(byte)).collect();
+    if text.trim().is_empty() { "PID unknown".to_owned() } else { text.trim().to_owned() }
 }
 
 fn write_holder(file: &mut File) -> std::io::Result<()> {

@@ -178,8 +178,14 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Id ranges are contiguous from zero, which everything else relies on.
+    /// Id ranges are contiguous from zero, which everything else relies on, and names are those of files in the store.
     fn check(&self, path: &Path) -> Result<(), StoreError> {
+        let names = self.segments.iter().map(|segment| &segment.name);
+        let names = names.chain(self.entries.iter().map(|entries| &entries.name));
+        let names = names.chain(self.snapshots.values().map(|snapshot| &snapshot.file));
+        if let Some(name) = names.into_iter().find(|name| !is_content_name(name)) {
+            return Err(StoreError::damaged(path, format!("{name:?} is no name of a file in the store")));
+        }
         let mut next = 0u32;
         for segment in &self.segments {
             if segment.doc_base != next {
@@ -199,6 +205,11 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// A hash in hexadecimal digits: whatever a state says, no path leads out of the store (X5).
+fn is_content_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -230,6 +241,11 @@ mod tests {
         state.segments = vec![segment(0), segment(2)];
         std::fs::write(file.path(), state.encode()).unwrap();
         assert!(matches!(State::read(file.path()), Err(StoreError::Damaged { .. })));
+        for name in ["", "../../etc/passwd", "/dev/zero", "ab/cd", "..", "\u{1b}"] {
+            state.segments = vec![SegmentRef { name: name.into(), ..segment(0) }];
+            std::fs::write(file.path(), state.encode()).unwrap();
+            assert!(matches!(State::read(file.path()), Err(StoreError::Damaged { .. })), "{name:?}");
+        }
         assert_eq!(State::read(&file.path().with_extension("absent")).unwrap(), None);
     }
 }

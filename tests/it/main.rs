@@ -23,6 +23,8 @@ mod graph_languages;
 mod harness;
 mod hook_managers;
 mod hooks;
+mod hostile_input;
+mod hostile_repository;
 mod incremental;
 mod index;
 mod init;

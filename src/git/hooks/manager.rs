@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
-use super::Event;
+use super::{Event, HookFile};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Manager {
@@ -100,10 +100,12 @@ impl Manager {
         if self == Manager::Husky { found.join(event.name()) } else { found.to_owned() }
     }
 
-    /// True if the entry of `event` has been added. Reads one small file.
+    /// True if the entry of `event` has been added. Reads the beginning of one file; a link, which a hostile repository
+    /// may lead anywhere, has none.
     pub(super) fn has_entry(self, found: &Path, event: Event) -> bool {
         let call = format!("git-codeweaver hook {}", event.name());
-        std::fs::read(self.entry_file(found, event)).is_ok_and(|text| text.contains_str(call))
+        let file = HookFile::read(&self.entry_file(found, event));
+        matches!(file, Ok(HookFile::Regular { bytes, .. }) if bytes.contains_str(call))
     }
 
     /// The entries that make the tool call us for `events`.
@@ -208,6 +210,22 @@ mod tests {
         std::fs::write(root.join(".pre-commit-config.yaml"), "").unwrap();
         assert_eq!(found(".git/hooks"), [Manager::Lefthook, Manager::PreCommit]);
         assert_eq!(detect(None, root), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn entries_are_not_looked_for_behind_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lefthook.yml");
+        std::fs::write(dir.path().join("other"), "git-codeweaver hook post-commit\n").unwrap();
+        std::os::unix::fs::symlink("other", &file).unwrap();
+        assert!(!Manager::Lefthook.has_entry(&file, Event::PostCommit));
+        std::fs::remove_file(&file).unwrap();
+        // Without an end.
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        assert!(!Manager::Lefthook.has_entry(&file, Event::PostCommit));
+        std::fs::rename(dir.path().join("other"), &file).unwrap();
+        assert!(Manager::Lefthook.has_entry(&file, Event::PostCommit));
     }
 
     #[test]
