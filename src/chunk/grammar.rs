@@ -88,6 +88,42 @@ pub(crate) fn by_language(language: &str) -> Option<&'static Loaded> {
     index_of(language).map(loaded)
 }
 
+/// The grammar for a text of a language. The extension `.h` says C and is used for C++ as well, and the language may depend on
+/// the path alone (the key of a blob has it); so a text that is called C and declares what only C++ has is parsed as C++.
+pub(crate) fn for_text(language: &str, text: &str) -> Option<&'static Loaded> {
+    by_language(if language == "c" && is_cpp(text) { "cpp" } else { language })
+}
+
+/// Versions of all grammars that [`for_text`] may choose for a language.
+pub(crate) fn versions_of(language: &str) -> String {
+    let version = |name| index_of(name).map_or("none", |at| GRAMMARS[at].version);
+    if language == "c" {
+        format!("{} {}", version("c"), version("cpp"))
+    } else {
+        version(language).to_owned()
+    }
+}
+
+/// Whether several lines of a text begin like declarations of C++. One may be behind `#ifdef __cplusplus`.
+fn is_cpp(text: &str) -> bool {
+    const LEAST: usize = 2;
+    let begins = |line: &&str| {
+        let line = line.trim_start();
+        let named = |keyword: &str| {
+            line.strip_prefix(keyword).is_some_and(|rest| {
+                rest.starts_with(' ') && !rest.trim_start().starts_with(['=', ';', ',', ')', '(', '*'])
+            })
+        };
+        named("class")
+            || named("namespace")
+            || line.starts_with("template <")
+            || line.starts_with("template<")
+            || line.starts_with("using namespace ")
+            || ["public:", "private:", "protected:"].contains(&line.trim_end())
+    };
+    text.lines().filter(begins).take(LEAST).count() == LEAST
+}
+
 /// As [`by_language`], by position. Panics if there is no such position.
 pub(crate) fn loaded(index: usize) -> &'static Loaded {
     LOADED[index].get_or_init(|| {
@@ -116,6 +152,25 @@ mod tests {
         for (index, grammar) in GRAMMARS.iter().enumerate() {
             let mut parser = tree_sitter::Parser::new();
             assert!(parser.set_language(&loaded(index).language).is_ok(), "{}", grammar.name);
+        }
+    }
+
+    #[test]
+    fn headers_of_cpp_are_not_parsed_as_c() {
+        let name = |language, text| for_text(language, text).map_or("", |found| GRAMMARS[found.index].name);
+        let cpp =
+            "#pragma once\nnamespace a {\ntemplate <typename T> class B {\n public:\n  T get();\n};\n}\n";
+        let shared =
+            "#ifdef __cplusplus\nnamespace a {\n#endif\nint class_of(int);\nstruct b { int class; };\n";
+        for (language, text, expected) in [
+            ("c", cpp, "cpp"),
+            ("cpp", cpp, "cpp"),
+            ("c", "class A {\nprivate:\n  int a;\n};\n", "cpp"),
+            ("c", "#include <stdio.h>\nint main(void) { return 0; }\n", "c"),
+            ("c", shared, "c"),
+            ("rust", cpp, "rust"),
+        ] {
+            assert_eq!(name(language, text), expected, "{text}");
         }
     }
 

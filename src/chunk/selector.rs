@@ -50,7 +50,7 @@ pub fn chunk_blob(bytes: &[u8], language: LanguageId, settings: &ChunkerSettings
 
 /// Identity of everything that decides the chunks of a language: a blob is chunked again when it changes (C5, E5).
 pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
-    let grammar = grammar::index_of(language.name()).map_or("none", |at| GRAMMARS[at].version);
+    let grammar = grammar::versions_of(language.name());
     let relevant = format!("{grammar}|{}|{}", language.name(), shared_fingerprint(settings));
     let hash = blake3::hash(relevant.as_bytes());
     format!("{}-{VERSION}-{}", language.name(), &hash.to_hex()[..16])
@@ -59,7 +59,7 @@ pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
 /// Identity of everything that decides the chunks of any language.
 pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
     let grammars: Vec<String> =
-        GRAMMARS.iter().map(|grammar| format!("{}={}", grammar.name, grammar.version)).collect();
+        GRAMMARS.iter().map(|one| format!("{}={}", one.name, grammar::versions_of(one.name))).collect();
     let relevant = format!("{}|{}", grammars.join(" "), shared_fingerprint(settings));
     blake3::hash(relevant.as_bytes()).to_hex().to_string()
 }
@@ -177,7 +177,7 @@ impl Chain<'_> {
         if forced || !self.settings.prefer_semantic {
             return Err(bare(DegradationReason::Forced));
         }
-        let grammar = grammar::by_language(name).ok_or(bare(DegradationReason::NoGrammar))?;
+        let grammar = grammar::for_text(name, self.text).ok_or(bare(DegradationReason::NoGrammar))?;
         let tree = semantic::parse(self.index, grammar).map_err(bare)?;
         let threshold = self.settings.semantic_importance_threshold;
         let walked = semantic::walk(&tree, self.text, self.index, grammar, self.bounds(), threshold);

@@ -26,7 +26,7 @@ impl Change {
 
 /// The names of all weights, in the order of the table.
 pub fn names() -> Vec<String> {
-    let value = serde_json::to_value(&WEIGHTS).unwrap_or_default();
+    let value = serde_json::to_value(&*WEIGHTS).unwrap_or_default();
     value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
 }
 

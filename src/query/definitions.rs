@@ -8,6 +8,10 @@ use crate::store::postings::{Field, Postings};
 use crate::text::{self, stem};
 use rustc_hash::FxHashMap;
 
+/// Names that are looked for at most; a pasted text has hundreds of capitalised words.
+const MAX_WANTED: usize = 48;
+/// Words of a question that are looked at for names.
+const MAX_WORDS: usize = 2000;
 /// Words of a question that are tried as one name, in symbol mode.
 const MAX_WORDS_IN_NAME: usize = 4;
 /// Shorter names are not completed or corrected.
@@ -38,12 +42,12 @@ pub fn wanted(query: &str, identifiers: &[String], mode: Mode) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> =
         identifiers.iter().map(|name| Wanted { name: name.clone(), certainty: 1.0 }).collect();
     let mut add = |name: String, certainty: f32| {
-        if !wanted.iter().any(|known| known.name == name) {
+        if wanted.len() < MAX_WANTED && !wanted.iter().any(|known| known.name == name) {
             wanted.push(Wanted { name, certainty });
         }
     };
-    let words: Vec<&str> =
-        query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
+    let words = query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.take(MAX_WORDS).collect();
     let terms = text::query_terms(query);
     let says_something = |word: &str| terms.iter().any(|term| term.term == stem(&word.to_lowercase()));
     for (i, word) in words.iter().enumerate() {

@@ -208,6 +208,14 @@ impl Intent {
     }
 }
 
+/// Words that the reasoning names.
+const MOST_NAMED: usize = 5;
+
+/// `TypeError`, `NullPointerException`: what a pasted message begins with.
+fn is_name_of_error(word: &str) -> bool {
+    ["error", "exception"].iter().any(|end| word.len() > end.len() && word.ends_with(end))
+}
+
 /// Detects the intent of `query`, or takes the one that was `given`.
 pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
     let words: Vec<String> = query
@@ -225,7 +233,10 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
         let reasoning = format!("given as {}", intent.name());
         return QueryIntent { intent: Some(intent), confidence: 1.0, reasoning, focus_areas, complexity };
     }
-    let hits = |rule: &Rule| words.iter().filter(|word| rule.words.contains(&word.as_str())).count();
+    let speaks_for = |rule: &Rule, word: &str| {
+        rule.words.contains(&word) || (rule.intent == Intent::Debug && is_name_of_error(word))
+    };
+    let hits = |rule: &Rule| words.iter().filter(|word| speaks_for(rule, word)).count();
     // Question words are weak evidence: "how are tests run" asks about tests.
     let weight = |rule: &Rule| if rule.intent == Intent::Understand { 1 } else { 2 };
     let best = RULES.iter().map(|rule| (hits(rule) * weight(rule), rule)).filter(|(n, _)| *n > 0);
@@ -236,8 +247,12 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
         },
     ) {
         Some((n, rule)) => {
-            let found: Vec<&str> =
-                words.iter().map(String::as_str).filter(|word| rule.words.contains(word)).collect();
+            let mut found: Vec<&str> = Vec::new();
+            for word in words.iter().filter(|word| speaks_for(rule, word)) {
+                if found.len() < MOST_NAMED && !found.contains(&word.as_str()) {
+                    found.push(word);
+                }
+            }
             let confidence = (0.3 + 0.2 * n as f32).min(0.9);
             let reasoning = format!("the words {} speak for it", found.join(", "));
             QueryIntent { intent: Some(rule.intent), confidence, reasoning, focus_areas, complexity }
@@ -266,11 +281,17 @@ mod tests {
             ("make parsing faster", Some(Intent::Optimize)),
             ("database connection settings", Some(Intent::Configure)),
             ("readme for the installer", Some(Intent::Document)),
+            ("TypeError: Cannot read properties of undefined (reading 'map')", Some(Intent::Debug)),
+            ("java.lang.NullPointerException\n\tat a.B.c(B.java:3)", Some(Intent::Debug)),
+            ("thread 'main' panicked: index out of bounds, this is an error", Some(Intent::Debug)),
             ("parse_header", None),
         ];
         for (query, expected) in cases {
             assert_eq!(detect(query, None, &[]).intent, expected, "{query}");
         }
+        let found = detect("an error, an Error and an IOError", None, &[]);
+        assert_eq!(found.reasoning, "the words error, ioerror speak for it");
+        assert!(found.confidence > 0.5 && found.confidence <= 0.9);
         assert_eq!(Intent::by_name("DEBUG"), Some(Intent::Debug));
         assert_eq!(Intent::by_name("ponder"), None);
     }

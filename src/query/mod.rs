@@ -15,14 +15,17 @@ pub mod content;
 pub mod definitions;
 pub mod dense;
 pub mod error;
+pub mod evidence;
 pub mod filter;
 pub mod freshness;
 pub mod intent;
 pub mod lexical;
 pub mod locate;
 pub mod outline;
+pub mod paths;
 pub mod rank;
 pub mod read;
+pub mod relevance;
 pub mod request;
 pub mod response;
 pub mod search;
@@ -30,6 +33,7 @@ pub mod similar;
 #[cfg(test)]
 mod tests;
 pub mod view;
+pub mod weights;
 
 pub use cancel::Cancel;
 pub use error::QueryError;

@@ -30,6 +30,14 @@ const FILES: &[(&str, &str)] = &[
         "def parse_number(text):\n    return int(text)\n\n\ndef next_prime(n):\n    return n + 1\n",
     ),
     (
+        "include/net/channel.h",
+        "namespace net {\n// A channel between two peers.\nclass Channel {\n public:\n  // Opens the channel to a peer.\n  int open_channel(Peer peer);\n};\n}\n",
+    ),
+    (
+        "source/channel.cc",
+        "#include \"net/channel.h\"\n\nnamespace net {\n// Opens the channel to a peer.\nint Channel::open_channel(Peer peer) {\n  peer_ = peer;\n  return connect(peer.address);\n}\n}\n",
+    ),
+    (
         "src/util/tokens.py",
         "class Lexer:\n    def next_token(self):\n        return self.tokens.pop()\n\n\nclass Parser:\n    def next(self):\n        return self.lexer.next_token()\n",
     ),
@@ -78,10 +86,53 @@ fn each_signal_brings_its_file_to_the_top() {
         ("Router::dispatch()", "src/http/router.py"),
         ("nextTokne", "src/util/tokens.py"),
         ("src/util/numbers.py", "src/util/numbers.py"),
+        ("how is the channel to a peer opened", "source/channel.cc"), // not its header in another folder
         ("File \"/opt/app/src/http/router.py\", line 6, in dispatch: TypeError", "src/http/router.py"),
     ] {
         assert_eq!(asker.first(query, Mode::Hybrid), expected, "{query}");
     }
+}
+
+#[test]
+fn whatever_is_pasted_finds_its_place() {
+    let asker = Asker::new();
+    let long =
+        (0..3000).map(|i| format!("at lib.Unrelated{i}.call(Unrelated{i}.java:{i})\n")).collect::<String>();
+    let trace =
+        format!("java.lang.IllegalStateException: broken\n{long}\tat router.dispatch(src/http/router.py:6)");
+    for (query, expected) in [
+        ("src/auth/login.py:2", "src/auth/login.py"),
+        ("login.py", "src/auth/login.py"),
+        ("why does src/util/tokens.py:3 fail", "src/util/tokens.py"),
+        ("for pattern, handler in self.routes:\n    if pattern.match(request):", "src/http/router.py"),
+        ("return self.tokens.pop()", "src/util/tokens.py"),
+        (
+            "Traceback (most recent call last):\n  File \"/srv/run.py\", line 9, in <module>\n    main()\n  File \"/srv/app/src/auth/login.py\", line 3, in authenticate\nKeyError: 'user'",
+            "src/auth/login.py",
+        ),
+        ("AttributeError: 'HttpServer' object has no attribute 'router'", "src/http/server.py"),
+        (trace.as_str(), "src/http/router.py"),
+        ("where is `next_token` called by the Parser", "src/util/tokens.py"),
+        ("LoadHash", "src/auth/login.py"),
+        ("load_hsh", "src/auth/login.py"),
+        ("accept_conn", "src/http/server.py"),
+        ("HttpServer.accept_connection socket timeout", "src/http/server.py"),
+        ("registration of routes", "src/http/router.py"),
+    ] {
+        assert_eq!(asker.first(query, Mode::Hybrid), expected, "{}", &query[..query.len().min(80)]);
+    }
+}
+
+#[test]
+fn the_path_alone_is_evidence_and_not_for_foreign_questions() {
+    let asker = Asker::new();
+    let relevance = |query: &str| asker.ask(query, Mode::Hybrid).first().cloned().unwrap_or_default();
+    let (path, of_words) = relevance("util numbers");
+    assert_eq!(path, "src/util/numbers.py");
+    assert!(of_words > 0.3, "{of_words}");
+    // The nearest of all paths is as near as it is, not as near as can be.
+    let (_, foreign) = relevance("simmer tomato soup");
+    assert!(foreign < 0.15, "{foreign}");
 }
 
 #[test]

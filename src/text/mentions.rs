@@ -1,7 +1,7 @@
 //! Paths in a question: a pasted stack trace, a compiler's message, or a path as it is.
 
 /// A file that the question names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mention {
     /// With `/` between folders, without a leading `./`.
     pub path: String,
@@ -9,12 +9,18 @@ pub struct Mention {
     pub line: Option<u32>,
 }
 
+use super::query::ends;
+use std::collections::HashSet;
+
+/// Mentions of a text at most; of a longer trace the first and the last frames count.
+const MAX_MENTIONS: usize = 48;
 /// Longest text that is taken for a path.
 const MAX_PATH_BYTES: usize = 300;
 
 /// Files named in `text`, each once per line, in order: `a/b.py:12:5`, `File "a/b.py", line 12`, `b.py(12)`, `(a/b.js:1:2)`.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
+    let mut known: HashSet<Mention> = HashSet::new();
     let is_separator = |c: char| {
         c.is_whitespace()
             || matches!(c, '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '[' | ']' | '{' | '}' | '|')
@@ -28,12 +34,12 @@ pub fn mentions(text: &str) -> Vec<Mention> {
         for piece in pieces(word) {
             let Some(mut mention) = mention(piece) else { continue };
             mention.line = mention.line.or_else(|| line_after(after));
-            if !found.contains(&mention) {
+            if known.insert(mention.clone()) {
                 found.push(mention);
             }
         }
     }
-    found
+    ends(found, MAX_MENTIONS)
 }
 
 /// `a.cs(12` is one piece, `Foo.bar(Baz.java:33)` is two.

@@ -1,6 +1,6 @@
 //! A question → weighted terms, and the identifiers in it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::stem::stem;
@@ -30,30 +30,50 @@ const STOP_WORDS: &[&str] = &[
     "whose", "why", "will", "with", "would", "you", "your",
 ];
 
+/// Terms of a query at most: each costs a look into the index.
+const MAX_TERMS: usize = 64;
+/// Names of a query at most.
+const MAX_NAMES: usize = 32;
+
 /// Terms of a query in order of first appearance, without stop words and duplicates.
 ///
-/// A query of nothing but stop words keeps them: `"who am I"` should still find something.
+/// A query of nothing but stop words keeps them: `"who am I"` should still find something. Of a text that was pasted whole,
+/// the beginning and the end count: messages stand at the one, traces often end with the other.
 pub fn query_terms(query: &str) -> Vec<QueryTerm> {
     let all = collect(query);
     let kept: Vec<QueryTerm> = all.iter().filter(|(_, kept)| *kept).map(|(term, _)| term.clone()).collect();
-    if kept.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { kept }
+    let kept = if kept.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { kept };
+    ends(kept, MAX_TERMS)
+}
+
+/// The first two thirds and the last third of `most` elements.
+pub(super) fn ends<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
+    if all.len() > most {
+        let tail = most / 3;
+        all.drain(most - tail..all.len() - tail);
+    }
+    all
 }
 
 /// Every distinct term with whether it survives the stop list.
 fn collect(query: &str) -> Vec<(QueryTerm, bool)> {
     let stop = stop_stems();
     let mut found: Vec<(QueryTerm, bool)> = Vec::new();
+    let mut place: HashMap<String, usize> = HashMap::new();
     visit_terms(query, |term, kind| {
         let keep = !(kind == TermKind::Word && stop.contains(term));
         let weight = weight_of(kind);
         let is_identifier = kind == TermKind::Whole;
-        match found.iter_mut().find(|(known, _)| known.term == term) {
+        match place.get(term).and_then(|&at| found.get_mut(at)) {
             Some((known, kept)) => {
                 known.weight = known.weight.max(weight);
                 known.is_identifier |= is_identifier;
                 *kept |= keep;
             }
-            None => found.push((QueryTerm { term: term.to_owned(), weight, is_identifier }, keep)),
+            None => {
+                place.insert(term.to_owned(), found.len());
+                found.push((QueryTerm { term: term.to_owned(), weight, is_identifier }, keep));
+            }
         }
     });
     found
@@ -78,9 +98,10 @@ fn stop_stems() -> &'static HashSet<String> {
 ///
 /// Those are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words qualified by
 /// `::`, `.`, `->` or `#`, and the only word of a query of one word. A qualified name is returned whole
-/// (`Parser::next`); its last segment is up to the caller. File names (`parse.rs`) count as qualified names.
+/// (`Parser::next`); its last segment is up to the caller. File names (`parse.rs`) count as qualified names. Of many, the
+/// first and the last are returned.
 pub fn identifiers(query: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut found = Names::default();
     let mut rest = query;
     while let Some(open) = rest.find('`') {
         let Some(length) = rest[open + 1..].find('`') else { break };
@@ -90,11 +111,26 @@ pub fn identifiers(query: &str) -> Vec<String> {
     }
     let alone = query.split_whitespace().count() == 1;
     words(rest, alone, &mut found);
-    found
+    ends(found.list, MAX_NAMES)
+}
+
+/// Names without duplicates, in order.
+#[derive(Default)]
+struct Names {
+    list: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        if self.known.insert(name.to_owned()) {
+            self.list.push(name.to_owned());
+        }
+    }
 }
 
 /// Collects the identifier-like words of `text`; with `always`, every word that could be a name.
-fn words(text: &str, always: bool, found: &mut Vec<String>) {
+fn words(text: &str, always: bool, found: &mut Names) {
     for raw in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`')) {
         let called = raw.contains('(');
         let name = raw.split(['(', '<', '[', '{']).find(|piece| !piece.is_empty()).unwrap_or("");
@@ -105,8 +141,8 @@ fn words(text: &str, always: bool, found: &mut Vec<String>) {
         let called = called
             && raw.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')).starts_with(name)
             && !raw.starts_with('(');
-        if (always || called || is_name_like(name)) && !found.iter().any(|known| known == name) {
-            found.push(name.to_owned());
+        if always || called || is_name_like(name) {
+            found.add(name);
         }
     }
 }
@@ -171,6 +207,22 @@ mod tests {
     #[test]
     fn stop_words_inside_identifiers_stay() {
         assert_eq!(terms("is_it_done"), "is it done isitdon");
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_count() {
+        let text: String = (0..5000).map(|i| format!("word{i}x call_{i}() ")).collect();
+        let terms = query_terms(&text);
+        assert_eq!(terms.len(), MAX_TERMS);
+        assert_eq!(terms[0].term, "word0x");
+        assert_eq!(terms[MAX_TERMS - 1].term, "call4999");
+        let names = identifiers(&text);
+        assert_eq!(
+            (names.len(), names[0].as_str(), names[MAX_NAMES - 1].as_str()),
+            (MAX_NAMES, "call_0", "call_4999")
+        );
+        assert_eq!(ends(vec![1, 2, 3], 3), [1, 2, 3]);
+        assert_eq!(ends(vec![1, 2, 3, 4, 5], 3), [1, 2, 5]);
     }
 
     #[test]

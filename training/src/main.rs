@@ -1,17 +1,22 @@
-//! `codeweaver-train`: from public histories to the model in the binary.
+//! `codeweaver-train`: from public histories to the model in the binary, and from labelled questions to the weights of the
+//! ranking.
 
 mod dataset;
 mod evaluate;
 mod export;
 mod extract;
 mod pair;
+mod rank;
 mod train;
 mod vocabulary;
 
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "codeweaver-train", about = "Makes the embedding model that is built into git-codeweaver")]
+#[command(
+    name = "codeweaver-train",
+    about = "Makes the embedding model and the ranking weights that are built into git-codeweaver"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +42,8 @@ enum Command {
     InitFromTransformer(train::TeacherArgs),
     /// Measures tables on repositories that were held out
     Evaluate(evaluate::Args),
+    /// The linear weights of the ranking, learned from labelled questions
+    Rank(rank::Options),
     /// The file that is compiled into the product
     Export(export::Args),
 }
@@ -52,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::InitFromTransformer(args) => train::init_from_transformer(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Rank(options) => rank::run(&options),
         Command::Export(args) => export::run(&args),
     }
 }

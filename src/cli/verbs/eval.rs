@@ -243,7 +243,7 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
 
 /// The weights in use with some of them changed.
 fn weights_with(changes: &[(String, f32)]) -> Result<Weights, CliError> {
-    let mut weights = WEIGHTS;
+    let mut weights = WEIGHTS.clone();
     for (name, value) in changes {
         weights = ablate::with(&weights, name, *value)?;
     }
