@@ -5,7 +5,7 @@ use super::metric::{Place, Scores, best_rank, score};
 use super::report::{Asked, Report};
 use super::suite::{Labelled, Suite, SuiteRepository};
 use crate::embed::Embedder;
-use crate::git::{self, BStr, ByteSlice};
+use crate::git::{BStr, ByteSlice};
 use crate::index::progress::Silent;
 use crate::index::{Codebase, IndexError, Target, updater};
 use crate::query::rank::{RankedFile, Weights};
@@ -160,8 +160,6 @@ fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
     let key = codebase.snapshot_key(&revision.tree.to_string());
     let reader = StoreReader::open(&codebase.store()).map_err(IndexError::from)?;
     if !reader.is_some_and(|reader| matches!(reader.snapshot(&key), Ok(Some(_)))) {
-        // Nobody who only measures wants to see the store among untracked files.
-        git::exclude_from_info(&codebase.repo)?;
         updater::run(codebase, &target, Default::default(), &Silent)?;
     }
     Ok(searcher.view(Some(spec), true, 0, TIMEOUT.as_millis() as u64, &|_, _| false)?)

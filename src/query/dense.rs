@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A graph is walked only if at least this share of a segment's rows may be found: with fewer, most of the walk is in vain.
 const MIN_LIVE_SHARE: f64 = 0.5;
-/// Below this many rows a scan is over before a thread has started. Debug builds are what tests run: they share always.
-const MIN_ROWS_IN_PARALLEL: u64 = if cfg!(debug_assertions) { 0 } else { 64 * 1024 };
+/// Below this many rows a scan is over before a thread has started. Debug builds are what tests run: they share nearly always.
+const MIN_ROWS_IN_PARALLEL: u64 = if cfg!(debug_assertions) { 8 } else { 64 * 1024 };
 
 /// Rows that are scanned before anybody asks whether the answer is still wanted: a few milliseconds of work.
 const PART: u32 = 1 << 16;

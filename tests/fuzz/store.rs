@@ -516,5 +516,6 @@ fn state(number: usize) -> State {
             .collect(),
         snapshots: [("key".to_owned(), SnapshotRef { file: name(7), bytes: 5, used_at: 6 })].into(),
         heads: [("main".to_owned(), head)].into(),
+        rebuilding: Default::default(),
     }
 }

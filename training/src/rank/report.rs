@@ -36,7 +36,7 @@ fn mean(asked: &[Asked], takes: &dyn Fn(&Asked) -> bool, weights: &dyn Fn(&Asked
     for asked in asked.iter().filter(|asked| takes(asked)) {
         of.entry(&asked.repository).or_default().push(asked.scores(&weights(asked)));
     }
-    Scores::mean(of.into_values().map(Scores::mean)).ndcg_at_10
+    Scores::mean(of.into_values().map(Scores::mean)).ndcg
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Asked {
             self.files.iter().map(|file| (file.score(weights), file)).collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.place.path.cmp(&b.1.place.path)));
         let places: Vec<Place> = order.into_iter().take(DEPTH).map(|(_, file)| file.place.clone()).collect();
-        score(&places, &self.targets)
+        score(&places, &self.targets, DEPTH)
     }
 }
 
@@ -83,7 +83,8 @@ pub fn read(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<Aske
             let is_name = question.query.split_whitespace().count() == 1;
             let ranked = opened.rank(&request, &weights);
             let file = |file: &RankedFile| {
-                let place = opened.place(file);
+                let place =
+                    opened.place(file, question.targets.iter().any(|target| target.contains.is_some()));
                 let signals = signals(&file.explanation, is_name, &all);
                 let factor = file.explanation.prior * file.explanation.intent;
                 let is_right = question.targets.iter().any(|target| target.is_covered_by(&place));
@@ -162,14 +163,19 @@ pub mod tests {
         let file = |path: &str, first: [f32; 2], is_right| {
             let mut signals = [0.0; NAMES.len()];
             signals[..2].copy_from_slice(&first);
-            File { signals, factor: 1.0, is_right, place: Place { path: path.to_owned(), lines: (1, 9) } }
+            File {
+                signals,
+                factor: 1.0,
+                is_right,
+                place: Place { path: path.to_owned(), lines: (1, 9), ..Place::default() },
+            }
         };
         Asked {
             repository: (0, repository.to_owned()),
             language: "c".to_owned(),
             category: "semantic".to_owned(),
             files: vec![file("wrong.c", wrong, false), file("right.c", right, true)],
-            targets: vec![Target { path: "right.c".to_owned(), lines: None }],
+            targets: vec![Target { path: "right.c".to_owned(), ..Target::default() }],
         }
     }
 
