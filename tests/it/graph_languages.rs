@@ -294,11 +294,11 @@ fn what_a_library_brings_along_is_no_definition_of_ours() {
     let repo = TestRepo::init();
     repo.write(
         "src/app/Text.java",
-        "package app;\n\npublic class Text {\n    public Text setChar(int at) {\n        return this;\n    }\n\n    public int nextRoll(int n) {\n        return n;\n    }\n}\n",
+        "package app;\n\npublic class Text {\n    public Text setGlyph(int at) {\n        return this;\n    }\n\n    public int nextRoll(int n) {\n        return n;\n    }\n}\n",
     );
     repo.write(
         "src/app/Use.java",
-        "package app;\n\npublic class Use {\n    void strings(StringBuilder builder, String name) {\n        builder.setChar(1);\n        name.setChar(2);\n    }\n\n    void ours(Text text) {\n        text.setChar(3);\n    }\n\n    void failing() {\n        try {\n            ours(null);\n        } catch (RuntimeException error) {\n            error.setChar(4);\n        }\n    }\n\n    Object dice() {\n        return new Random() {\n            public int nextFace(int n) {\n                return super.nextFace(n);\n            }\n        };\n    }\n\n    <T extends Text> void generic(T item) {\n        item.setChar(5);\n    }\n}\n",
+        "package app;\n\npublic class Use {\n    void strings(StringBuilder builder, String name) {\n        builder.setGlyph(1);\n        name.setGlyph(2);\n    }\n\n    void ours(Text text) {\n        text.setGlyph(3);\n    }\n\n    void failing() {\n        try {\n            ours(null);\n        } catch (RuntimeException error) {\n            error.setGlyph(4);\n        }\n    }\n\n    Object dice() {\n        return new Random() {\n            public int nextFace(int n) {\n                return super.nextFace(n);\n            }\n        };\n    }\n\n    <T extends Text> void generic(T item) {\n        item.setGlyph(5);\n    }\n}\n",
     );
     repo.write("lib/rack.rb", "module Rack\n  class Lint\n    def initialize(app)\n    end\n  end\nend\n");
     repo.write("lib/more.rb", "module Rack\n  def self.start\n    Rack::Lint.new(1)\n  end\nend\n");
@@ -312,13 +312,13 @@ fn what_a_library_brings_along_is_no_definition_of_ours() {
     let callees = |symbol: &str| edges(&ask(&repo, &["callees", symbol]));
     assert_eq!(
         callees("Use.strings"),
-        ["unresolved Use.strings -> (builder.setChar)", "unresolved Use.strings -> (name.setChar)"]
+        ["unresolved Use.strings -> (builder.setGlyph)", "unresolved Use.strings -> (name.setGlyph)"]
     );
-    assert_eq!(callees("Use.ours"), ["exact Use.ours -> Text.setChar"]);
-    assert!(callees("Use.failing").contains(&"unresolved Use.failing -> (error.setChar)".to_owned()));
+    assert_eq!(callees("Use.ours"), ["exact Use.ours -> Text.setGlyph"]);
+    assert!(callees("Use.failing").contains(&"unresolved Use.failing -> (error.setGlyph)".to_owned()));
     assert_eq!(
         callees("Use.generic"),
-        ["unique_name Use.generic -> Text.setChar"],
+        ["unique_name Use.generic -> Text.setGlyph"],
         "a parameter is no library"
     );
     let dice = edges(&ask(&repo, &["callees", "src/app/Use.java:24"]));
