@@ -139,7 +139,7 @@ pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights> {
     Ok(weights)
 }
 
-/// All weights as JSON in the order of their table, without the digits that single precision only seems to have.
+/// All weights as JSON by name, without the digits that single precision only seems to have.
 pub fn json(weights: &Weights) -> String {
     let line = |name: &String| {
         let value = (f64::from(ablate::value(weights, name)) * 10_000.0).round() / 10_000.0;
