@@ -146,8 +146,8 @@ fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> &'a [u8] {
     if is_endless { &bytes[..last_line] } else { bytes }
 }
 
-/// The next bytes at `offset`, whole characters: the lexer asks once more for one that is cut, and reads what it is given then
-/// whether there is something or not.
+/// The next bytes at `offset`, whole characters only: for one that is cut, the lexer asks once more and decodes what it is
+/// given without looking whether there is any.
 fn piece(bytes: &[u8], offset: usize) -> &[u8] {
     let rest = bytes.get(offset..).unwrap_or_default();
     let is_whole = |&end: &usize| rest.get(end).is_none_or(|byte| byte & 0xc0 != 0x80);

@@ -143,7 +143,8 @@ impl World {
         assert!(matches!(code, 0..=2), "{told}");
         assert!(!stderr.contains("panicked"), "{told}");
         assert!(!self.canary.exists(), "a command of the repository was run: {told}");
-        if *code == 2 {
+        // What is no argument at all is told by the parser of arguments.
+        if *code == 2 && !stderr.contains("For more information, try '--help'.") {
             for label in ["error: ", "  why: ", "  fix: "] {
                 assert!(stderr.lines().any(|line| line.starts_with(label)), "no {label:?}: {told}");
             }
@@ -486,11 +487,6 @@ fn files_that_are_read_by_name_may_be_links() {
         world.repo.git(["add", "-A", ":!.gitmodules"]).git(["commit", "-q", "--no-verify", "-m", "links"]);
         world.use_few(&format!("files of rules that lead to {target}"));
     }
-    let world = World::new();
-    for name in names.into_iter().filter(|name| !name.contains('/')) {
-        assert!(Command::new("mkfifo").arg(world.repo.path(name)).status().unwrap().success());
-    }
-    world.use_all("files of rules that are pipes");
 }
 
 #[test]
