@@ -29,8 +29,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 const HANG_SECONDS: f64 = 20.0;
 /// Resident memory of a child, in MB. Grammars take about 150, a few large inputs several times that.
 const MAX_RSS_MB: u64 = 1_500;
-/// Cases that take longer are reported.
-const SLOW: Duration = Duration::from_millis(500);
+/// Cases that take more processor time, in seconds, are reported.
+const SLOW: f64 = 0.5;
 
 fn main() -> Result<ExitCode> {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -182,6 +182,9 @@ fn worker(target: &str, from: u64, plan: &Plan, dir: &Path) -> Result<ExitCode> 
     let progress = File::create(dir.join("case"))?;
     let target_of = fuzz::open(target, &work).ok_or_else(|| format!("no target {target}"))?;
     let mut driver = Driver::new(target_of, plan.seed ^ from);
+    if from == 0 {
+        fuzz::found_cases(target).iter().for_each(|(_, case)| driver.run(case));
+    }
     fuzz::keep_panics();
     fuzz::quiet(true);
     let mut counted: BTreeMap<String, u32> = BTreeMap::new();
@@ -190,11 +193,11 @@ fn worker(target: &str, from: u64, plan: &Plan, dir: &Path) -> Result<ExitCode> 
         let encoded = case.encode();
         let head = [number.to_le_bytes(), (encoded.len() as u64).to_le_bytes()].concat();
         progress.write_all_at(&[head, encoded].concat(), 0)?;
-        let started = Instant::now();
+        let started = own_cpu_seconds();
         let result = catch_unwind(AssertUnwindSafe(|| driver.run(&case)));
-        let took = started.elapsed();
+        let took = own_cpu_seconds() - started;
         if took > SLOW {
-            let path = plan.findings.join(format!("{target}-slow-{:05}-{number}", took.as_millis()));
+            let path = plan.findings.join(format!("{target}-slow-{:05.0}-{number}", took * 1000.0));
             std::fs::write(path, case.encode())?;
         }
         if result.is_err() {

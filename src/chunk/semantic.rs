@@ -120,8 +120,7 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut read = |offset: usize, _| {
         // No more text is the end of the file to a scanner; the next report then ends the parse.
-        let rest = if work.asked() { bytes.get(offset..).unwrap_or_default() } else { &[] };
-        &rest[..rest.len().min(PIECE_BYTES)]
+        if work.asked() { piece(bytes, offset) } else { &[] }
     };
     PARSER.with_borrow_mut(|(parser, current)| {
         if *current != Some(grammar.index) {
@@ -145,6 +144,16 @@ fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> &'a [u8] {
     let last_line = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let is_endless = grammar::GRAMMARS[grammar.index].name == "kotlin" && bytes[last_line..].contains(&b'@');
     if is_endless { &bytes[..last_line] } else { bytes }
+}
+
+/// The next bytes at `offset`, whole characters only: for one that is cut, the lexer asks once more and decodes what it is
+/// given without looking whether there is any.
+fn piece(bytes: &[u8], offset: usize) -> &[u8] {
+    let rest = bytes.get(offset..).unwrap_or_default();
+    let is_whole = |&end: &usize| rest.get(end).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let longest = rest.len().min(PIECE_BYTES);
+    let end = (longest.saturating_sub(3)..=longest).rev().find(is_whole).unwrap_or(longest);
+    &rest[..end]
 }
 
 /// Counts what a parse costs, in units that are the same on every machine.

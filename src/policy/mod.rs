@@ -13,7 +13,7 @@
 //! | rule | reason |
 //! |---|---|
 //! | links, gitlinks | [`Symlink`](SkipReason::Symlink), [`Submodule`](SkipReason::Submodule) |
-//! | the store itself, `exclude` globs | [`Excluded`](SkipReason::Excluded) |
+//! | the store itself, paths that git would not check out, `exclude` globs | [`Excluded`](SkipReason::Excluded) |
 //! | `include` globs, if there are any | [`NotIncluded`](SkipReason::NotIncluded) |
 //! | `.codeweaverignore`, attribute `codeweaver=off` | [`Ignored`](SkipReason::Ignored) |
 //! | names of credentials, unless in `include_secrets` or kept (below) | [`Secret`](SkipReason::Secret) |
@@ -58,7 +58,7 @@ pub enum SkipReason {
     LfsPointer = 6,
     /// A credential, by its name or its content (D5).
     Secret = 7,
-    /// By an `exclude` glob of the settings.
+    /// By an `exclude` glob of the settings; also the store, and paths that git would not check out.
     Excluded = 8,
     /// There are `include` globs, and none matches.
     NotIncluded = 9,
@@ -237,6 +237,9 @@ impl Policy {
             Mode::Gitlink => return PathDecision::Skip(SkipReason::Submodule),
             Mode::File | Mode::Executable => {}
         }
+        if !is_possible(path) {
+            return PathDecision::Skip(SkipReason::Excluded);
+        }
         let name_at = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
         let name = &path[name_at..];
         let Some(directory) = self.directories.get(&path[..name_at.saturating_sub(1)]) else {
@@ -355,6 +358,14 @@ impl Policy {
         // The longest wins, so that `blade.php` can be told from `php`.
         self.extensions.iter().filter_map(of).max_by_key(|(length, _)| *length).map(|(_, language)| language)
     }
+}
+
+/// False for paths that git would never check out, but that a tree may name: empty parts, `.`, `..`, `.git`.
+fn is_possible(path: &BStr) -> bool {
+    path.split(|byte| *byte == b'/').all(|part| match part {
+        b"" | b"." | b".." => false,
+        part => !part.eq_ignore_ascii_case(b".git"),
+    })
 }
 
 /// Whether a change of this path changes decisions about others: the prefix of the paths to decide again, `""` for all,

@@ -181,9 +181,10 @@ pub fn quiet(is_quiet: bool) {
 /// dictionary cannot be told from a good one without reading all of it. A panic of our own goes on.
 fn third_party<T>(name: &str, run: impl FnOnce() -> T) -> Option<T> {
     keep_panics();
-    let was_quiet = QUIET.replace(true);
+    let was_quiet = QUIET.get();
+    quiet(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-    QUIET.set(was_quiet);
+    quiet(was_quiet);
     result
         .map_err(|panic| {
             if !last_panic().contains(name) {

@@ -675,6 +675,9 @@ impl Target for SuiteFile {
 /// A repository with one commit.
 fn repository(dir: &Path) -> PathBuf {
     let root = dir.join("repo");
+    if root.join(".git").exists() {
+        return root;
+    }
     std::fs::create_dir_all(root.join("src")).expect("the folder can be written");
     for (name, text) in [("a.txt", "a\n"), ("src/a.rs", "fn a() {}\n"), ("b.md", "# b\n")] {
         write(&root.join(name), text.as_bytes());

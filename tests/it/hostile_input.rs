@@ -64,7 +64,8 @@ fn adversarial_sources_of_every_language_keep_the_promises() {
                 for name in part {
                     for source in adversarial::sources(name, 3_000) {
                         let case = Case::new(format!("{name} 0"), source.bytes);
-                        let shown = Shown(name, 0, &case);
+                        let what = format!("{name} {}", source.kind).replace('/', " ");
+                        let shown = Shown(&what, 0, &case);
                         target.run(&case);
                         std::mem::forget(shown);
                     }

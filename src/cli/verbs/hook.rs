@@ -7,6 +7,7 @@ use crate::config::HooksMode;
 use crate::git::hooks::HookCall;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, IndexError, child, graph, journal, updater};
+use crate::store::layout::Trust;
 use crate::store::{Layout, time};
 use clap::Args;
 use std::ffi::OsString;
@@ -103,6 +104,10 @@ fn wait_for_other(codebase: &Codebase) {
 }
 
 fn log(layout: &Layout, error: &IndexError) {
+    // A folder that is not ours may lead anywhere, and this file is written in place.
+    if !matches!(layout.trust(), Ok(Trust::Ours)) {
+        return;
+    }
     let path = layout.cache().join("hook.log");
     // Not being able to say that something went wrong is the end of the road.
     let _ = append(&path, &format!("{} {error}\n", time::rfc3339(time::now())));
