@@ -7,13 +7,13 @@ use crate::harness::{FILES, TestRepo};
 
 /// A repository whose runs abort at files with the word.
 fn faulty(files: &[(&str, &str)]) -> TestRepo {
-    assert!(cfg!(debug_assertions), "faults are only injected into debug builds");
     TestRepo::with_files(files).env("CODEWEAVER_FAULT", "parse:brings_it_down")
 }
 
 const BAD: &str = "pub fn brings_it_down() {}\n";
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "faults are only injected into debug builds")]
 fn a_blob_that_aborts_the_indexer_is_left_out_by_the_next_run() {
     let repo = faulty(FILES);
     repo.write("src/bad.rs", BAD).commit("bad");
@@ -30,6 +30,7 @@ fn a_blob_that_aborts_the_indexer_is_left_out_by_the_next_run() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "faults are only injected into debug builds")]
 fn an_uncommitted_file_that_aborts_a_question_is_left_out_of_the_next() {
     let repo = faulty(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();

@@ -102,7 +102,7 @@ impl Campaign {
         self.counts.n_rounds += 1;
         self.settle(site)?;
         self.check_after(site, &scene, &wanted)?;
-        if round % ROUNDS_PER_CHECK == 0 || scene.needs_repair() {
+        if round.is_multiple_of(ROUNDS_PER_CHECK) || scene.needs_repair() {
             self.check_undisturbed(site, &scene, &wanted)?;
         }
         Ok(())
