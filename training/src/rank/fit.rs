@@ -32,9 +32,9 @@ pub fn fit<'a>(asked: impl Iterator<Item = &'a Asked>, start: &Linear, settings:
         for asked in &asked {
             add_gradient(asked, &weights, settings.sharpness, &mut gradient);
         }
-        for i in 0..NAMES.len() {
+        for (i, gradient) in gradient.iter().enumerate() {
             let pull = settings.pull * (weights[i] - start[i]) / (scale[i] * scale[i]);
-            let g = gradient[i] / asked.len().max(1) as f32 + pull;
+            let g = gradient / asked.len().max(1) as f32 + pull;
             mean[i] = BETA.0 * mean[i] + (1.0 - BETA.0) * g;
             square[i] = BETA.1 * square[i] + (1.0 - BETA.1) * g * g;
             let corrected =
