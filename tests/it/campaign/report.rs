@@ -10,7 +10,8 @@ pub struct Kind {
     /// Ended by `kill -9`; of these: held a work lease at some time; were sent SIGTERM just before.
     pub killed: u64,
     pub with_lease: u64,
-    /// Ended by an injected abort at a step that writes, and with an error after an injected failure.
+    /// Ended by an injected abort at a step that writes; armed with another fault and ended with an error, of that or of
+    /// another reason.
     pub aborted: u64,
     pub failed: u64,
     /// Ended by itself before the kill came.
@@ -61,7 +62,7 @@ impl fmt::Display for Counts {
         writeln!(
             f,
             "{:<26} {:>8} {:>16} {:>14} {:>14} {:>10}",
-            "process", "kill -9", "of these writing", "injected abort", "injected error", "ended"
+            "process", "kill -9", "of these writing", "injected abort", "armed, failed", "ended"
         )?;
         let mut all = Kind::default();
         for (name, kind) in &self.kinds {
