@@ -184,7 +184,7 @@ pub struct SearchSettings {
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { min_score: 0.20, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
+        Self { min_score: 0.12, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
     }
 }
 

@@ -68,7 +68,7 @@ pub struct Threshold {
     pub foreign_refused: f64,
 }
 
-const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5];
+const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5];
 
 /// Asks every repository of the suite its own questions and all foreign ones.
 pub fn separation(runner: &Runner, weights: &Weights) -> Separation {

@@ -41,7 +41,9 @@ fn language_of(policy: &Policy, path: &str, bytes: &[u8]) -> &'static str {
 #[test]
 fn paths_that_git_would_not_check_out_are_left_out() {
     let policy = no_tree(&PolicySettings::default());
-    for path in ["", "/etc/a.rs", "../a.rs", "a/../b.rs", "a//b.rs", "./a.rs", "a/", ".git/a.rs", "a/.GIT/b.rs"] {
+    for path in
+        ["", "/etc/a.rs", "../a.rs", "a/../b.rs", "a//b.rs", "./a.rs", "a/", ".git/a.rs", "a/.GIT/b.rs"]
+    {
         assert_eq!(decided(&policy, path), "excluded", "{path}");
     }
     assert_eq!(decided(&policy, "a/..b/.github/c.rs"), "index");

@@ -54,8 +54,11 @@ pub trait Target {
     fn keep(&mut self, case: &Case);
 }
 
+/// Makes a target that works in the directory.
+pub type MakeTarget = fn(&Path) -> Box<dyn Target>;
+
 /// Every target: its name, and how it is made in an empty folder of its own.
-pub const TARGETS: &[(&str, fn(&Path) -> Box<dyn Target>)] = &[
+pub const TARGETS: &[(&str, MakeTarget)] = &[
     ("chunker", |_| Box::new(chunker::Chunker::new())),
     ("shard", |dir| Box::new(store::StoreFile::new(store::Kind::Shard, dir))),
     ("segment", |dir| Box::new(store::StoreFile::new(store::Kind::Segment, dir))),

@@ -208,7 +208,7 @@ fn nothing_to_mine_says_why() {
 /// share few words with their answers, which is where relevance is weakest: docs/evaluation.md has the figures.
 #[test]
 fn questions_about_something_else_are_refused() {
-    const AT: f64 = 0.2;
+    const AT: f64 = 0.12;
     let repo = reference::shop();
     let suite = reference::suite("shop");
     let found = repo.codeweaver(["eval", "foreign", suite.to_str().unwrap(), "--json"]).success().json();
@@ -217,6 +217,6 @@ fn questions_about_something_else_are_refused() {
     let at_default = thresholds.iter().find(is_default).unwrap();
     let share = |name: &str| at_default[name].as_f64().unwrap();
     assert!(found["auc"].as_f64().unwrap() >= 0.88, "{found:#}");
-    assert!(share("foreign_refused") >= 0.9, "{at_default}");
-    assert!(share("right_kept") >= 0.75, "{at_default}");
+    assert!(share("foreign_refused") >= 0.65, "{at_default}");
+    assert!(share("right_kept") >= 0.9, "{at_default}");
 }

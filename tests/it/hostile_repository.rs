@@ -132,7 +132,7 @@ impl World {
     fn use_verbs(&self, what: &str, verbs: &[&[&str]]) {
         let before = contents(&self.outside);
         for args in verbs {
-            let input = if args == &["mcp"] { requests() } else { Vec::new() };
+            let input = if *args == ["mcp"] { requests() } else { Vec::new() };
             self.check(what, args, &self.run(args, &input));
         }
         assert_eq!(contents(&self.outside), before, "{what}: something outside was changed");
@@ -150,7 +150,7 @@ impl World {
             }
         }
         let is_bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
-        let terminal = if args == &["mcp"] { stderr.clone() } else { format!("{stdout}{stderr}") };
+        let terminal = if *args == ["mcp"] { stderr.clone() } else { format!("{stdout}{stderr}") };
         assert!(!terminal.contains(is_bad), "something for the terminal: {told:?}");
         // The question itself names it.
         let shown = format!("{stdout}{stderr}").replace("\"the_secret_outside_of_it_all\"", "");

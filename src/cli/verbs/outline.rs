@@ -1,6 +1,6 @@
 //! `outline`: what a file defines.
 
-use super::search::{Format, answer, refuse};
+use super::search::{Format, OutputArgs, answer, refuse};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, Paint, safe};
@@ -22,9 +22,8 @@ pub struct OutlineArgs {
     /// Branch, tag, commit or tree instead of the working tree
     #[arg(long)]
     rev: Option<String>,
-    /// How the answer is written
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -34,10 +33,10 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let outline =
         match answer(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
             Ok(outline) => outline,
-            Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
+            Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
         };
     let mut out = context.out();
-    match args.output_format {
+    match args.output.format() {
         Format::Table => table(&mut out, &outline, &searcher, context.paint)?,
         Format::Markdown => markdown(&mut out, &outline)?,
         Format::Json => writeln!(out, "{}", render::json(&outline, true)?)?,

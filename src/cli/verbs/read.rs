@@ -1,6 +1,6 @@
 //! `read`: a file or some of its lines, from the working tree or any revision.
 
-use super::search::{Format, refuse};
+use super::search::{Format, OutputArgs, refuse};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{render, results};
@@ -22,9 +22,8 @@ pub struct ReadArgs {
     /// Branch, tag, commit or tree instead of the working tree
     #[arg(long)]
     rev: Option<String>,
-    /// How the answer is written
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -34,10 +33,10 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(codebase);
     let text = match searcher.read(&path, lines, args.rev.as_deref()) {
         Ok(text) => text,
-        Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
     };
     let mut out = context.out();
-    match args.output_format {
+    match args.output.format() {
         Format::Table => {
             let width = text.span.1.to_string().len();
             for (number, line) in (text.span.0..).zip(text.text.lines()) {
@@ -54,7 +53,7 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
         Format::Json => writeln!(out, "{}", render::json(&text, true)?)?,
     }
     out.flush()?;
-    if text.truncated && args.output_format != Format::Json {
+    if text.truncated && args.output.format() != Format::Json {
         context.warn(&format!("cut after line {} of {}", text.span.1, text.total_lines));
     }
     Ok(ExitCode::SUCCESS)

@@ -64,9 +64,8 @@ pub struct SearchArgs {
     /// Say for each match how its score came about
     #[arg(long)]
     explain: bool,
-    /// How the answer is written
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -127,7 +126,24 @@ pub enum AnnArg {
     Hnsw,
 }
 
-/// How an answer is written.
+/// How the answer is written; shared by all verbs that answer.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct OutputArgs {
+    /// How the answer is written
+    #[arg(short, long, visible_alias = "format", value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    output_format: Format,
+    /// The same as `-o json`
+    #[arg(long, conflicts_with = "output_format")]
+    json: bool,
+}
+
+impl OutputArgs {
+    pub fn format(self) -> Format {
+        if self.json { Format::Json } else { self.output_format }
+    }
+}
+
+/// Forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
     #[default]
@@ -143,7 +159,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let result = answer(&searcher, context, |updater| searcher.search(&request, updater));
     let response = match result {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
     };
     let shown = results::Shown {
         response: &response,
@@ -153,15 +169,15 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         paint: context.paint,
     };
     let mut out = context.out();
-    match args.output_format {
+    match args.output.format() {
         Format::Table => results::table(&mut out, &shown)?,
         Format::Markdown => results::markdown(&mut out, &shown)?,
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
     }
     out.flush()?;
     drop(out);
-    finish(&searcher.codebase, &response, args.output_format, context);
-    if response.matches.is_empty() && args.output_format == Format::Table {
+    finish(&searcher.codebase, &response, args.output.format(), context);
+    if response.matches.is_empty() && args.output.format() == Format::Table {
         results::hints(context, &searcher, &request)?;
     }
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))

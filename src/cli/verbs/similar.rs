@@ -1,6 +1,6 @@
 //! `similar`: code like the code at a line (requirement R8).
 
-use super::search::{Format, ScopeArgs, answer, catch_up, refuse};
+use super::search::{Format, OutputArgs, ScopeArgs, answer, catch_up, refuse};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render, results};
@@ -34,9 +34,8 @@ pub struct SimilarArgs {
     /// Locations and names only
     #[arg(long)]
     locations: bool,
-    /// How the answer is written
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -74,7 +73,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(codebase);
     let response = match answer(&searcher, context, |updater| searcher.similar(&request, updater)) {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, &searcher.codebase, args.output_format, context)?),
+        Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
     };
     let query = format!("similar to {}:{}", request.path, request.line);
     let shown = results::Shown {
@@ -85,13 +84,13 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         paint: context.paint,
     };
     let mut out = context.out();
-    match args.output_format {
+    match args.output.format() {
         Format::Table => results::table(&mut out, &shown)?,
         Format::Markdown => results::markdown(&mut out, &shown)?,
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
     }
     out.flush()?;
-    if args.output_format != Format::Json {
+    if args.output.format() != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
     catch_up(&searcher.codebase);
