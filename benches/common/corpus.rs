@@ -52,6 +52,9 @@ impl Corpus {
                 write_files(&dir, *n_files)?;
                 let git = Program::new("git", &dir, &home);
                 git.run(["init", "-q", "-b", "main"])?;
+                // A collection in the background would measure with us.
+                git.run(["config", "gc.auto", "0"])?;
+                git.run(["config", "maintenance.auto", "false"])?;
                 git.run(["add", "-A"])?;
                 git.run(["commit", "-q", "-m", "all files"])?;
                 git.run(["gc", "-q"])?;
