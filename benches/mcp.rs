@@ -16,7 +16,7 @@ use std::time::Instant;
 fn main() -> Result<()> {
     let corpora = match std::env::var_os("CODEWEAVER_BENCH_REPO") {
         Some(_) => common::corpora(),
-        None => [("synthetic-100", 100), ("synthetic-1k", 1000), ("synthetic-9k", 9000)]
+        None => [("synthetic-200", 200), ("synthetic-2k", 2000), ("synthetic-20k", 20_000)]
             .map(|(name, n_files)| Corpus::Synthetic { name, n_files })
             .to_vec(),
     };
@@ -85,9 +85,9 @@ impl Session {
         let arguments = json!({ "query": query, "max_results": 10, "locations_only": locations_only });
         let result = self.request("tools/call", &json!({ "name": "find_code", "arguments": arguments }))?;
         let answer = &result["structuredContent"];
-        match answer["matches"].as_array() {
-            Some(matches) if !matches.is_empty() => Ok(answer.clone()),
-            _ => Err(format!("nothing was found for {query:?}: {result}").into()),
+        match answer["status"].as_str() {
+            Some("ok") => Ok(answer.clone()),
+            _ => Err(format!("no answer to {query:?}: {result}").into()),
         }
     }
 

@@ -9,6 +9,7 @@ use super::rank::{RankedFile, class_of};
 use super::response::{Content, FileInfo, Match, MatchType, Span};
 use super::view::{RowId, View};
 use crate::chunk::tokens;
+use crate::git::BlobReader;
 use crate::index::Codebase;
 use crate::store::StoreError;
 use crate::store::segment::{RowRecord, Segment, StringRef, SymbolRecord};
@@ -41,10 +42,11 @@ pub fn matches(
 ) -> Result<(Vec<Match>, u32), QueryError> {
     let mut used = 0;
     let mut shown = Vec::new();
+    let mut blobs = codebase.repo.blobs();
     let files = files.iter().filter(|file| file.relevance >= budget.min_score);
     for file in files.skip(budget.offset).take(budget.n_matches) {
         budget.cancel.check()?;
-        let mut found = one(codebase, view, file, budget)?;
+        let mut found = one(&mut blobs, view, file, budget)?;
         let mut cost = cost_of(&found);
         if used + cost > budget.tokens {
             elide(&mut found);
@@ -65,7 +67,7 @@ pub fn matches(
 }
 
 /// Lines `span` of the chunk's blob, which must be local.
-pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, QueryError> {
+fn text_of(blobs: &mut BlobReader, view: &View, id: RowId) -> Result<String, QueryError> {
     let (segment, row) = place(view, id);
     // A span is applied only to the blob whose rows include this one.
     let Some((_, doc)) = segment.doc_of(id.row) else {
@@ -77,7 +79,7 @@ pub fn text_of(codebase: &Codebase, view: &View, id: RowId) -> Result<String, Qu
         .into());
     };
     let oid = segment.blob_oid(doc);
-    let Some(bytes) = view.blob(codebase, &oid)? else {
+    let Some(bytes) = view.blob_from(blobs, &oid)? else {
         return Ok("(this blob is not in this clone)".to_owned());
     };
     match bytes.get(row.start_byte as usize..row.end_byte as usize) {
@@ -103,7 +105,7 @@ fn place(view: &View, id: RowId) -> (&Segment, &RowRecord) {
     (segment, &segment.rows()[id.row as usize])
 }
 
-fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> Result<Match, QueryError> {
+fn one(blobs: &mut BlobReader, view: &View, file: &RankedFile, budget: &Budget) -> Result<Match, QueryError> {
     let best = &file.chunks[0];
     let (segment, row) = place(view, best.id);
     let (path, _) = view.entry(file.entry);
@@ -121,7 +123,7 @@ fn one(codebase: &Codebase, view: &View, file: &RankedFile, budget: &Budget) -> 
         symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
     names.dedup();
     names.truncate(RELATED_SYMBOLS);
-    let text = if budget.without_content { String::new() } else { text_of(codebase, view, best.id)? };
+    let text = if budget.without_content { String::new() } else { text_of(blobs, view, best.id)? };
     Ok(Match {
         file: FileInfo {
             path: String::from_utf8_lossy(path).into_owned(),

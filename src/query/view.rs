@@ -8,7 +8,7 @@ use super::cancel::Cancel;
 use super::error::QueryError;
 use super::freshness;
 use crate::embed::Embedder;
-use crate::git::{self, BString, FileState, Oid, WorktreeChange, WorktreeReader};
+use crate::git::{self, BString, BlobReader, FileState, Oid, WorktreeChange, WorktreeReader};
 use crate::index::build;
 use crate::index::plan::{self, Plan, PlannedDoc};
 use crate::index::publish;
@@ -209,10 +209,15 @@ impl View {
 
     /// The bytes of a blob: of the working tree if it came from there, else from git. `None` if it is not in this clone.
     pub fn blob(&self, codebase: &Codebase, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+        self.blob_from(&mut codebase.repo.blobs(), oid)
+    }
+
+    /// [`Self::blob`] for whoever wants several: a reader keeps what it found of the packs.
+    pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
         if let Some(bytes) = self.bytes.get(oid) {
             return Ok(Some(bytes.clone()));
         }
-        Ok(codebase.repo.blobs().read(oid)?.map(<[u8]>::to_vec))
+        Ok(blobs.read(oid)?.map(<[u8]>::to_vec))
     }
 
     pub fn n_rows(&self) -> u64 {
