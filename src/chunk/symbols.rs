@@ -109,8 +109,11 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
     let owner = receiver.as_deref().or(parts.len().checked_sub(2).map(|at| parts[at]));
 
     let (kind, class) = classify(&name, owner, head_end, node, rule, context);
-    let end = node.start_byte() + text_of(node, context.text)?.trim_end().len();
-    let byte_range = node.start_byte() as u32..end as u32;
+    // What is missing at the start of a definition that does not parse makes its node begin in the blank before it.
+    let text = text_of(node, context.text)?;
+    let start = node.start_byte() + (text.len() - text.trim_ascii_start().len());
+    let end = node.start_byte() + text.trim_end().len();
+    let byte_range = start as u32..end as u32;
     let symbol = Symbol {
         name,
         qualified_name,
