@@ -14,7 +14,7 @@ const MIN_LIVE_SHARE: f64 = 0.5;
 /// Below this many rows a scan is over before a thread has started. Debug builds are what tests run: they share nearly always.
 const MIN_ROWS_IN_PARALLEL: u64 = if cfg!(debug_assertions) { 8 } else { 64 * 1024 };
 
-/// Rows that are scanned before anybody asks whether the answer is still wanted: a few milliseconds of work.
+/// Rows that are scanned before anybody asks whether the answer is still wanted: about a millisecond of work.
 const PART: u32 = 1 << 16;
 
 /// Rows with their dot products; all of them where a segment is scanned, the best `keep` where its graph is walked.
@@ -27,7 +27,7 @@ pub struct Nearest {
 /// Finds the rows of `scope` that are nearest to the query, or some of them once it `is_over`. Integers below 2²⁴ are exact
 /// in `f32`.
 ///
-/// Large scopes are shared among the cores, segment by segment: one core reads an int8 row slower than memory delivers it.
+/// Large scopes are shared among the cores, segment by segment (what it gains: `docs/performance.md`).
 pub fn nearest(
     view: &View,
     scope: &Scope,
