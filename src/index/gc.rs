@@ -110,7 +110,7 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let store = codebase.store();
     let mut state = read_state(&store)?;
-    if state.generation != reader.state.generation {
+    if (state.generation, state.epoch) != (reader.state.generation, reader.state.epoch) {
         // Somebody published meanwhile; collection can wait for the next time.
         return Ok(());
     }

@@ -49,7 +49,7 @@ pub struct Published {
     pub reader: StoreReader,
 }
 
-/// Publishes a snapshot and lets `set_head` say what it means for this codebase.
+/// Publishes a snapshot that was planned on the state of `epoch`, and lets `set_head` say what it means for this codebase.
 pub fn publish(
     codebase: &Codebase,
     epoch: u64,
@@ -60,9 +60,7 @@ pub fn publish(
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
-    if state.epoch != epoch {
-        return Err(IndexError::EpochChanged);
-    }
+    check_epoch(&state, epoch)?;
     if publication.replaces {
         state = State { generation: state.generation, epoch: state.epoch + 1, ..State::default() };
     }
@@ -107,9 +105,7 @@ pub fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> R
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
-    if state.epoch != epoch {
-        return Err(IndexError::EpochChanged);
-    }
+    check_epoch(&state, epoch)?;
     let mut own = State::default();
     append_segments(&mut own, sealed);
     let rebuild = Rebuild {
@@ -130,9 +126,14 @@ pub fn change_state(codebase: &Codebase, change: impl FnOnce(&mut State)) -> Res
     write_state(&store, &mut state)
 }
 
-/// The state as it is now, the empty one if there is none. The caller holds the publish lock.
+/// The state as it is now, that of a new store if there is none. The caller holds the publish lock.
 pub fn read_state(store: &StoreLayout) -> Result<State, IndexError> {
-    Ok(State::read(&store.state())?.unwrap_or_default())
+    Ok(State::read(&store.state())?.unwrap_or_else(State::begin))
+}
+
+/// What was planned on the state of `epoch` fits this one. A plan on nothing (0) has no ids in it and fits any.
+fn check_epoch(state: &State, epoch: u64) -> Result<(), IndexError> {
+    if epoch == 0 || epoch == state.epoch { Ok(()) } else { Err(IndexError::EpochChanged) }
 }
 
 /// Replaces the pointer; the caller holds the publish lock.

@@ -160,7 +160,7 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let old = State::read(&store.state()).ok().flatten();
     let (generation, epoch) =
-        old.as_ref().map_or((1 << 32, 1 << 32), |state| (state.generation, state.epoch));
+        old.as_ref().map_or_else(|| (1 << 32, State::begin().epoch), |state| (state.generation, state.epoch));
     let mut state = State { generation, epoch: epoch + 1, ..State::default() };
     for name in shard_names(&store, old.as_ref()) {
         match usable_segment(codebase, &store, &name) {

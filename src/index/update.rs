@@ -239,7 +239,7 @@ impl Run<'_> {
         plan: &Plan,
         progress: &Tee<'_>,
     ) -> Result<Published, IndexError> {
-        let epoch = reader.state.epoch;
+        let mut epoch = reader.state.epoch;
         let mut run_segments: Vec<String> = Vec::new();
         let replaces = self.options.reindex;
         // A reindex publishes all it has at its end; anybody else publishes what has come since the last time.
@@ -271,16 +271,19 @@ impl Run<'_> {
             };
             let done = (built.docs.len() as u64, plan.jobs.len() as u64);
             let counters = progress.meter.counters();
-            publish::publish(self.codebase, epoch, self.files, &publication, |key, totals, previous| {
-                self.target.is_head.then(|| {
-                    if complete {
-                        self.head(key, totals, previous, self.run_record(plan, &counters))
-                    } else {
-                        self.growing_head(key, previous, done)
-                    }
-                })
-            })
-            .map(Some)
+            let published =
+                publish::publish(self.codebase, epoch, self.files, &publication, |key, totals, previous| {
+                    self.target.is_head.then(|| {
+                        if complete {
+                            self.head(key, totals, previous, self.run_record(plan, &counters))
+                        } else {
+                            self.growing_head(key, previous, done)
+                        }
+                    })
+                })?;
+            // The first publication of a new store gives it its epoch.
+            epoch = published.reader.state.epoch;
+            Ok(Some(published))
         };
         let mut built =
             build::build(self.codebase, policy, reader, self.embedder, &plan.jobs, progress, |built| {

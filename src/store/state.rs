@@ -16,7 +16,9 @@ pub const MARKER_KIND: &str = "codeweaver_index_completion_v1";
 pub struct State {
     /// Counts up with every publication.
     pub generation: u64,
-    /// Counts up when garbage collection renumbers docs and entries; ids of different epochs do not compare.
+    /// What the ids of docs and entries mean: those of different epochs do not compare. Begins anywhere in a new store (0
+    /// where there is none), so that a plan made on a store that was deleted fits no other, and counts up when ids are
+    /// given out anew.
     pub epoch: u64,
     /// In doc-id order; docs `doc_base..doc_base + n_docs` are in this segment.
     pub segments: Vec<SegmentRef>,
@@ -137,6 +139,14 @@ pub struct RunRecord {
 }
 
 impl State {
+    /// The state of a store that has just been created.
+    pub fn begin() -> State {
+        use std::hash::{BuildHasher, RandomState};
+        // The standard library draws the keys of its hash maps from the operating system's randomness. 48 bits leave room to
+        // count, and every reader of JSON keeps them exactly.
+        State { epoch: (RandomState::new().hash_one(0) >> 16) | 1, ..State::default() }
+    }
+
     pub fn next_doc(&self) -> u32 {
         self.segments.last().map_or(0, |s| s.doc_base + s.n_docs)
     }

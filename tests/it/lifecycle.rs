@@ -2,9 +2,9 @@
 //! collection (S6).
 
 use crate::sandbox::{
-    Question, Sandbox, assert_sound, collect, hybrid, index, open, reader, respond, try_index,
+    Question, Sandbox, assert_sound, collect, git_output, hybrid, index, open, reader, respond, try_index,
 };
-use codeweaver::index::progress::{Meter, Silent};
+use codeweaver::index::progress::{Meter, Progress, Silent};
 use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
 use codeweaver::store::state::Phase;
 use codeweaver::store::{StoreError, StoreReader};
@@ -313,6 +313,48 @@ fn a_deleted_folder_is_rebuilt() {
     std::fs::write(sandbox.root().join(".codeweaver/.tmp-left"), b"x").unwrap();
     sandbox.index();
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+}
+
+/// Once the plan is made, deletes the folder and has another worktree index itself there.
+struct FolderReplaced<'a> {
+    root: &'a Path,
+    other: &'a Path,
+}
+
+impl Progress for FolderReplaced<'_> {
+    fn begin(&self, _: u64) {
+        if self.other.exists() && !self.other.join("done").exists() {
+            std::fs::remove_dir_all(self.root.join(".codeweaver")).unwrap();
+            std::fs::write(self.other.join("done"), "").unwrap();
+            index(self.other);
+        }
+    }
+}
+
+/// Ids that were planned on the old store mean nothing in the new one: its snapshot had files of both.
+#[test]
+fn a_folder_that_is_replaced_during_an_update_is_not_mixed_with_the_old_one() {
+    let sandbox = sample();
+    let other = sandbox.beside("other");
+    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    for path in ["a.py", "b.py", "c.py"] {
+        std::fs::write(other.join(path), format!("def only_in_other():\n    return {path:?}\n")).unwrap();
+    }
+    for args in [&["add", "-A"][..], &["commit", "-q", "-m", "other"]] {
+        assert!(git_output(&other, args).status.success());
+    }
+    sandbox.index();
+    sandbox.write("later.py", "def alpha_later():\n    return 'alpha'\n");
+    sandbox.commit("later");
+    let codebase = open(sandbox.root());
+    let replaced = FolderReplaced { root: sandbox.root(), other: &other };
+    updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &replaced).unwrap();
+    assert!(other.join("done").exists(), "the folder was never replaced");
+    assert_sound(sandbox.root());
+    let fresh = sandbox.copy();
+    std::fs::remove_dir_all(fresh.root().join(".git/worktrees")).unwrap();
+    fresh.index();
+    assert_eq!(sandbox.ask(&hybrid("alpha")), fresh.ask(&hybrid("alpha")));
 }
 
 #[test]
