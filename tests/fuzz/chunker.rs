@@ -373,8 +373,10 @@ impl Target for Chunker {
 
 /// C12, for any bytes.
 pub fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings) {
+    // A gap may cut a byte order mark, and whitespace is not only that of ASCII.
+    let nothing = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf);
     let blank = |part: &[u8]| {
-        part.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf))
+        part.iter().all(nothing) || std::str::from_utf8(part).is_ok_and(|text| text.trim().is_empty())
     };
     let line_starts: Vec<usize> = std::iter::once(0)
         .chain(bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1))
