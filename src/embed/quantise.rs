@@ -13,8 +13,16 @@ pub fn scale_for(dim: usize) -> f32 {
 
 /// Appends one row to `out`: `round(component * scale)`, halves away from zero, clipped to ±127; NaN becomes 0.
 pub fn quantise(unit: &[f32], scale: f32, out: &mut Vec<i8>) {
-    // `as` saturates and maps NaN to zero; −128 never occurs, so that a row can be negated.
-    out.extend(unit.iter().map(|component| (component * scale).round().clamp(-127.0, 127.0) as i8));
+    // −128 never occurs, so that a row can be negated.
+    out.extend(unit.iter().map(|component| round((component * scale).clamp(-127.0, 127.0))));
+}
+
+/// `x.round() as i8` of a number between −127 and 127, without the call that `round` is on processors before SSE 4.1.
+fn round(x: f32) -> i8 {
+    // `as` maps NaN to zero.
+    let whole = x as i32;
+    let rest = x - whole as f32;
+    (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
 }
 
 #[cfg(test)]
@@ -26,6 +34,15 @@ mod tests {
         let mut out = Vec::new();
         quantise(&[0.0, 0.1, -0.1, 2.0, -2.0, f32::NAN, f32::INFINITY], 100.0, &mut out);
         assert_eq!(out, [0, 10, -10, 127, -127, 0, 127]);
+    }
+
+    #[test]
+    fn rounding_equals_the_one_of_the_language() {
+        let near = |x: f32| [x.next_down(), x, x.next_up()];
+        let halves = (-254..=254).map(|half| half as f32 / 2.0);
+        for x in halves.flat_map(near).chain(near(0.5)).chain([0.0, -0.0, f32::NAN, f32::MIN_POSITIVE]) {
+            assert_eq!(round(x), x.round() as i8, "{x:?}");
+        }
     }
 
     #[test]

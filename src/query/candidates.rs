@@ -13,6 +13,7 @@ use super::definitions::{self, Wanted};
 use super::dense;
 use super::filter::Scope;
 use super::lexical::{FileLexical, Lexical};
+use super::path_facts::PathMemory;
 use super::rank::Weights;
 use super::request::{Ann, Mode};
 use super::view::{RowId, View};
@@ -76,8 +77,7 @@ pub struct Question<'a> {
     /// Absent if the dense side is unavailable or not wanted.
     pub vector: Option<&'a [i8]>,
     pub scale: f32,
-    /// Vector of a path, where the model has such.
-    pub embed_path: &'a dyn Fn(&str) -> Option<Vec<i8>>,
+    pub paths: &'a PathMemory,
     pub mode: Mode,
     pub ann: Ann,
     pub weights: &'a Weights,
@@ -168,10 +168,9 @@ impl PathCosines<'_> {
         let unit = 1.0 / (self.question.scale * self.question.scale);
         let (view, question) = (self.view, self.question);
         *self.of_doc.entry(doc).or_insert_with(|| {
-            let vectors = view
-                .entries_of(doc)
-                .filter_map(|id| (question.embed_path)(&String::from_utf8_lossy(view.entry(id).0)));
-            vectors.map(|vector| kernel.dot(&vector) as f32 * unit).reduce(f32::max).unwrap_or(0.0)
+            let paths = view.entries_of(doc).map(|id| question.paths.of(view.entry(id).0));
+            let dots = paths.filter_map(|path| path.vector.as_ref().map(|vector| kernel.dot(vector)));
+            dots.max().map_or(0.0, |dot| dot as f32 * unit)
         })
     }
 }
@@ -266,9 +265,17 @@ fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize)
             }
         }
     }
-    best.sort_by(order);
-    best.truncate(keep);
-    best
+    first(best, keep, order)
+}
+
+/// The first `n` in a total order; the others are never put into it.
+fn first<T>(mut all: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+    if all.len() > n {
+        all.select_nth_unstable_by(n, &order);
+        all.truncate(n);
+    }
+    all.sort_unstable_by(order);
+    all
 }
 
 /// A total order of chunks that does not depend on how the store is segmented.
@@ -293,8 +300,10 @@ fn best_files(view: &View, scope: &Scope, lexical: &Lexical) -> Vec<RowId> {
     let key = |s: usize, ordinal: u32| {
         view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize])
     };
-    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2))));
-    let best = files.into_iter().take(KEEP_FILES);
+    let order = |a: &(f32, usize, u32), b: &(f32, usize, u32)| {
+        b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2)))
+    };
+    let best = first(files, KEEP_FILES, order).into_iter();
     best.flat_map(|(_, s, ordinal)| best_rows_of_file(view, scope, lexical, s, ordinal)).collect()
 }
 
@@ -326,13 +335,12 @@ fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> (Vec<RowId>,
             });
         }
     }
-    let mut files: Vec<(f32, &[u8], u32)> = hits
+    let files: Vec<(f32, &[u8], u32)> = hits
         .into_iter()
         .filter_map(|(id, score)| view.reader.entry(id).map(|(record, path)| (score, path, record.doc)))
         .collect();
-    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let rows =
-        files.into_iter().take(KEEP_FILES).flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
+    let files = first(files, KEEP_FILES, |a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let rows = files.into_iter().flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
     let n_all = view.snapshot.totals.n_paths.max(1) as f32;
     (rows, n_paths.into_iter().map(|n| (n as f32 / n_all).min(1.0)).collect())
 }

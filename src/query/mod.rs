@@ -5,6 +5,7 @@
 //! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`], [`lexical`],
 //!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
+//! * [`path_facts`], [`paths`], [`evidence`]: parts of the order.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence, as long as somebody waits ([`Cancel`]).
 //! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
@@ -22,6 +23,7 @@ pub mod intent;
 pub mod lexical;
 pub mod locate;
 pub mod outline;
+pub mod path_facts;
 pub mod paths;
 pub mod rank;
 pub mod read;

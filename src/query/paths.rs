@@ -3,13 +3,12 @@
 
 use super::candidates::{Candidate, Candidates, mention_fit};
 use super::definitions;
+use super::path_facts::{PathFacts, Place};
 use super::rank::{Context, share};
 use super::weights::Weights;
-use crate::text::{self, Mention, QueryTerm, TermKind, affinity};
+use crate::text::{Mention, QueryTerm, affinity};
 use rustc_hash::FxHashSet;
 
-/// Names of files that stand for their folder.
-const FOLDER_NAMES: &[&str] = &["mod", "index", "lib", "main", "__init__", "init", "default"];
 /// Extensions of declarations, and of what implements them.
 const HEADERS: &[(&str, &[&str])] = &[
     ("h", &["c", "cc", "cpp", "cxx", "m", "mm"]),
@@ -57,34 +56,26 @@ impl<'a> Words<'a> {
 }
 
 /// Share of the question's words that the path has, most in the file's name.
-pub fn path_share(path: &[u8], words: &Words<'_>, weights: &Weights) -> f32 {
-    let path = String::from_utf8_lossy(path);
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let (above, parent) = folders.rsplit_once('/').unwrap_or(("", folders));
+pub fn path_share(path: &PathFacts, words: &Words<'_>, weights: &Weights) -> f32 {
     let mut fits = vec![0.0f32; words.terms.len()];
     let (mut n_parts, mut n_fit) = (0.0f32, 0.0f32);
-    let mut place = |text: &str, place_weight: f32, is_name: bool| {
-        if place_weight == 0.0 {
-            return;
-        }
-        let mut visit = |part: &str, kind: TermKind| {
-            let mut best = 0.0f32;
-            for ((term, _), fit) in words.terms.iter().zip(&mut fits) {
-                let near = path_affinity(term, part);
-                *fit = fit.max(near * place_weight);
-                best = best.max(near);
-            }
-            if is_name && !matches!(kind, TermKind::Whole | TermKind::Prefix) {
-                n_parts += 1.0;
-                n_fit += best;
-            }
+    for (part, place, names_the_file) in path.parts() {
+        let place_weight = match place {
+            Place::Name => 1.0,
+            Place::Parent => weights.path_parent,
+            Place::Above => weights.path_folders,
         };
-        text::visit_terms(text, &mut visit);
-    };
-    let stands_for_folder = FOLDER_NAMES.contains(&file_stem(name));
-    place(file_stem(name), 1.0, !stands_for_folder);
-    place(parent, if stands_for_folder { 1.0 } else { weights.path_parent }, stands_for_folder);
-    place(above, weights.path_folders, false);
+        let mut best = 0.0f32;
+        for ((term, _), fit) in words.terms.iter().zip(&mut fits) {
+            let near = path_affinity(term, part);
+            *fit = fit.max(near * place_weight);
+            best = best.max(near);
+        }
+        if names_the_file {
+            n_parts += 1.0;
+            n_fit += best;
+        }
+    }
     let recall: f32 = words.terms.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
     let precision = if n_parts > 0.0 { n_fit / n_parts } else { 0.0 };
     recall * (1.0 - weights.path_precision * (1.0 - precision))
@@ -102,19 +93,6 @@ pub fn absolute_path_nearness(words: &Words<'_>, candidate: &Candidate) -> f32 {
     ((candidate.path_cosine - mean) / (1.0 - mean).max(0.1)).clamp(0.0, 1.0)
 }
 
-/// Folders above a file and words of its name, both in tenths: of files that fit alike, the plain one is the answer.
-pub fn plainness(path: &[u8]) -> (f32, f32) {
-    const MOST: f32 = 2.0;
-    let path = String::from_utf8_lossy(path);
-    let (folders, name) =
-        path.rsplit_once('/').map_or((0, &*path), |(above, name)| (above.matches('/').count() + 1, name));
-    let mut n_words = 0;
-    text::visit_terms(file_stem(name), |_, kind| {
-        n_words += usize::from(matches!(kind, TermKind::Word | TermKind::Part | TermKind::Number));
-    });
-    ((folders as f32 / 10.0).min(MOST), (n_words as f32 / 10.0).min(MOST))
-}
-
 /// [`affinity`], and names that are written together (`key map`, `keymap`).
 fn path_affinity(term: &str, part: &str) -> f32 {
     let near = affinity(term, part);
@@ -124,24 +102,9 @@ fn path_affinity(term: &str, part: &str) -> f32 {
     if term.len() >= 3 && (part.starts_with(term) || part.ends_with(term)) { 0.7 } else { 0.0 }
 }
 
-/// A file's name without its extension.
-fn file_stem(name: &str) -> &str {
-    match name.rfind('.') {
-        Some(dot) if dot > 0 => &name[..dot],
-        _ => name,
-    }
-}
-
-pub fn is_stem_of(path: &[u8], name: &str) -> bool {
-    let plain = |text: &str| {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>()
-    };
-    let path = String::from_utf8_lossy(path);
-    let file = path.rsplit('/').next().unwrap_or(&path);
-    let stem = file_stem(file);
-    let folder = path.rsplit('/').nth(1).filter(|_| FOLDER_NAMES.contains(&stem));
-    let stem = folder.unwrap_or(stem);
-    plain(stem) == plain(definitions::last_of(name))
+/// Whether a file goes by the (unqualified) name of a definition.
+pub fn is_named(path: &PathFacts, name: &str) -> bool {
+    path.name == definitions::joined(definitions::last_of(name))
 }
 
 pub fn mention_share(path: &[u8], mentions: &[Mention]) -> f32 {
@@ -186,15 +149,8 @@ fn split_name(path: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::path_facts::PathMemory;
     use super::*;
-
-    #[test]
-    fn the_plainer_path_has_fewer_folders_and_words() {
-        assert_eq!(plainness(b"ab.rs"), (0.0, 0.1));
-        assert_eq!(plainness(b"src/query/compiler.js"), (0.2, 0.1));
-        assert_eq!(plainness(b"src/dialects/sql/sql-query_compilerTest.js"), (0.3, 0.4));
-        assert!(plainness("x/".repeat(500).as_bytes()).0 <= 2.0);
-    }
 
     #[test]
     fn names_are_split_at_their_last_dot() {
@@ -211,7 +167,8 @@ mod tests {
             ("src/parser/other.rs", "Parser", false),
             ("mod.rs", "Parser", false),
         ] {
-            assert_eq!(is_stem_of(path.as_bytes(), name), expected, "{path}");
+            let facts = PathMemory::default().of(path.as_bytes());
+            assert_eq!(is_named(&facts, name), expected, "{path}");
         }
     }
 }

@@ -7,7 +7,8 @@ use super::candidates::{Candidate, Candidates, mention_fit};
 use super::definitions::Wanted;
 use super::evidence::{self, FileEvidence};
 use super::intent::{Intent, QueryIntent};
-use super::paths::{self, Words, has_implementation, is_stem_of, mention_share, path_nearness, path_share};
+use super::path_facts::PathMemory;
+use super::paths::{self, Words, has_implementation, is_named, mention_share, path_nearness, path_share};
 use super::relevance::calibrate;
 use super::view::View;
 pub use super::weights::{WEIGHTS, Weights};
@@ -16,7 +17,7 @@ use crate::chunk::{LanguageId, SemanticClass};
 use crate::policy::PathFlags;
 use crate::store::segment::RowRecord;
 use crate::text::{Mention, QueryTerm};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// A file of this size that is named like an index of exports has as much of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
@@ -90,6 +91,7 @@ pub struct Context<'a> {
     pub intent: &'a QueryIntent,
     pub task: Option<TaskProfile>,
     pub weights: &'a Weights,
+    pub paths: &'a PathMemory,
     /// Which of a blob's paths may be shown.
     pub passes: &'a dyn Fn(&[u8], PathFlags) -> bool,
 }
@@ -145,32 +147,27 @@ pub struct ChunkScore {
     pub explanation: Explanation,
 }
 
-fn group(context: &Context<'_>, scored: Vec<ChunkScore>, words: &Words<'_>) -> Vec<RankedFile> {
-    let mut by_doc: FxHashMap<u32, Vec<ChunkScore>> = FxHashMap::default();
-    for scored in scored {
-        by_doc.entry(scored.candidate.doc).or_default().push(scored);
-    }
-    let mut files = Vec::with_capacity(by_doc.len());
-    for (doc, mut chunks) in by_doc {
+/// Files with their chunks, in no order.
+fn group(context: &Context<'_>, mut scored: Vec<ChunkScore>, words: &Words<'_>) -> Vec<RankedFile> {
+    scored.sort_by_key(|chunk| chunk.candidate.doc);
+    let mut files = Vec::new();
+    for chunks in scored.chunk_by_mut(|a, b| a.candidate.doc == b.candidate.doc) {
+        let doc = chunks[0].candidate.doc;
         let Some((entry, also_at)) = best_entry(context, doc, words) else { continue };
         let (path, _) = context.view.entry(entry);
         // The line that was asked about comes first, then the best.
         let order = |c: &ChunkScore| {
-            (
-                !has_mentioned_line(context, &c.candidate, path),
-                -c.explanation.chunk(),
-                row_of(context.view, &c.candidate).start_byte,
-            )
+            let place = row_of(context.view, &c.candidate).start_byte;
+            (!has_mentioned_line(context, &c.candidate, path), -c.explanation.chunk(), place)
         };
         chunks.sort_by(|a, b| {
             let (a, b) = (order(a), order(b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
         });
         let explanation = chunks[0].explanation;
-        let chunks = chunks.into_iter().map(|c| c.candidate).collect();
+        let chunks = chunks.iter().map(|chunk| chunk.candidate.clone()).collect();
         files.push(RankedFile { entry, doc, also_at, chunks, explanation, relevance: 0.0 });
     }
-    files.sort_by(|a, b| path(context, a).cmp(path(context, b)));
     files
 }
 
@@ -228,14 +225,14 @@ fn best_entry(context: &Context<'_>, doc: u32, words: &Words<'_>) -> Option<(u32
         })
         .collect();
     if entries.len() > 1 {
-        let score = |id: u32| {
+        let scored = entries.iter().map(|&id| {
             let (path, flags) = view.entry(id);
-            prior(context, flags, "")
-                * (1.0 + path_share(path, words, context.weights) + mention_share(path, context.mentions))
-        };
-        entries.sort_by(|&a, &b| {
-            score(b).total_cmp(&score(a)).then_with(|| view.entry(a).0.cmp(view.entry(b).0))
+            let share = path_share(&context.paths.of(path), words, context.weights);
+            (prior(context, flags, "") * (1.0 + share + mention_share(path, context.mentions)), path, id)
         });
+        let mut scored: Vec<(f32, &[u8], u32)> = scored.collect();
+        scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        entries = scored.into_iter().map(|(_, _, id)| id).collect();
     }
     let first = *entries.first()?;
     Some((first, entries.split_off(1)))
@@ -251,6 +248,7 @@ fn finish(
 ) {
     let weights = context.weights;
     let (path, flags) = context.view.entry(file.entry);
+    let facts = context.paths.of(path);
     let best = &file.chunks[0];
     let segment = &context.view.reader.segments[best.id.segment as usize];
     let row = &segment.rows()[best.id.row as usize];
@@ -259,7 +257,7 @@ fn finish(
     let blob_bytes = record.map_or(0, |doc| doc.blob_bytes);
     let whole = found.files.get(&file.doc).copied().unwrap_or_default();
     let e = &mut file.explanation;
-    if e.definition > 0.0 && context.names.iter().any(|name| is_stem_of(path, &name.name)) {
+    if e.definition > 0.0 && context.names.iter().any(|name| is_named(&facts, &name.name)) {
         e.definition *= weights.definition_in_own_file;
     }
     e.file_sum = weights.file_sum * evidence.sum;
@@ -267,12 +265,11 @@ fn finish(
     e.file_lexical = weights.file_lexical * share(whole.bm25, words.max_file);
     e.feedback = weights.feedback * evidence.feedback;
     e.size = weights.size * size_of(context.view, file.doc);
-    let (folders, name_words) = paths::plainness(path);
-    e.depth = -weights.depth * folders;
-    e.name_words = -weights.name_words * name_words;
+    e.depth = -weights.depth * facts.folders;
+    e.name_words = -weights.name_words * facts.name_words;
     if !found.idf.is_empty() {
         // Where only vectors are compared, words of the path are no evidence either.
-        e.path = weights.path * path_share(path, words, weights);
+        e.path = weights.path * path_share(&facts, words, weights);
         e.path_dense = weights.path_dense * path_nearness(words, best);
         e.mention = weights.mention * mention_share(path, context.mentions);
     }

@@ -8,6 +8,7 @@ use super::error::{QueryError, guarded};
 use super::filter::{Scope, canonical_language, passes_path};
 use super::freshness;
 use super::intent;
+use super::path_facts::PathMemory;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
@@ -28,6 +29,7 @@ pub struct Searcher {
     /// Why there is no embedder.
     embedder_failure: Option<String>,
     files: OpenFiles,
+    pub(super) paths: PathMemory,
 }
 
 /// Asks whoever may write to index a target; returns once it is done or given up. Readers never write themselves (S4).
@@ -39,7 +41,8 @@ impl Searcher {
             Ok(embedder) => (Some(embedder), None),
             Err(e) => (None, Some(e.to_string())),
         };
-        Searcher { codebase, embedder, embedder_failure, files: OpenFiles::default() }
+        let paths = PathMemory::new(embedder.clone());
+        Searcher { codebase, embedder, embedder_failure, files: OpenFiles::default(), paths }
     }
 
     pub fn embedder(&self) -> Option<&dyn Embedder> {
@@ -195,7 +198,7 @@ impl Searcher {
             mentions: &mentions,
             vector: vector.as_deref(),
             scale: self.embedder().map_or(1.0, Embedder::scale),
-            embed_path: &|path| self.embedder().and_then(|embedder| embedder.embed_path(path)),
+            paths: &self.paths,
             mode: if vector.is_none() && request.mode == Mode::Semantic {
                 Mode::Keyword
             } else {
@@ -216,6 +219,7 @@ impl Searcher {
             intent: &query_intent,
             task: request.task,
             weights,
+            paths: &self.paths,
             passes: &passes,
         };
         let files: Vec<RankedFile> = if request.cancel.is_cancelled() {

@@ -89,6 +89,7 @@ impl Searcher {
             intent: &query_intent,
             task: None,
             weights: &WEIGHTS,
+            paths: &self.paths,
             passes: &passes,
         };
         let mut files = rank::rank(&context, &found);

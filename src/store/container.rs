@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 const HEADER_LEN: usize = 16;
 const ENTRY_LEN: usize = 24;
 const CHECKSUM_LEN: usize = 32;
+/// Ids are below this.
+const MAX_SECTIONS: usize = 64;
 
 /// Collects sections and turns them into the bytes of a file.
 pub struct ContainerWriter {
@@ -32,7 +34,7 @@ impl ContainerWriter {
         ContainerWriter { magic, version, sections: Vec::new() }
     }
 
-    /// Adds a section; ids are unique within a file.
+    /// Adds a section; ids are unique within a file, and below 64.
     pub fn section(&mut self, id: u32, bytes: Vec<u8>) {
         self.sections.push((id, bytes));
     }
@@ -67,7 +69,8 @@ impl ContainerWriter {
 pub struct Container {
     map: Mapped,
     path: PathBuf,
-    sections: Vec<(u32, std::ops::Range<usize>)>,
+    /// Where each section lies, by id.
+    sections: Vec<Option<std::ops::Range<usize>>>,
 }
 
 impl Container {
@@ -94,10 +97,8 @@ impl Container {
 
     /// Where section `id` lies in [`Self::bytes`].
     pub fn range(&self, id: u32) -> Result<std::ops::Range<usize>, StoreError> {
-        let found = self.sections.iter().find(|(section, _)| *section == id);
-        found
-            .map(|(_, range)| range.clone())
-            .ok_or_else(|| StoreError::damaged(&self.path, format!("section {id} is missing")))
+        let found = self.sections.get(id as usize).and_then(Option::clone);
+        found.ok_or_else(|| StoreError::damaged(&self.path, format!("section {id} is missing")))
     }
 
     /// Section `id` as fixed-size records.
@@ -129,7 +130,7 @@ fn parse_table(
     magic: [u8; 8],
     version: u32,
     path: &Path,
-) -> Result<Vec<(u32, std::ops::Range<usize>)>, StoreError> {
+) -> Result<Vec<Option<std::ops::Range<usize>>>, StoreError> {
     let damaged = |what: &str| StoreError::damaged(path, what);
     if map.len() < HEADER_LEN + CHECKSUM_LEN || map[..8] != magic {
         return Err(damaged("it does not begin as such a file must"));
@@ -140,10 +141,10 @@ fn parse_table(
     }
     let body_end = map.len() - CHECKSUM_LEN;
     let n_sections = read_u32(map, 12) as usize;
-    if n_sections > 64 || HEADER_LEN + n_sections * ENTRY_LEN > body_end {
+    if n_sections > MAX_SECTIONS || HEADER_LEN + n_sections * ENTRY_LEN > body_end {
         return Err(damaged("its section table is too long"));
     }
-    let mut sections = Vec::with_capacity(n_sections);
+    let mut sections = vec![None; MAX_SECTIONS];
     for i in 0..n_sections {
         let at = HEADER_LEN + i * ENTRY_LEN;
         let offset = usize::try_from(read_u64(map, at + 8)).map_err(|_| damaged("a section lies outside"))?;
@@ -151,7 +152,8 @@ fn parse_table(
         let end = offset.checked_add(len).filter(|&end| end <= body_end && offset % 8 == 0);
         let end =
             end.ok_or_else(|| damaged("a section lies outside the file (it is shorter than it was)"))?;
-        sections.push((read_u32(map, at), offset..end));
+        let slot = sections.get_mut(read_u32(map, at) as usize);
+        *slot.ok_or_else(|| damaged("a section has an unknown number"))? = Some(offset..end);
     }
     Ok(sections)
 }

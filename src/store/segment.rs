@@ -412,6 +412,8 @@ pub struct Segment {
     file: Container,
     shard: Mapped,
     header: SegmentHeader,
+    /// Names by number.
+    languages: Vec<String>,
 }
 
 impl Segment {
@@ -434,7 +436,9 @@ impl Segment {
             .records::<SegmentHeader>(HEADER)?
             .first()
             .ok_or_else(|| StoreError::damaged(file.path(), "its header is empty"))?;
-        let opened = Segment { file, shard: shard_map, header };
+        let languages = std::str::from_utf8(file.section(LANGUAGES)?).unwrap_or("");
+        let languages = languages.split('\n').map(str::to_owned).collect();
+        let opened = Segment { file, shard: shard_map, header, languages };
         opened.check(shard)?;
         Ok(opened)
     }
@@ -510,8 +514,7 @@ impl Segment {
     }
 
     pub fn language(&self, id: u16) -> &str {
-        let names = std::str::from_utf8(self.file.section(LANGUAGES).unwrap_or(&[])).unwrap_or("");
-        names.split('\n').nth(usize::from(id)).unwrap_or("text")
+        self.languages.get(usize::from(id)).map_or("text", String::as_str)
     }
 
     /// All vectors, row-major.
