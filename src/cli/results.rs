@@ -91,6 +91,15 @@ fn block(
         let paths: Vec<_> = found.also_at.iter().take(4).map(|path| safe(path)).collect();
         writeln!(out, "   {}", paint.dim(format!("the same file: {}", paths.join(", "))))?;
     }
+    if !found.near_copies.is_empty() {
+        let places: Vec<_> = found
+            .near_copies
+            .iter()
+            .take(4)
+            .map(|copy| format!("{}:{}", safe(&copy.path), copy.span.0))
+            .collect();
+        writeln!(out, "   {}", paint.dim(format!("nearly the same: {}", places.join(", "))))?;
+    }
     if let Some(explanation) = &found.explanation {
         let parts = serde_json::to_value(explanation)?;
         let parts: Vec<String> = parts

@@ -4,9 +4,10 @@
 
 use super::cancel::Cancel;
 use super::candidates::Candidate;
+use super::copies::Copy;
 use super::error::QueryError;
 use super::rank::{RankedFile, class_of};
-use super::response::{Content, FileInfo, Match, MatchType, Span};
+use super::response::{Content, FileInfo, Match, MatchType, Place, Span};
 use super::view::{RowId, View};
 use crate::chunk::tokens;
 use crate::git::BlobReader;
@@ -156,8 +157,15 @@ fn one(blobs: &mut BlobReader, view: &View, file: &RankedFile, budget: &Budget) 
             .iter()
             .map(|&id| String::from_utf8_lossy(view.entry(id).0).into_owned())
             .collect(),
+        near_copies: file.copies.iter().map(|copy| place_of(view, copy)).collect(),
         explanation: budget.explain.then_some(file.explanation),
     })
+}
+
+fn place_of(view: &View, copy: &Copy) -> Place {
+    let (_, row) = place(view, copy.id);
+    let path = String::from_utf8_lossy(view.entry(copy.entry).0).into_owned();
+    Place { path, span: (row.start_line, row.end_line) }
 }
 
 fn span(view: &View, file: &RankedFile, chunk: &Candidate) -> Span {

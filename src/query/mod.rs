@@ -5,7 +5,7 @@
 //! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`], [`lexical`],
 //!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
-//! * [`path_facts`], [`paths`], [`evidence`]: parts of the order.
+//! * [`copies`]: what says the same is shown once; [`path_facts`], [`paths`], [`evidence`]: parts of the order.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence, as long as somebody waits ([`Cancel`]).
 //! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
@@ -13,6 +13,7 @@
 mod cancel;
 pub mod candidates;
 pub mod content;
+pub mod copies;
 pub mod definitions;
 pub mod dense;
 pub mod error;

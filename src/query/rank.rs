@@ -4,6 +4,7 @@
 //! role (tests, examples, documentation, …). `docs/ranking.md` says what each signal is and what it is worth.
 
 use super::candidates::{Candidate, Candidates, mention_fit};
+use super::copies::Copy;
 use super::definitions::Wanted;
 use super::evidence::{self, FileEvidence};
 use super::intent::{Intent, QueryIntent};
@@ -75,6 +76,8 @@ pub struct RankedFile {
     pub doc: u32,
     /// Other paths with the same blob.
     pub also_at: Vec<u32>,
+    /// Files that say nearly the same, and rank below it.
+    pub copies: Vec<Copy>,
     pub chunks: Vec<Candidate>,
     pub explanation: Explanation,
     /// 0–1: how sure we are that this answers the question, comparable between questions.
@@ -132,7 +135,15 @@ pub fn chunks(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
         let score = likeness(&scored);
         let explanation = Explanation { score, ..scored.explanation };
         let doc = scored.candidate.doc;
-        Some(RankedFile { entry, doc, also_at, chunks: vec![scored.candidate], explanation, relevance: 0.0 })
+        Some(RankedFile {
+            entry,
+            doc,
+            also_at,
+            copies: Vec::new(),
+            chunks: vec![scored.candidate],
+            explanation,
+            relevance: 0.0,
+        })
     };
     scored.into_iter().filter_map(alone).collect()
 }
@@ -166,7 +177,15 @@ fn group(context: &Context<'_>, mut scored: Vec<ChunkScore>, words: &Words<'_>) 
         });
         let explanation = chunks[0].explanation;
         let chunks = chunks.iter().map(|chunk| chunk.candidate.clone()).collect();
-        files.push(RankedFile { entry, doc, also_at, chunks, explanation, relevance: 0.0 });
+        files.push(RankedFile {
+            entry,
+            doc,
+            also_at,
+            copies: Vec::new(),
+            chunks,
+            explanation,
+            relevance: 0.0,
+        });
     }
     files
 }

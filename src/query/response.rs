@@ -60,6 +60,9 @@ pub struct Match {
     /// Other paths with the same blob.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_at: Vec<String>,
+    /// Places in other files that say nearly the same and are not shown as matches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub near_copies: Vec<Place>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
 }
@@ -74,6 +77,7 @@ impl Match {
         self.related_symbols.clear();
         self.more_in_file.clear();
         self.also_at.clear();
+        self.near_copies.clear();
     }
 }
 
@@ -96,6 +100,13 @@ pub struct Content {
     pub doc: String,
     /// True if `text` is only the signature, or nothing, to keep within the budget.
     pub elided: bool,
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+pub struct Place {
+    pub path: String,
+    pub span: (u32, u32),
 }
 
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]

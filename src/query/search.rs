@@ -3,6 +3,7 @@
 use super::cancel::Cancel;
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
+use super::copies;
 use super::definitions;
 use super::error::{QueryError, guarded};
 use super::filter::{Scope, canonical_language, passes_path};
@@ -227,7 +228,7 @@ impl Searcher {
         } else if weights.whole_files == 0.0 {
             rank::chunks(&context, &found)
         } else {
-            rank::rank(&context, &found)
+            copies::fold(view, rank::rank(&context, &found))
         };
         if found.timed_out || Instant::now() > deadline {
             warnings.push(format!(

@@ -194,3 +194,54 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+const ATTEMPTS: &str = "
+class Attempts:
+    \"\"\"Counts how often something was called again, and says when it is enough.\"\"\"
+
+    def __init__(self, clock, limit, seconds):
+        self.clock = clock
+        self.limit = limit
+        self.deadline = clock.now() + seconds
+        self.count = 0
+
+    def is_over(self):
+        return self.count >= self.limit or self.clock.now() > self.deadline
+
+    def next_pause(self):
+        self.count += 1
+        return min(2 ** self.count, self.deadline - self.clock.now())
+";
+
+/// R3: a copy with a small change takes no other answer's place, is named, and is found by its path.
+#[test]
+fn near_copies_are_named_with_the_better_file() {
+    let original = format!("{}{ATTEMPTS}", FILES.iter().find(|(path, _)| *path == "src/retry.py").unwrap().1);
+    let copy = original.replacen("deadline = clock.now()", "deadline = clock.monotonic()", 1);
+    assert_ne!(copy, original);
+    let repo = TestRepo::with_files(FILES);
+    repo.write("src/retry.py", &original).write("legacy/again.py", &copy).commit("a copy");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let question = ["search", "-o", "json", "call again after a pause"];
+    let found = repo.codeweaver(question).success().json();
+    let paths: Vec<&str> = found["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|found| found["file"]["path"].as_str())
+        .collect();
+    assert!(paths.len() > 1 && paths[0] == "src/retry.py", "{paths:?}");
+    assert!(!paths.contains(&"legacy/again.py"), "{paths:?}");
+    let lines = copy.lines().count();
+    assert_eq!(
+        found["matches"][0]["near_copies"],
+        serde_json::json!([{ "path": "legacy/again.py", "span": [1, lines] }])
+    );
+    let table = repo.codeweaver(["search", "call again after a pause"]).success().stdout();
+    assert!(table.contains("nearly the same: legacy/again.py:1"), "{table}");
+    let by_path = repo.found(&["call again after a pause in legacy/again.py"]);
+    assert_eq!(by_path[0], "legacy/again.py", "{by_path:?}");
+    assert!(!by_path.contains(&"src/retry.py".to_owned()), "now that one is the copy: {by_path:?}");
+    let similar = repo.codeweaver(["similar", "-o", "json", "src/retry.py:1"]).success().json();
+    assert_eq!(similar["matches"][0]["file"]["path"], "legacy/again.py", "{similar:#}");
+}

@@ -96,6 +96,7 @@ pub fn answer(
             found.more_in_file.clear();
             found.related_symbols.clear();
             found.also_at.clear();
+            found.near_copies.clear();
             continue;
         }
         // The frame, as far as a reader can do without it, before matches; of the last match, all but its place.
@@ -136,7 +137,8 @@ fn is_location(found: &Match) -> bool {
 }
 
 fn is_rich(found: &Match) -> bool {
-    !(found.more_in_file.is_empty() && found.related_symbols.is_empty() && found.also_at.is_empty())
+    let Match { more_in_file, related_symbols, also_at, near_copies, .. } = found;
+    !(more_in_file.is_empty() && related_symbols.is_empty() && also_at.is_empty() && near_copies.is_empty())
 }
 
 /// For a reader with little room: a heading per match with its code below.
@@ -206,4 +208,8 @@ fn heading(text: &mut String, found: &Match) {
         let _ = write!(text, " {}", found.content.title);
     }
     text.push('\n');
+    if !found.near_copies.is_empty() {
+        let places = found.near_copies.iter().map(|copy| format!("{}:{}", copy.path, copy.span.0));
+        let _ = writeln!(text, "(nearly the same: {})", places.collect::<Vec<_>>().join(", "));
+    }
 }
