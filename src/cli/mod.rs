@@ -46,6 +46,9 @@ pub fn main() -> ExitCode {
     if cli.verb.is_detached() {
         crate::git::detach::become_session_leader();
     }
+    if let Ok(program) = std::env::current_exe() {
+        crate::index::child::set_program(program);
+    }
     let context = Context::new(&cli.global);
     // The server starts its own logging: it also logs to its client.
     if !matches!(&cli.verb, Verb::Mcp(args) if args.serves()) {

@@ -5,11 +5,29 @@ use crate::config::HnswMode;
 use crate::git::detach::{self, SHORT_LIVED_VARIABLES};
 use crate::store::{StoreReader, lock};
 use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// How often a running child is looked at.
 const POLL: Duration = Duration::from_millis(10);
+
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says which file is `git-codeweaver`; the first call counts. Whoever uses the library in a program of their own and does not
+/// call this has no children: nothing is indexed in the background, and suspicious files are not tried in a process of theirs.
+pub fn set_program(path: PathBuf) {
+    let _ = PROGRAM.set(path);
+}
+
+/// # Errors
+/// `NotFound` if nobody has said which file it is.
+pub(super) fn program_file() -> io::Result<&'static Path> {
+    let unknown = || io::Error::new(io::ErrorKind::NotFound, "this process is not git-codeweaver");
+    PROGRAM.get().map(PathBuf::as_path).ok_or_else(unknown)
+}
 
 /// Has `target` indexed by a child, and waits for it at most `patience`; true if it is done.
 ///
@@ -77,10 +95,10 @@ pub fn build_graphs(codebase: &Codebase) {
 ///
 /// # Errors
 /// Whatever starting a process reports, among others that the program is no longer where it was.
-pub fn spawn(codebase: &Codebase, args: &[OsString]) -> std::io::Result<u32> {
+pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
     let none: [(&str, &str); 0] = [];
     let args = [place(codebase), args.to_vec()].concat();
-    detach::spawn_detached(&std::env::current_exe()?, &args, &codebase.root(), none)
+    detach::spawn_detached(program_file()?, &args, &codebase.root(), none)
 }
 
 /// How a child is told which repository it is about: by the directory it runs in and by what git has set, or, where that
@@ -90,14 +108,14 @@ pub(super) fn place(codebase: &Codebase) -> Vec<OsString> {
 }
 
 /// Starts a run on HEAD that outlives this process; what it says in the end, if it fails, is on its stderr.
-pub fn start_run(codebase: &Codebase, reindex: bool) -> std::io::Result<Child> {
+pub fn start_run(codebase: &Codebase, reindex: bool) -> io::Result<Child> {
     let how = if reindex { "--reindex" } else { "--resume" };
     let mut command = program(codebase, &["index", "--quiet", "--detached", how])?;
     // A log would go where nobody reads once we are gone.
     command.env_remove("CODEWEAVER_LOG").stderr(Stdio::piped()).spawn()
 }
 
-fn start(codebase: &Codebase, target: &Target) -> std::io::Result<Child> {
+fn start(codebase: &Codebase, target: &Target) -> io::Result<Child> {
     let mut command = program(codebase, &["index", "--quiet", "--detached"])?;
     if !target.is_head {
         command.arg(target.tree.map(|oid| oid.to_string()).unwrap_or_default());
@@ -106,8 +124,8 @@ fn start(codebase: &Codebase, target: &Target) -> std::io::Result<Child> {
 }
 
 /// This program in `codebase`, without streams and without what git's hooks leave in the environment.
-fn program(codebase: &Codebase, args: &[&str]) -> std::io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+fn program(codebase: &Codebase, args: &[&str]) -> io::Result<Command> {
+    let mut command = Command::new(program_file()?);
     command.args(place(codebase)).args(args).current_dir(codebase.root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for name in SHORT_LIVED_VARIABLES {

@@ -128,7 +128,7 @@ impl Journal {
     }
 
     fn probe_dies(&self, language: LanguageId, bytes: &[u8]) -> bool {
-        let Ok(program) = std::env::current_exe() else { return false };
+        let Ok(program) = child::program_file() else { return false };
         let child = Command::new(program)
             .current_dir(&self.root)
             .args(&self.place)

@@ -17,6 +17,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// An empty repository on the unborn branch `main`.
     pub fn new() -> Sandbox {
+        codeweaver::index::child::set_program(crate::harness::program().to_path_buf());
         let temp = temporary();
         let root = std::fs::canonicalize(temp.path()).unwrap().join("repo");
         std::fs::create_dir(&root).unwrap();
