@@ -590,15 +590,19 @@ impl Document<'_> {
                 .unwrap_or_default(),
             false => path_title(path),
         };
+        let mut symbols: Vec<Symbol> = sections.iter().filter_map(|&index| self.symbol(index)).collect();
+        // A part may begin after the indentation of a heading.
+        let start = offset(0, range.start);
+        symbols.iter_mut().for_each(|symbol| symbol.byte_range.start = symbol.byte_range.start.max(start));
         Chunk {
-            byte_range: offset(0, range.start)..offset(0, range.end),
+            byte_range: start..offset(0, range.end),
             line_span: self.span(range),
             language: self.language,
             source: ChunkSource::Markdown,
             class: SemanticClass::DocumentationStructured,
             token_count: tokens::count(text),
             title: if title.is_empty() { self.language.name().to_owned() } else { title },
-            symbols: sections.iter().filter_map(|&index| self.symbol(index)).collect(),
+            symbols,
             enclosing: path.to_vec(),
             is_container: false,
             parent_semantic_node: None,
