@@ -19,9 +19,7 @@ const KEEP: usize = 8192;
 pub enum Place {
     /// The file's name, or the folder's that it stands for.
     Name,
-    Parent,
-    /// Any folder above the parent.
-    Above,
+    Folder,
 }
 
 /// A term of a path.
@@ -51,8 +49,8 @@ pub struct PathFacts {
 impl PathFacts {
     fn of(path: &[u8], embedder: Option<&dyn Embedder>) -> PathFacts {
         let path = String::from_utf8_lossy(path);
-        let (above_name, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        let (above, parent) = above_name.rsplit_once('/').unwrap_or(("", above_name));
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let (above, parent) = folders.rsplit_once('/').unwrap_or(("", folders));
         let stem = file_stem(name);
         let stands_for_folder = FOLDER_NAMES.contains(&stem);
         let mut facts = PathFacts {
@@ -64,8 +62,8 @@ impl PathFacts {
             parts: Vec::new(),
         };
         facts.add(stem, Place::Name, !stands_for_folder);
-        facts.add(parent, if stands_for_folder { Place::Name } else { Place::Parent }, stands_for_folder);
-        facts.add(above, Place::Above, false);
+        facts.add(parent, if stands_for_folder { Place::Name } else { Place::Folder }, stands_for_folder);
+        facts.add(above, Place::Folder, false);
         facts
     }
 
@@ -161,7 +159,7 @@ mod tests {
                 .map(|(term, place, marked)| format!("{term} {place:?}{}", if marked { "!" } else { "" }));
             parts.collect::<Vec<_>>().join(", ")
         };
-        assert_eq!(spelt("dog/bird/cat.rs"), "cat Name!, bird Parent, dog Above");
+        assert_eq!(spelt("dog/bird/cat.rs"), "cat Name!, bird Folder, dog Folder");
         assert_eq!(spelt("dog/mod.rs"), "mod Name, dog Name!");
         assert_eq!(spelt("key_map.rs"), "key Name!, map Name!, keymap Name");
     }

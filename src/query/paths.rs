@@ -62,8 +62,7 @@ pub fn path_share(path: &PathFacts, words: &Words<'_>, weights: &Weights) -> f32
     for (part, place, names_the_file) in path.parts() {
         let place_weight = match place {
             Place::Name => 1.0,
-            Place::Parent => weights.path_parent,
-            Place::Above => weights.path_folders,
+            Place::Folder => weights.path_folders,
         };
         let mut best = 0.0f32;
         for ((term, _), fit) in words.terms.iter().zip(&mut fits) {

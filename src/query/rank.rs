@@ -35,7 +35,6 @@ pub struct Explanation {
     pub file_sum: f32,
     pub second_chunk: f32,
     pub file_lexical: f32,
-    pub feedback: f32,
     pub size: f32,
     pub path: f32,
     pub path_dense: f32,
@@ -58,7 +57,6 @@ impl Explanation {
         self.file_sum
             + self.second_chunk
             + self.file_lexical
-            + self.feedback
             + self.size
             + self.path
             + self.path_dense
@@ -282,7 +280,6 @@ fn finish(
     e.file_sum = weights.file_sum * evidence.sum;
     e.second_chunk = weights.second_chunk * evidence.second;
     e.file_lexical = weights.file_lexical * share(whole.bm25, words.max_file);
-    e.feedback = weights.feedback * evidence.feedback;
     e.size = weights.size * size_of(context.view, file.doc);
     e.depth = -weights.depth * facts.folders;
     e.name_words = -weights.name_words * facts.name_words;

@@ -43,8 +43,6 @@ pub struct Weights {
     pub path_dense: f32,
     /// The second best chunk of a file, as a share of the best of all.
     pub second_chunk: f32,
-    /// Nearness to what the best chunks have in common, scaled so that the nearest has 1.
-    pub feedback: f32,
     /// Logarithm of the file's tokens.
     pub size: f32,
     /// Folders above the file, subtracted.
@@ -53,8 +51,7 @@ pub struct Weights {
     pub name_words: f32,
     /// How much rarity decides what a word counts for the path, 0..1.
     pub path_rarity: f32,
-    /// A word in the folder of the file, and in folders above, as against one in its name.
-    pub path_parent: f32,
+    /// A word in a folder, as against one in the file's name.
     pub path_folders: f32,
     /// How much a path loses whose name has other words, 0..1.
     pub path_precision: f32,

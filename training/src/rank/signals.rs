@@ -6,7 +6,7 @@ use codeweaver::eval::{Runner, ablate};
 use codeweaver::query::rank::{Explanation, RankedFile, Weights};
 
 /// The weights that are learned: those that the score is linear in.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 14] = [
     "lexical",
     "dense",
     "definition",
@@ -15,7 +15,6 @@ pub const NAMES: [&str; 15] = [
     "file_sum",
     "second_chunk",
     "file_lexical",
-    "feedback",
     "size",
     "path",
     "path_dense",
@@ -114,7 +113,6 @@ fn signals(e: &Explanation, is_name: bool, weights: &Linear) -> Linear {
         e.file_sum,
         e.second_chunk,
         e.file_lexical,
-        e.feedback,
         e.size,
         e.path,
         e.path_dense,
