@@ -13,9 +13,9 @@ use super::path_facts::PathMemory;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
-use super::view::{Freshness, Opened, View, Wanted};
+use super::view::{Freshness, MatchState, Opened, View, Wanted};
 use crate::embed::{self, Embedder};
-use crate::git::{self, ByteSlice};
+use crate::git::{self, ByteSlice, WorktreeReader};
 use crate::index::plan::skip_reason;
 use crate::index::{Codebase, Target};
 use crate::store::reader::OpenFiles;
@@ -268,8 +268,9 @@ impl Searcher {
 
     /// Whether a file that was not compared with the disk differs from what is about to be shown.
     fn shown_files_changed(&self, matches: &[Match]) -> Result<bool, QueryError> {
-        for found in matches.iter().filter(|found| found.state == super::view::MatchState::Committed) {
-            let bytes = git::read_worktree_file(&self.codebase.repo, found.file.path.as_bytes().as_bstr())?;
+        let mut files = WorktreeReader::open(&self.codebase.repo)?;
+        for found in matches.iter().filter(|found| found.state == MatchState::Committed) {
+            let bytes = files.read(found.file.path.as_bytes().as_bstr())?;
             let oid = bytes.map(|bytes| git::hash_blob(&bytes, self.codebase.repo.object_hash()).to_string());
             if oid.as_deref() != Some(found.blob.as_str()) {
                 return Ok(true);

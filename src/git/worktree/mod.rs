@@ -185,7 +185,47 @@ struct Tracked {
     unchecked: usize,
 }
 
+impl Tracked {
+    fn append(&mut self, mut other: Tracked) {
+        self.gone.append(&mut other.gone);
+        self.suspicious.append(&mut other.suspicious);
+        self.conflicted.append(&mut other.conflicted);
+        self.checked += other.checked;
+        self.unchecked += other.unchecked;
+    }
+}
+
+/// Entries for which another thread is worth starting: each costs a microsecond or more.
+const ENTRIES_PER_THREAD: usize = if cfg!(debug_assertions) { 2 } else { 1000 };
+
 fn compare_stats(repo: &Repo, root: &Path, index: &gix::index::State, deadline: Instant) -> Tracked {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let entries = index.entries();
+    let n_parts = (entries.len() / ENTRIES_PER_THREAD).clamp(1, cores);
+    // The stages of a conflict stay together.
+    let cut = |part: usize| {
+        let at = entries.len() * part / n_parts;
+        let is_path_of_last = |i: &usize| *i > 0 && entries[*i].path(index) == entries[*i - 1].path(index);
+        (at..entries.len()).find(|i| !is_path_of_last(i)).unwrap_or(entries.len())
+    };
+    std::thread::scope(|scope| {
+        let compare = |part| compare_part(repo, root, index, cut(part)..cut(part + 1), deadline);
+        let others: Vec<_> = (1..n_parts).map(|part| scope.spawn(move || compare(part))).collect();
+        let mut tracked = compare(0);
+        for other in others {
+            tracked.append(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        tracked
+    })
+}
+
+fn compare_part(
+    repo: &Repo,
+    root: &Path,
+    index: &gix::index::State,
+    part: std::ops::Range<usize>,
+    deadline: Instant,
+) -> Tracked {
     const CLOCK_EVERY: usize = 64;
     let trust_ctime = repo.local().config_snapshot().boolean("core.trustCtime").unwrap_or(true);
     let timestamp = index.timestamp();
@@ -197,7 +237,8 @@ fn compare_stats(repo: &Repo, root: &Path, index: &gix::index::State, deadline: 
     let mut directories = RealDirectories::new(root);
     let mut late = false;
     let mut last_conflict: Option<&BStr> = None;
-    for (position, entry) in index.entries().iter().enumerate() {
+    for position in part {
+        let entry = &index.entries()[position];
         let path = entry.path(index);
         if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
             || matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
