@@ -26,9 +26,15 @@ impl StoreError {
         move |source| StoreError::Io { action, path, source }
     }
 
-    /// The file at `path` does not say what it must.
+    /// The file at `path` does not say what it must. `what` may quote it and is cut where that gets long.
     pub fn damaged(path: &Path, what: impl Into<String>) -> StoreError {
-        StoreError::Damaged { path: path.to_path_buf(), what: what.into() }
+        const MOST: usize = 300;
+        let mut what = what.into();
+        if let Some((end, _)) = what.char_indices().nth(MOST) {
+            what.truncate(end);
+            what.push('…');
+        }
+        StoreError::Damaged { path: path.to_path_buf(), what }
     }
 
     /// True if a file named by the state is not there: the state has moved on, and opening it again will do.

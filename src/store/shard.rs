@@ -111,6 +111,12 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
 
 /// Reads a shard back, all of it.
 pub fn read(path: &Path) -> Result<ShardData, StoreError> {
+    // The library takes some numbers of a damaged footer at their word and panics. Nothing outlives the attempt.
+    std::panic::catch_unwind(|| decode(path))
+        .unwrap_or_else(|_| Err(StoreError::damaged(path, "its columns are not what its footer says")))
+}
+
+fn decode(path: &Path) -> Result<ShardData, StoreError> {
     let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
     let file = std::fs::File::open(path).map_err(StoreError::io("open", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
