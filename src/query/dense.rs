@@ -76,7 +76,7 @@ fn nearest_of_segment(
     let Some(graph) = plan(view, scope, s, ann) else {
         return Nearest { rows: scan(view, scope, s, kernel, keep, is_over), used_graph: false };
     };
-    let ef = (graph.header().ef as usize).max(keep * 2);
+    let ef = (graph.header().ef as usize).max(keep * 3);
     let walked = graph.search(segment.vectors(), segment.dim(), kernel, &scope.rows[s], keep, ef);
     let id = |row| RowId { segment: s as u32, row };
     Nearest { rows: walked.into_iter().map(|(dot, row)| (dot as f32, id(row))).collect(), used_graph: true }
