@@ -22,6 +22,8 @@ pub fn set_program(path: PathBuf) {
     let _ = PROGRAM.set(path);
 }
 
+/// The file that children are started from.
+///
 /// # Errors
 /// `NotFound` if nobody has said which file it is.
 pub(super) fn program_file() -> io::Result<&'static Path> {
