@@ -192,8 +192,11 @@ pub mod tests {
         let mut weights = [2.0; NAMES.len()];
         weights[0] = 0.5;
         let e = Explanation { lexical: 0.25, definition: 1.0, depth: -0.4, ..Explanation::default() };
-        let name = signals(&e, true, &weights);
-        assert_eq!((name[0], name[2], name[3], name[12]), (0.5, 0.5, 0.0, -0.2));
-        assert_eq!(signals(&e, false, &weights)[2..4], [0.0, 0.5]);
+        let of = |is_name, name: &str| {
+            signals(&e, is_name, &weights)[NAMES.iter().position(|known| *known == name).unwrap()]
+        };
+        let alone = ["lexical", "definition", "definition_in_sentence", "depth"].map(|name| of(true, name));
+        assert_eq!(alone, [0.5, 0.5, 0.0, -0.2]);
+        assert_eq!(["definition", "definition_in_sentence"].map(|name| of(false, name)), [0.0, 0.5]);
     }
 }
