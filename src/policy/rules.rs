@@ -26,6 +26,7 @@ impl Globs {
     pub fn parse(setting: &'static str, globs: &[String]) -> Result<Self, PolicyError> {
         let glob = |glob: &String| {
             Pattern::from_bytes(glob.as_bytes())
+                .map(simplified)
                 .ok_or_else(|| PolicyError::Glob { setting, glob: glob.clone() })
         };
         globs.iter().map(glob).collect::<Result<_, _>>().map(Globs)
@@ -33,7 +34,8 @@ impl Globs {
 
     pub fn from_ignore_file(bytes: &[u8]) -> Self {
         const SUPPORT_PRECIOUS: bool = false;
-        Globs(gix::ignore::parse(bytes, SUPPORT_PRECIOUS).map(|(pattern, _line, _kind)| pattern).collect())
+        let patterns = gix::ignore::parse(bytes, SUPPORT_PRECIOUS);
+        Globs(patterns.map(|(pattern, _line, _kind)| simplified(pattern)).collect())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -49,6 +51,17 @@ impl Globs {
             (true, true) => Verdict::NotIgnored,
         })
     }
+}
+
+/// The same pattern with each run of `**/` as one: every further one multiplies the time of a path that does not match.
+fn simplified(mut pattern: Pattern) -> Pattern {
+    while pattern.text.starts_with(b"**/**/") {
+        pattern.text.drain(..3);
+    }
+    while let Some(at) = pattern.text.find(b"/**/**/") {
+        pattern.text.drain(at..at + 3);
+    }
+    pattern
 }
 
 /// Value of the attribute `codeweaver`.
@@ -111,7 +124,7 @@ impl AttributeRules {
             let Kind::Pattern(pattern) = kind else { continue };
             let assignments = assigned(assignments, macros);
             if !pattern.is_negative() && !assignments.is_empty() {
-                rules.push((pattern, assignments));
+                rules.push((simplified(pattern), assignments));
             }
         }
         AttributeRules(rules)

@@ -395,3 +395,21 @@ fn threads_agree() {
     assert_eq!(decided(&policy, "a/gen/x.rs"), "ignored");
     assert_eq!(decided(&policy, "e/f/g/h.rs"), "vendored");
 }
+
+/// Without this, one line of a hostile repository stands still for hours.
+#[test]
+fn runs_of_double_stars_are_one() {
+    let deep = format!("{}n.f", "a/b/c/d/".repeat(40));
+    for (many, one) in [("**/", "**/"), ("*/**/", "*/**/"), ("x/**/", "x/**/"), ("/**/", "/**/")] {
+        for end in ["*.c", "n.f", "d/*"] {
+            let pattern = format!("{many}{}{end}", "**/".repeat(60));
+            let verdict = |text: String, path: &str| {
+                Globs::from_ignore_file(format!("{text}\n").as_bytes()).verdict(path.into(), false)
+            };
+            for path in [deep.as_str(), "n.f", "x/n.f", "x/y/n.f", "d/n.f", "a.c"] {
+                let expected = verdict(format!("{one}{end}"), path);
+                assert_eq!(verdict(pattern.clone(), path), expected, "{pattern} {path}");
+            }
+        }
+    }
+}
