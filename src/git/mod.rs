@@ -29,6 +29,6 @@ pub use exclude::{ExcludeError, STORE_DIR, exclude_from_info, remove_exclude, tr
 pub use repo::{Head, Operation, Repo, Revision};
 pub use tree::{Mode, TreeChange, TreeFile, diff_trees, entry_at, walk_tree};
 pub use worktree::{
-    FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader, read_worktree_file,
-    worktree_changes,
+    Compared, FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeMemory, WorktreeReader,
+    read_worktree_file, worktree_changes,
 };

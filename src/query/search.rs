@@ -15,7 +15,7 @@ use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
 use super::view::{Freshness, MatchState, Opened, View, Wanted};
 use crate::embed::{self, Embedder};
-use crate::git::{self, ByteSlice, WorktreeReader};
+use crate::git::{self, ByteSlice, Compared, WorktreeMemory};
 use crate::index::plan::skip_reason;
 use crate::index::{Codebase, Target};
 use crate::store::reader::OpenFiles;
@@ -30,6 +30,7 @@ pub struct Searcher {
     /// Why there is no embedder.
     embedder_failure: Option<String>,
     files: OpenFiles,
+    worktree: WorktreeMemory,
     pub(super) paths: PathMemory,
 }
 
@@ -43,7 +44,8 @@ impl Searcher {
             Err(e) => (None, Some(e.to_string())),
         };
         let paths = PathMemory::new(embedder.clone());
-        Searcher { codebase, embedder, embedder_failure, files: OpenFiles::default(), paths }
+        let (files, worktree) = (OpenFiles::default(), WorktreeMemory::default());
+        Searcher { codebase, embedder, embedder_failure, files, worktree, paths }
     }
 
     pub fn embedder(&self) -> Option<&dyn Embedder> {
@@ -76,10 +78,15 @@ impl Searcher {
         };
         let view = open(request.overlay_budget_ms)?;
         let first = answer(&view)?;
-        if view.unchecked == 0 || !self.shown_files_changed(&first.matches)? {
+        let Some(compared) = view.compared.as_ref().filter(|it| it.is_remembered || view.unchecked > 0)
+        else {
+            return Ok((view, first));
+        };
+        if !self.shown_files_changed(compared, &first.matches)? {
             return Ok((view, first));
         }
-        // Look again, without a budget.
+        // Look again, at everything and without a budget.
+        self.worktree.forget();
         let view = open(u64::from(u32::MAX))?;
         let second = answer(&view)?;
         Ok((view, second))
@@ -109,7 +116,7 @@ impl Searcher {
     ) -> Result<View, QueryError> {
         cancel.check()?;
         let wanted = Wanted { cancel: cancel.clone(), ..self.wanted(rev, committed, budget_ms)? };
-        let open = || View::open(&self.codebase, self.embedder(), &self.files, &wanted);
+        let open = || View::open(&self.codebase, self.embedder(), &self.files, &self.worktree, &wanted);
         match open()? {
             Opened::View(view) => Ok(*view),
             Opened::Behind(meanwhile) => {
@@ -266,11 +273,21 @@ impl Searcher {
         Ok(Answer { matches, token_count, found })
     }
 
-    /// Whether a file that was not compared with the disk differs from what is about to be shown.
-    fn shown_files_changed(&self, matches: &[Match]) -> Result<bool, QueryError> {
-        let mut files = WorktreeReader::open(&self.codebase.repo)?;
+    /// Whether a file that was not compared with the disk just now differs from what is about to be shown.
+    fn shown_files_changed(&self, compared: &Compared, matches: &[Match]) -> Result<bool, QueryError> {
+        let repo = &self.codebase.repo;
+        let mut files = None;
         for found in matches.iter().filter(|found| found.state == MatchState::Committed) {
-            let bytes = files.read(found.file.path.as_bytes().as_bstr())?;
+            let path = found.file.path.as_bytes().as_bstr();
+            let vouched = compared.vouched(repo, path).map(|oid| oid.to_string());
+            if vouched.as_deref() == Some(found.blob.as_str()) {
+                continue;
+            }
+            let files = match &mut files {
+                Some(files) => files,
+                None => files.insert(compared.reader(repo)?),
+            };
+            let bytes = files.read(path)?;
             let oid = bytes.map(|bytes| git::hash_blob(&bytes, self.codebase.repo.object_hash()).to_string());
             if oid.as_deref() != Some(found.blob.as_str()) {
                 return Ok(true);

@@ -8,7 +8,9 @@ use super::cancel::Cancel;
 use super::error::QueryError;
 use super::freshness;
 use crate::embed::Embedder;
-use crate::git::{self, BString, BlobReader, FileState, Oid, WorktreeChange, WorktreeReader};
+use crate::git::{
+    self, BString, BlobReader, Compared, FileState, Oid, WorktreeChange, WorktreeMemory, WorktreeReader,
+};
 use crate::index::build;
 use crate::index::plan::{self, Plan, PlannedDoc};
 use crate::index::publish;
@@ -88,6 +90,8 @@ pub struct View {
     pub n_dirty: usize,
     /// Paths that were not compared with the disk.
     pub unchecked: usize,
+    /// How the working tree was compared, if it was.
+    pub compared: Option<Compared>,
     pub warnings: Vec<String>,
     /// Files done and wanted while a first index grows.
     pub coverage: Option<(u64, u64)>,
@@ -121,11 +125,12 @@ impl View {
         codebase: &Codebase,
         embedder: Option<&dyn Embedder>,
         files: &OpenFiles,
+        worktree: &WorktreeMemory,
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
         let mut attempt = 0;
         loop {
-            match View::try_open(codebase, embedder, files, wanted) {
+            match View::try_open(codebase, embedder, files, worktree, wanted) {
                 // Collected between reading the state and reading what it names: the state has moved on.
                 Err(QueryError::Store(e)) if e.is_not_found() && attempt < RETRIES => attempt += 1,
                 result => return result,
@@ -137,6 +142,7 @@ impl View {
         codebase: &Codebase,
         embedder: Option<&dyn Embedder>,
         files: &OpenFiles,
+        worktree: &WorktreeMemory,
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
         codebase.check_trust()?;
@@ -184,7 +190,7 @@ impl View {
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
         if wanted.worktree && codebase.repo.work_dir().is_some() {
-            overlay.worktree(wanted)?;
+            overlay.worktree(worktree, wanted)?;
         }
         Ok(Opened::View(Box::new(overlay.finish(wanted))))
     }
@@ -283,6 +289,7 @@ fn nearest(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>
 struct Parts {
     n_dirty: usize,
     unchecked: usize,
+    compared: Option<Compared>,
     overlaid: bool,
     warnings: Vec<String>,
     states: FxHashMap<BString, MatchState>,
@@ -330,11 +337,13 @@ impl Overlay<'_> {
     }
 
     /// Lays modified, added, deleted and untracked files over it.
-    fn worktree(&mut self, wanted: &Wanted) -> Result<(), QueryError> {
+    fn worktree(&mut self, memory: &WorktreeMemory, wanted: &Wanted) -> Result<(), QueryError> {
         let cache = self.codebase.stat_cache();
         let tree = wanted.target.tree.as_ref();
-        let found = git::worktree_changes(&self.codebase.repo, tree, &cache, wanted.budget)?;
+        let compared = memory.compare(&self.codebase.repo, tree, &cache, wanted.budget)?;
         wanted.cancel.check()?;
+        let found = compared.changes.clone();
+        self.view.compared = Some(compared.clone());
         self.view.unchecked = found.unchecked;
         self.view.n_dirty = found.changes.len();
         if !found.filtered.is_empty() {
@@ -353,7 +362,7 @@ impl Overlay<'_> {
         let mut plan = Plan::default();
         let mut blobs = Vec::new();
         let mut left_out = 0;
-        let mut files = WorktreeReader::open(&self.codebase.repo)?;
+        let mut files = compared.reader(&self.codebase.repo)?;
         for change in &found.changes {
             wanted.cancel.check()?;
             // A deletion costs nothing, so none is ever left out.
@@ -482,6 +491,7 @@ impl Overlay<'_> {
             is_behind,
             n_dirty: self.view.n_dirty,
             unchecked: self.view.unchecked,
+            compared: self.view.compared,
             warnings: self.view.warnings,
             coverage: None,
             states: self.view.states,

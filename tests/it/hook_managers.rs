@@ -4,6 +4,7 @@
 //! (`node_modules/.bin` and `py/bin` below it). A test whose manager cannot be had says so and passes.
 
 use crate::harness::{FILES, TestRepo, program};
+use codeweaver::git::hooks::GitVersion;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -103,6 +104,13 @@ fn advised(said: &str, file: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Whether git runs hooks from its configuration: then no manager is in the way, and none needs an entry of ours.
+fn is_configured(repo: &TestRepo) -> bool {
+    let is_configured = GitVersion::detect().unwrap().has_configured_hooks();
+    assert_eq!(repo.status()["hooks"]["method"] == "configuration", is_configured);
+    is_configured
+}
+
 fn append(repo: &TestRepo, path: &str, text: &str) {
     let old = repo.read(path);
     repo.write(path, old + text);
@@ -120,6 +128,9 @@ fn husky() {
         ".husky/_",
         "husky's own setting is left alone"
     );
+    if is_configured(&repo) {
+        return index_follows(&repo, "husky beside configured hooks");
+    }
     for event in ["post-commit", "post-checkout", "post-merge", "post-rewrite"] {
         let file = format!(".husky/{event}");
         append(&repo, &file, &advised(&said, &file));
@@ -136,6 +147,9 @@ fn lefthook() {
     repo.write("lefthook.yml", format!("output: false\n{own}")).commit("lefthook");
     run(&repo, "lefthook", &["install"]);
     let said = repo.codeweaver(["init"]).success().stdout();
+    if is_configured(&repo) {
+        return index_follows(&repo, "lefthook beside configured hooks");
+    }
     // The event that the file has already gets one more command.
     let ours = advised(&said, "lefthook.yml");
     let (entry, others) = ours.split_once("post-checkout:").unwrap();
@@ -171,6 +185,9 @@ fn pre_commit() {
     repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
     run(&repo, "pre-commit", &["install", "-t", "post-commit"]);
     let said = repo.codeweaver(["init"]).success().stdout();
+    if is_configured(&repo) {
+        return index_follows(&repo, "pre-commit beside configured hooks");
+    }
     append(&repo, ".pre-commit-config.yaml", &advised(&said, ".pre-commit-config.yaml"));
     repo.commit("entries");
     let all =
@@ -187,6 +204,6 @@ fn pre_commit_after_init() {
     repo.codeweaver(["init"]).success();
     repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
     run(&repo, "pre-commit", &["install", "-t", "post-commit"]);
-    assert!(repo.path(".git/hooks/post-commit.legacy").exists());
+    assert!(is_configured(&repo) || repo.path(".git/hooks/post-commit.legacy").exists());
     index_follows(&repo, "pre-commit after init");
 }

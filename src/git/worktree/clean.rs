@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gix::filter::plumbing::{Pipeline, pipeline::CrlfRoundTripCheck, pipeline::convert::ToGitOutcome};
 use gix::objs::Find as _;
@@ -23,7 +24,7 @@ pub struct WorktreeReader {
     repo: gix::Repository,
     root: PathBuf,
     git_dir: PathBuf,
-    index: gix::index::State,
+    index: Arc<gix::index::State>,
     attributes: gix::worktree::Stack,
     filter: gix::attrs::search::Outcome,
     pipeline: Pipeline,
@@ -50,10 +51,10 @@ impl WorktreeReader {
     /// Cost: reading the git index.
     pub fn open(repo: &Repo) -> Result<Self, GitError> {
         let index = super::index::read(repo)?;
-        Self::with_index(repo, index)
+        Self::with_index(repo, Arc::new(index))
     }
 
-    pub(super) fn with_index(repo: &Repo, index: gix::index::State) -> Result<Self, GitError> {
+    pub(super) fn with_index(repo: &Repo, index: Arc<gix::index::State>) -> Result<Self, GitError> {
         let local = repo.local();
         let root =
             repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?.to_owned();

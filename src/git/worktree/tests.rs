@@ -1,4 +1,5 @@
 use super::super::{hash_blob, testing::TestRepo};
+use super::stat::{FileStat, StatCache};
 use super::*;
 
 const AMPLE: Duration = Duration::from_secs(60);
@@ -7,7 +8,29 @@ fn changes_within(repo: &TestRepo, budget: Duration) -> WorktreeChanges {
     let open = repo.open();
     let tree = open.head().unwrap().tree;
     let cache = repo.root().parent().unwrap().join("stat-cache");
-    worktree_changes(&open, tree.as_ref(), &cache, budget).unwrap()
+    let found = worktree_changes(&open, tree.as_ref(), &cache, budget).unwrap();
+    if budget == AMPLE {
+        assert_eq!(remembered(repo), found, "with what is remembered");
+    }
+    found
+}
+
+thread_local! {
+    /// Of each repository of this test, so that every step of every test is also compared with what was seen before it.
+    static MEMORIES: std::cell::RefCell<Vec<(std::path::PathBuf, WorktreeMemory)>> = Default::default();
+}
+
+fn remembered(repo: &TestRepo) -> WorktreeChanges {
+    MEMORIES.with_borrow_mut(|memories| {
+        if !memories.iter().any(|(root, _)| root == repo.root()) {
+            memories.push((repo.root().to_owned(), WorktreeMemory::default()));
+        }
+        let memory = &memories.iter().find(|(root, _)| root == repo.root()).unwrap().1;
+        let open = repo.open();
+        let tree = open.head().unwrap().tree;
+        let cache = repo.root().parent().unwrap().join("stat-cache");
+        (*memory.compare(&open, tree.as_ref(), &cache, AMPLE).unwrap().changes).clone()
+    })
 }
 
 /// One line per change: state, `!` if conflicted, path, and what git calls the content.
@@ -532,10 +555,13 @@ fn git_times() {
     let index = index::read(&open).unwrap();
     timed("read index", &mut || index::read(&open).unwrap().entries().len());
     timed("lstat tracked", &mut || {
-        compare_stats(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).checked
+        tracked::look(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).checked
     });
     timed("walk untracked", &mut || {
-        untracked::find(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).unwrap().paths.len()
+        untracked::find(&open, open.work_dir().unwrap(), &index, None, Instant::now() + AMPLE)
+            .unwrap()
+            .paths
+            .len()
     });
     timed("index against head", &mut || index::head_side(&open, &index, Some(&head)).unwrap().changed.len());
     timed("worktree changes", &mut || {

@@ -9,6 +9,7 @@ use gix::worktree::stack::state::ignore::Source;
 use rustc_hash::FxHashSet;
 
 use super::super::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
+use super::watch::Watch;
 
 /// Deeper directories cannot be named in one call of the system.
 const MAX_DEPTH: usize = 1_000;
@@ -22,37 +23,64 @@ pub(super) struct Untracked {
 }
 
 /// Walks the working tree. Nested repositories, the store and everything `.gitignore`, `info/exclude` or the user's
-/// excludes name are left out. Links are not followed.
+/// excludes name are left out. Links are not followed. Directories are told to `watch` before they are read.
 pub(super) fn find(
     repo: &Repo,
     root: &Path,
     index: &gix::index::State,
+    watch: Option<&mut Watch>,
     deadline: Instant,
 ) -> Result<Untracked, GitError> {
     let local = repo.local();
-    let excludes = local
-        .excludes(index, None, Source::WorktreeThenIdMappingIfNotSkipped)
-        .map_err(|error| repo.unreadable(&error))?
-        .detach();
-    let folds_case = local.config_snapshot().boolean("core.ignoreCase").unwrap_or(false);
-    let folded = folds_case
+    let folded = folds_case(repo)
         .then(|| index.entries().iter().map(|entry| entry.path(index).to_lowercase().into()).collect());
     let tracked = index.entries().iter().map(|entry| entry.path(index)).collect();
+    let excludes = Excludes::new(repo, &local, index)?;
     let mut walk =
-        Walk { tracked, local: &local, root, index, excludes, folded, deadline, found: Untracked::default() };
+        Walk { tracked, root, index, excludes, folded, watch, deadline, found: Untracked::default() };
     walk.directory(&mut BString::default(), 0);
     Ok(walk.found)
 }
 
-struct Walk<'a> {
+/// Whether the file system is said not to tell upper from lower case.
+pub(super) fn folds_case(repo: &Repo) -> bool {
+    repo.local().config_snapshot().boolean("core.ignoreCase").unwrap_or(false)
+}
+
+/// What git ignores.
+pub(super) struct Excludes<'a> {
     local: &'a gix::Repository,
+    stack: gix::worktree::Stack,
+}
+
+impl<'a> Excludes<'a> {
+    pub fn new(
+        repo: &Repo,
+        local: &'a gix::Repository,
+        index: &gix::index::State,
+    ) -> Result<Excludes<'a>, GitError> {
+        let stack = local
+            .excludes(index, None, Source::WorktreeThenIdMappingIfNotSkipped)
+            .map_err(|error| repo.unreadable(&error))?
+            .detach();
+        Ok(Excludes { local, stack })
+    }
+
+    pub fn has(&mut self, path: &BStr, mode: EntryMode) -> bool {
+        let platform = self.stack.at_entry(path, Some(mode), &self.local.objects);
+        platform.is_ok_and(|platform| platform.is_excluded())
+    }
+}
+
+struct Walk<'a> {
     root: &'a Path,
     index: &'a gix::index::State,
     /// Paths of all stages: the files of a conflict are tracked.
     tracked: FxHashSet<&'a BStr>,
-    excludes: gix::worktree::Stack,
+    excludes: Excludes<'a>,
     /// Tracked paths in lower case, where the file system does not tell cases apart.
     folded: Option<FxHashSet<BString>>,
+    watch: Option<&'a mut Watch>,
     deadline: Instant,
     found: Untracked,
 }
@@ -65,6 +93,9 @@ impl Walk<'_> {
             return;
         }
         let full = self.root.join(prefix.to_path_lossy());
+        if let Some(watch) = &mut self.watch {
+            watch.walked(prefix.as_bstr());
+        }
         let Ok(entries) = std::fs::read_dir(full) else { return };
         let entries: Vec<_> = entries
             .flatten()
@@ -86,13 +117,13 @@ impl Walk<'_> {
             }
             prefix.push_str(&name);
             if kind.is_dir() {
-                if !self.is_submodule(prefix) && !self.is_excluded(prefix, EntryMode::DIR) {
+                if !self.is_submodule(prefix) && !self.excludes.has(prefix.as_bstr(), EntryMode::DIR) {
                     prefix.push_byte(b'/');
                     self.directory(prefix, depth + 1);
                 }
             } else if (kind.is_file() || kind.is_symlink())
                 && !self.is_tracked(prefix)
-                && !self.is_excluded(prefix, EntryMode::FILE)
+                && !self.excludes.has(prefix.as_bstr(), EntryMode::FILE)
             {
                 self.found.paths.push(prefix.clone());
             }
@@ -108,10 +139,5 @@ impl Walk<'_> {
     fn is_submodule(&self, path: &BString) -> bool {
         self.is_tracked(path)
             && self.index.entry_by_path(path.as_bstr()).is_some_and(|entry| entry.mode == EntryMode::COMMIT)
-    }
-
-    fn is_excluded(&mut self, path: &BString, mode: EntryMode) -> bool {
-        let platform = self.excludes.at_entry(path.as_bstr(), Some(mode), &self.local.objects);
-        platform.is_ok_and(|platform| platform.is_excluded())
     }
 }

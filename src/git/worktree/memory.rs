@@ -1,0 +1,358 @@
+//! Comparing again and again, as a server does: what was not touched since is not looked at.
+//!
+//! Tens of thousands of `lstat` are most of a question about a large repository. From its second comparison on, a memory has
+//! the directories watched ([`super::watch`]), keeps what it saw and the parsed index, and afterwards looks at touched files
+//! only. It looks at everything again when the index or a file that git reads outside of the working tree is another, when a
+//! directory, an ignore or an attribute file was touched, when the kernel dropped events, and after [`LOOK_AGAIN`].
+//!
+//! Two kinds of change make no event, or none here: a write under another hard link (such files are looked at each time),
+//! and one through a memory map. The latter are found after [`LOOK_AGAIN`] at the latest; the text of a file is checked
+//! before it is shown, whatever this memory says.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gix::index::entry::{Mode as EntryMode, Stage};
+use rustc_hash::FxHashSet;
+
+use super::super::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
+use super::stat::{FileStat, Kind, Time};
+use super::untracked::{Excludes, folds_case};
+use super::watch::{Touched, Watch};
+use super::{Looked, WorktreeChanges, WorktreeReader, index, judge, look, tracked};
+
+/// Everything is looked at again when the last time is longer ago.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// What comparisons of one working tree have in common. The first is made as [`super::worktree_changes`] makes it.
+#[derive(Default)]
+pub struct WorktreeMemory {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    n_asked: usize,
+    kept: Option<Kept>,
+    /// The file system does not tell of changes, or there are too many directories.
+    is_unwatchable: bool,
+}
+
+/// A comparison.
+#[derive(Clone)]
+pub struct Compared {
+    pub changes: Arc<WorktreeChanges>,
+    /// Files were not looked at because nobody told that they were touched.
+    pub is_remembered: bool,
+    index: Arc<gix::index::State>,
+}
+
+struct Kept {
+    watch: Watch,
+    index: Arc<gix::index::State>,
+    /// The git index and the files outside of the working tree that decide what is ignored and how files are cleaned.
+    sources: Vec<Source>,
+    looked: Looked,
+    looked_at: Instant,
+    /// What came of it, for which committed tree.
+    compared: (Option<Oid>, Arc<WorktreeChanges>),
+}
+
+/// A file as it was before it was read.
+struct Source {
+    path: PathBuf,
+    seen: Option<FileStat>,
+    observed: Time,
+}
+
+impl WorktreeMemory {
+    /// As [`super::worktree_changes`].
+    pub fn compare(
+        &self,
+        repo: &Repo,
+        head_tree: Option<&Oid>,
+        cache_file: &Path,
+        budget: Duration,
+    ) -> Result<Compared, GitError> {
+        let deadline = Instant::now() + budget;
+        let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.n_asked += 1;
+        // Taken out: an error on the way leaves nothing half remembered.
+        if let Some(kept) = inner.kept.take()
+            && let Some(kept) = kept.brought_up_to_date(repo, root, head_tree, cache_file, deadline)?
+        {
+            let compared = kept.compared(true);
+            inner.kept = Some(kept);
+            return Ok(compared);
+        }
+        let mut watch = None;
+        if inner.n_asked > 1 && !inner.is_unwatchable {
+            watch = Watch::new(root);
+            inner.is_unwatchable = watch.is_none();
+        }
+        let sources = sources(repo);
+        let index = Arc::new(index::read(repo)?);
+        if let Some(watch) = &mut watch {
+            directories(&index).for_each(|prefix| watch.tracked(prefix));
+        }
+        let (looked, head) = look(repo, &index, head_tree, watch.as_mut(), deadline)?;
+        let changes = Arc::new(judge::judge(repo, &index, head, &looked, cache_file, deadline)?);
+        let found = Compared { changes: changes.clone(), is_remembered: false, index: index.clone() };
+        if let Some(watch) = watch {
+            inner.is_unwatchable = !watch.is_complete();
+            let compared = (head_tree.copied(), changes);
+            let kept = Kept { watch, index, sources, looked, looked_at: Instant::now(), compared };
+            inner.kept = Some(kept).filter(|kept| kept.watch.is_complete() && kept.is_complete());
+        }
+        Ok(found)
+    }
+
+    /// Looks at everything the next time.
+    pub fn forget(&self) {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).kept = None;
+    }
+}
+
+impl Compared {
+    /// A reader of the compared files.
+    pub fn reader(&self, repo: &Repo) -> Result<WorktreeReader, GitError> {
+        WorktreeReader::with_index(repo, self.index.clone())
+    }
+
+    /// The blob that the file at `path` holds now, if git's index vouches for it.
+    pub fn vouched(&self, repo: &Repo, path: &BStr) -> Option<Oid> {
+        let position = self.index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
+        let is_vouched = tracked::is_vouched(repo, repo.work_dir()?, &self.index, position);
+        is_vouched.then(|| self.index.entries()[position].id)
+    }
+}
+
+impl Kept {
+    fn compared(&self, is_remembered: bool) -> Compared {
+        Compared { changes: self.compared.1.clone(), is_remembered, index: self.index.clone() }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.looked.unchecked() == 0 && self.compared.1.unchecked == 0
+    }
+
+    /// `None` if everything has to be looked at.
+    fn brought_up_to_date(
+        mut self,
+        repo: &Repo,
+        root: &Path,
+        head_tree: Option<&Oid>,
+        cache_file: &Path,
+        deadline: Instant,
+    ) -> Result<Option<Kept>, GitError> {
+        let is_old = self.looked_at.elapsed() > LOOK_AGAIN;
+        let Touched::Files(mut touched) = self.watch.touched() else { return Ok(None) };
+        if is_old || !self.sources.iter().all(Source::is_unchanged) || folds_case(repo) {
+            return Ok(None);
+        }
+        let linked = &self.looked.tracked.linked;
+        touched.extend(linked.iter().map(|&at| self.index.entries()[at].path(&self.index).to_owned()));
+        if touched.is_empty() && self.compared.0.as_ref() == head_tree {
+            return Ok(Some(self));
+        }
+        if !self.look_again(repo, root, &touched, deadline)? {
+            return Ok(None);
+        }
+        let head = index::head_side(repo, &self.index, head_tree)?;
+        let changes = judge::judge(repo, &self.index, head, &self.looked, cache_file, deadline)?;
+        self.compared = (head_tree.copied(), Arc::new(changes));
+        Ok(Some(self).filter(Kept::is_complete))
+    }
+
+    /// False if that is not enough.
+    fn look_again(
+        &mut self,
+        repo: &Repo,
+        root: &Path,
+        touched: &FxHashSet<BString>,
+        deadline: Instant,
+    ) -> Result<bool, GitError> {
+        let local = repo.local();
+        let mut excludes = None;
+        for path in touched {
+            let path: &BStr = path.as_ref();
+            if let Some(range) = self.index.entry_range(path) {
+                let entry = &self.index.entries()[range.start];
+                // Files in conflict are read each time.
+                if entry.stage() == Stage::Unconflicted {
+                    self.looked.tracked.look_again(repo, root, &self.index, range.start, deadline);
+                }
+                continue;
+            }
+            let untracked = &mut self.looked.untracked.paths;
+            untracked.retain(|known| known != path);
+            let full = root.join(path.to_path_lossy());
+            match std::fs::symlink_metadata(full).map(|meta| Kind::of(&meta)) {
+                Ok(Kind::File { .. } | Kind::Symlink) => {}
+                Ok(Kind::Directory) => return Ok(false),
+                Ok(Kind::Other) | Err(_) => continue,
+            }
+            let excludes = match &mut excludes {
+                Some(excludes) => excludes,
+                None => excludes.insert(Excludes::new(repo, &local, &self.index)?),
+            };
+            if self.watch.is_walked(path) && !excludes.has(path, EntryMode::FILE) {
+                untracked.push(path.to_owned());
+            }
+        }
+        Ok(self.looked.unchecked() == 0)
+    }
+}
+
+/// Directories of tracked files with their slash, each once; the root is empty.
+fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
+    let mut last: Option<&BStr> = None;
+    index.entries().iter().filter_map(move |entry| {
+        let path = entry.path(index);
+        let prefix = path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)].as_bstr();
+        (last.replace(prefix) != Some(prefix)).then_some(prefix)
+    })
+}
+
+fn sources(repo: &Repo) -> Vec<Source> {
+    let local = repo.local();
+    let config = local.config_snapshot();
+    let info = repo.common_dir().join("info");
+    let mut paths = vec![local.index_path(), info.join("exclude"), info.join("attributes")];
+    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = home("XDG_CONFIG_HOME").or_else(|| home("HOME").map(|home| home.join(".config")));
+    for (key, default) in [("core.excludesFile", "ignore"), ("core.attributesFile", "attributes")] {
+        let configured = config.trusted_path(key).ok().flatten();
+        paths.extend(configured.or_else(|| Some(user.as_ref()?.join("git").join(default))));
+    }
+    paths.into_iter().map(Source::of).collect()
+}
+
+impl Source {
+    fn of(path: PathBuf) -> Source {
+        let observed = Time::now();
+        let seen = Source::stat(&path);
+        Source { path, seen, observed }
+    }
+
+    fn stat(path: &Path) -> Option<FileStat> {
+        std::fs::metadata(path).ok().map(|meta| FileStat::of(&meta))
+    }
+
+    fn is_unchanged(&self) -> bool {
+        let seen = Source::stat(&self.path);
+        seen == self.seen && !seen.is_some_and(|stat| stat.mtime.is_racy(self.observed))
+    }
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::super::super::testing::TestRepo;
+    use super::super::worktree_changes;
+    use super::*;
+
+    const AMPLE: Duration = Duration::from_secs(60);
+
+    fn cache(repo: &TestRepo) -> PathBuf {
+        repo.root().parent().unwrap().join("stat-cache")
+    }
+
+    /// What is remembered between comparisons never differs from a comparison that knows nothing.
+    #[test]
+    fn a_memory_misses_nothing() {
+        let mut n_remembered = 0;
+        for seed in 0..12 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let files = [
+                (".gitignore", "*.ignored\n/out/\n"),
+                ("d0/f0", "0\n"),
+                ("d1/sub/f1", "1\n"),
+                ("out/kept", "2\n"),
+            ];
+            let repo = TestRepo::with_files(&files[..3]);
+            repo.write(files[3].0, files[3].1).git(["add", "-f", "out/kept"]).git(["commit", "-qm", "kept"]);
+            let memory = WorktreeMemory::default();
+            let cache = cache(&repo);
+            for step in 0..40 {
+                let did: Vec<String> = (0..random.usize(0..4)).map(|_| edit(&repo, &mut random)).collect();
+                let open = repo.open();
+                let tree = open.head().unwrap().tree;
+                let found = memory.compare(&open, tree.as_ref(), &cache, AMPLE).unwrap();
+                n_remembered += usize::from(found.is_remembered);
+                let expected = worktree_changes(&open, tree.as_ref(), &cache, AMPLE).unwrap();
+                assert_eq!(*found.changes, expected, "seed {seed}, step {step}: {did:?}");
+            }
+        }
+        if cfg!(target_os = "linux") {
+            assert!(n_remembered > 120, "{n_remembered} of 480 comparisons remembered anything");
+        }
+    }
+
+    /// Does one thing that a user, an editor or git does, if it can be done, and names it.
+    fn edit(repo: &TestRepo, random: &mut fastrand::Rng) -> String {
+        let root = repo.root();
+        let path = |random: &mut fastrand::Rng| {
+            let dir = random.choice(["", "d0/", "d1/sub/", "d2/", "out/", "d0/new/"]).unwrap();
+            format!("{dir}f{}{}", random.u8(0..4), random.choice(["", "", ".ignored"]).unwrap())
+        };
+        let (one, other) = (path(random), path(random));
+        let (at, to) = (root.join(&one), root.join(&other));
+        let aside = root.join(format!("{one}~"));
+        let write = |path: &Path, text: &str| {
+            std::fs::create_dir_all(path.parent().unwrap()).and_then(|()| std::fs::write(path, text))
+        };
+        let text = format!("{}\n", random.u8(0..3));
+        let done = match random.u8(0..23) {
+            0..6 => write(&at, &text),
+            6..8 => std::fs::remove_file(&at),
+            // As editors save.
+            8..10 => write(&aside, &text).and_then(|()| std::fs::rename(&aside, &at)),
+            10 => std::fs::rename(&at, &to),
+            11 => std::fs::hard_link(&at, &to),
+            12 => std::os::unix::fs::symlink("f0", &to),
+            13 => std::fs::remove_dir_all(root.join(random.choice(["d0", "d1", "d2", "d0/new"]).unwrap())),
+            14 => std::fs::rename(root.join("d0"), root.join("d3")),
+            15 => std::fs::rename(root.join("d3"), root.join("d0")),
+            16 => write(&root.join(random.choice(["d0/.gitignore", "d2/.gitignore"]).unwrap()), "f3\n"),
+            17 => {
+                write(&root.join(".gitattributes"), random.choice(["* text=auto\n", "*.x text\n"]).unwrap())
+            }
+            18 => write(&at, "with returns\r\n"),
+            19 => std::fs::File::open(&at).and_then(|file| file.set_modified(std::time::SystemTime::now())),
+            20 => std::os::unix::fs::symlink("d1", root.join("linked")),
+            21 => Ok(drop(repo.git_may_fail(["add", "-A"]))),
+            _ => Ok(drop(repo.git_may_fail(["commit", "-qam", "next"]))),
+        };
+        format!("{one}, {other}: {done:?}")
+    }
+
+    /// Nobody is told of what is written under another name.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_with_two_names_is_looked_at_each_time() {
+        let repo = TestRepo::with_files(&[("a.txt", "aaa\n")]);
+        let outside = repo.root().parent().unwrap().join("outside");
+        std::fs::hard_link(repo.root().join("a.txt"), &outside).unwrap();
+        let memory = WorktreeMemory::default();
+        let compare = || {
+            let open = repo.open();
+            let tree = open.head().unwrap().tree;
+            let found = memory.compare(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
+            (
+                found.changes.changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>(),
+                found.is_remembered,
+            )
+        };
+        // What git has written this very moment could be written again unnoticed: such an index is read again.
+        let is_remembered = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            compare().1
+        });
+        assert!(is_remembered);
+        std::fs::write(&outside, "other\n").unwrap();
+        assert_eq!(compare(), (vec!["a.txt".to_owned()], true));
+    }
+}
