@@ -72,31 +72,39 @@ pub fn answer(
             response.index.chunks, response.index.files
         ));
     }
+    let mut sizes: Vec<Size> = response.matches.iter().map(Size::of_match).collect();
     loop {
+        let is_empty = response.matches.is_empty();
         let shown = offset + response.matches.len();
         let is_cut = shown < response.n_ranked;
-        if is_cut && response.matches.is_empty() {
+        if is_cut && is_empty {
             response.summary.clear();
         }
-        let next_cursor =
-            (is_cut && !response.matches.is_empty()).then(|| Cursor::at(shown, question).to_string());
-        if is_cut && response.matches.is_empty() && response.status == Status::Ok {
+        let next_cursor = (is_cut && !is_empty).then(|| Cursor::at(shown, question).to_string());
+        if is_cut && is_empty && response.status == Status::Ok {
             response.status = Status::Degraded;
             response.warnings.push("the token limit leaves no room for any match".to_owned());
         }
-        let text = text_of(&response, next_cursor.as_deref());
-        let output = Output { response, codebase_root: asked.codebase().root(), next_cursor };
-        let size = serde_json::to_string(&output).map_or(0, |json| tokens::count(&json));
-        if (tokens::count(&text) <= limit && size <= limit) || output.response.matches.is_empty() {
+        let matches = std::mem::take(&mut response.matches);
+        let frame = Output { response, codebase_root: asked.codebase().root(), next_cursor };
+        let size = Size::of_frame(&frame, matches.len()).with(&sizes);
+        let mut output = frame;
+        output.response.matches = matches;
+        if size.text.max(size.json) <= limit || is_empty {
+            let text = text_of(&output);
+            debug_assert_eq!(size.text, tokens::count(&text));
+            debug_assert_eq!(size.json, count_json(&output));
             return Answer { structured: output, text };
         }
         response = output.response;
         // Names and further places go before matches do.
-        if let Some(found) = response.matches.iter_mut().rev().find(|found| is_rich(found)) {
+        if let Some(at) = response.matches.iter().rposition(is_rich) {
+            let found = &mut response.matches[at];
             found.more_in_file.clear();
             found.related_symbols.clear();
             found.also_at.clear();
             found.near_copies.clear();
+            sizes[at] = Size::of_match(found);
             continue;
         }
         // The frame, as far as a reader can do without it, before matches; of the last match, all but its place.
@@ -106,6 +114,7 @@ pub fn answer(
         match response.matches.as_mut_slice() {
             [only] if !is_location(only) => {
                 only.to_location();
+                sizes[0] = Size::of_match(only);
                 // The commit says which tree it is, and is HEAD if nothing else is said.
                 if response.index.commit.is_some() {
                     response.index.tree.clear();
@@ -113,10 +122,44 @@ pub fn answer(
                 }
                 response.summary.clear();
             }
-            _ => drop(response.matches.pop()),
+            _ => {
+                response.matches.pop();
+                sizes.pop();
+            }
         }
         response.total_results = response.matches.len();
     }
+}
+
+/// Tokens of an answer, or of a part of it, in its two forms. Parts add up, since no run of the tokeniser reaches from one
+/// into the next: in the text they are lines, in JSON another sign stands between them.
+#[derive(Clone, Copy)]
+struct Size {
+    text: u32,
+    json: u32,
+}
+
+impl Size {
+    fn of_match(found: &Match) -> Size {
+        let mut text = String::new();
+        write_match(&mut text, found);
+        Size { text: tokens::count(&text), json: count_json(found) }
+    }
+
+    /// Of all but the matches.
+    fn of_frame(frame: &Output, n_matches: usize) -> Size {
+        let head = head_of(&frame.response, n_matches) + &tail_of(frame.next_cursor.as_deref());
+        let commas = n_matches.saturating_sub(1) as u32;
+        Size { text: tokens::count(&head), json: count_json(frame) + commas }
+    }
+
+    fn with(self, parts: &[Size]) -> Size {
+        parts.iter().fold(self, |sum, part| Size { text: sum.text + part.text, json: sum.json + part.json })
+    }
+}
+
+fn count_json(value: &impl Serialize) -> u32 {
+    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
 /// Leaves out what the matches say themselves or what `manage_index` shows; false if that has been done.
@@ -142,9 +185,17 @@ fn is_rich(found: &Match) -> bool {
 }
 
 /// For a reader with little room: a heading per match with its code below.
-fn text_of(response: &Response, next_cursor: Option<&str>) -> String {
+fn text_of(output: &Output) -> String {
+    let mut text = head_of(&output.response, output.response.matches.len());
+    for found in &output.response.matches {
+        write_match(&mut text, found);
+    }
+    text + &tail_of(output.next_cursor.as_deref())
+}
+
+fn head_of(response: &Response, n_matches: usize) -> String {
     // The summary repeats what the headings say.
-    let head = match response.matches.len() {
+    let head = match n_matches {
         0 if response.n_ranked > 0 => format!("0 of {} matches", response.n_ranked),
         0 => response.summary.clone(),
         n => format!("{n} of {} matches", response.n_ranked),
@@ -154,16 +205,18 @@ fn text_of(response: &Response, next_cursor: Option<&str>) -> String {
         let _ = write!(text, "\nwarning: {warning}");
     }
     text.push('\n');
-    for found in &response.matches {
-        heading(&mut text, found);
-        if !found.content.text.is_empty() {
-            let _ = writeln!(text, "{}", found.content.text.trim_end());
-        }
-    }
-    if let Some(cursor) = next_cursor {
-        let _ = writeln!(text, "\nmore: repeat the call with cursor {cursor:?}");
-    }
     text
+}
+
+fn tail_of(next_cursor: Option<&str>) -> String {
+    next_cursor.map_or_else(String::new, |cursor| format!("\nmore: repeat the call with cursor {cursor:?}\n"))
+}
+
+fn write_match(text: &mut String, found: &Match) {
+    heading(text, found);
+    if !found.content.text.is_empty() {
+        let _ = writeln!(text, "{}", found.content.text.trim_end());
+    }
 }
 
 fn freshness(response: &Response) -> String {
