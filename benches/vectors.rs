@@ -1,4 +1,4 @@
-//! Vector graphs against the exact scan: recall@10 on questions, and how long each takes (requirements R1, P5).
+//! Signs and vector graphs against the exact scan: recall@10 on questions, and how long each takes (requirements R1, P5).
 //!
 //! Corpus: as in `corpus.rs`, best a large one: `CODEWEAVER_BENCH_REPO=/path/to/linux cargo bench --bench vectors`; or
 //! `cargo bench --bench vectors -- DIR` for a repository that is indexed already, where it lies. Graphs are
@@ -9,7 +9,7 @@ mod common;
 
 use codeweaver::embed::Embedder;
 use codeweaver::index::{Codebase, graph};
-use codeweaver::query::dense::{self, DotKernel};
+use codeweaver::query::dense;
 use codeweaver::query::filter::Scope;
 use codeweaver::query::view::View;
 use codeweaver::query::{Ann, Filters, Searcher};
@@ -72,13 +72,14 @@ fn graph_is_missing(codebase: &Codebase) -> Result<bool> {
 }
 
 fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: usize) {
-    let (mut exact_times, mut graph_times) = (Samples::default(), Samples::default());
-    let (mut hits, mut wanted) = (0, 0);
+    let mut exact_times = Samples::default();
+    let others = [(Ann::Signs, "signs"), (Ann::Hnsw, "graphs")];
+    let mut found = others.map(|_| (Samples::default(), 0));
+    let mut wanted = 0;
     for (i, question) in questions.iter().enumerate() {
-        let kernel = DotKernel::new(question);
         let timed = |ann, samples: &mut Samples| {
             let started = Instant::now();
-            let mut rows = dense::nearest(view, scope, &kernel, ann, keep, &|| false).rows;
+            let mut rows = dense::nearest(view, scope, question, ann, keep, &|| false).rows;
             // The first round maps files.
             if i > 0 {
                 samples.push(started.elapsed());
@@ -88,19 +89,19 @@ fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: 
             rows
         };
         let exact = timed(Ann::Exact, &mut exact_times);
-        let walked = timed(Ann::Hnsw, &mut graph_times);
         // Equal vectors are common in code: whatever is as near as the tenth counts as found.
         let tenth = exact.last().map_or(0.0, |row| row.0);
-        hits += walked.iter().filter(|row| row.0 >= tenth).count();
         wanted += exact.len();
+        for ((ann, _), (times, hits)) in others.iter().zip(&mut found) {
+            *hits += timed(*ann, times).iter().filter(|row| row.0 >= tenth).count();
+        }
     }
-    row(
-        name,
-        &format!("recall@10 of the graphs, {keep} kept"),
-        format!("{:.4}", hits as f64 / wanted as f64),
-    );
     row(name, &format!("exact scan, all cores, {keep} kept"), exact_times);
-    row(name, &format!("graphs, all cores, {keep} kept"), graph_times);
+    for ((_, what), (times, hits)) in others.iter().zip(found) {
+        let recall = hits as f64 / wanted as f64;
+        row(name, &format!("recall@10 of the {what}, {keep} kept"), format!("{recall:.4}"));
+        row(name, &format!("{what}, all cores, {keep} kept"), times);
+    }
 }
 
 /// Vectors of the first documentation sentences of symbols that are spread evenly over the rows.

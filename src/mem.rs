@@ -121,6 +121,37 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     _mm_cvtsi128_si32(half)
 }
 
+/// Hamming distances of `query` to rows of as many words each: how many components have another sign.
+pub fn sign_distances(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the instruction was detected; the function does nothing else that is not safe.
+        return unsafe { sign_distances_popcnt(query, rows, distances) };
+    }
+    sign_distances_plain(query, rows, distances);
+}
+
+/// The same with an instruction for what else takes a dozen.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+unsafe fn sign_distances_popcnt(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
+    sign_distances_plain(query, rows, distances);
+}
+
+#[inline(always)]
+fn sign_distances_plain(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
+    if let Ok(query) = <&[u64; 4]>::try_from(query) {
+        // Of 256 components, the usual number: without an inner loop.
+        let of_row =
+            |row: &[u64; 4]| query.iter().zip(row).map(|(q, r)| (q ^ r).count_ones() as u16).sum::<u16>();
+        distances.extend(rows.as_chunks().0.iter().map(of_row));
+    } else {
+        let of_row =
+            |row: &[u64]| query.iter().zip(row).map(|(q, r)| (q ^ r).count_ones() as u16).sum::<u16>();
+        distances.extend(rows.chunks_exact(query.len().max(1)).map(of_row));
+    }
+}
+
 /// Adds rows to `sums`, each multiplied by its weight: `sums[i] += Σ weight · rows[id · dim + i]` with `dim` the length
 /// of `sums`. Integer arithmetic, so every machine gives the same numbers; what does not fit 32 bits wraps around. An id
 /// beyond the rows adds nothing.
@@ -251,6 +282,22 @@ mod tests {
                 let plain: i32 = a.iter().zip(&b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
                 assert_eq!(DotKernel::new(&a).dot(&b), plain, "dimension {dim}");
             }
+        }
+    }
+
+    #[test]
+    fn distances_count_differing_bits() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for words in [1, 3, 4, 12] {
+            let query: Vec<u64> = (0..words).map(|_| rng.u64(..)).collect();
+            let rows: Vec<u64> = (0..words * 9).map(|_| rng.u64(..)).collect();
+            let mut distances = Vec::new();
+            sign_distances(&query, &rows, &mut distances);
+            let bits = |words: &[u64]| words.iter().map(|word| format!("{word:064b}")).collect::<String>();
+            let differing =
+                |row: &[u64]| bits(row).bytes().zip(bits(&query).bytes()).filter(|(a, b)| a != b).count();
+            let expected: Vec<u16> = rows.chunks(words).map(|row| differing(row) as u16).collect();
+            assert_eq!(distances, expected);
         }
     }
 

@@ -273,7 +273,7 @@ impl<'a> Definitions<'a> {
         };
         let terms = terms_of(name);
         if terms.is_empty() {
-            for (s, live) in self.view.live.iter().enumerate() {
+            for (s, live) in self.view.live().iter().enumerate() {
                 let n_rows = self.view.reader.segments[s].n_rows();
                 (0..n_rows).filter(|&row| live.contains(row)).for_each(|row| add(s, row));
             }
@@ -310,7 +310,7 @@ impl<'a> Definitions<'a> {
             for (i, list) in lists.iter().enumerate() {
                 let mut here = Vec::new();
                 list.for_each(|row, _| {
-                    if self.view.live[s].contains(row) && (i == 0 || rows.binary_search(&row).is_ok()) {
+                    if self.view.live()[s].contains(row) && (i == 0 || rows.binary_search(&row).is_ok()) {
                         here.push(row);
                     }
                 });

@@ -89,23 +89,26 @@ pub struct Question<'a> {
 pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidates {
     let terms: &[QueryTerm] = if question.mode == Mode::Semantic { &[] } else { question.terms };
     let lexical = Lexical::score(view, scope, terms, question.weights, question.is_over);
-    let kernel = question.vector.filter(|vector| usable(view, vector)).map(DotKernel::new);
+    let vector = question.vector.filter(|vector| usable(view, vector));
+    let kernel = vector.map(DotKernel::new);
     let unit = 1.0 / (question.scale * question.scale);
     let mut found = Found { rows: Vec::new(), strategies: Vec::new() };
     let mut n_scored = lexical.n_scored;
     let mut timed_out = false;
     let mut path_share = Vec::new();
     if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
-        found.add("lexical_bm25", best_rows(view, lexical.rows(scope), KEEP).into_iter().map(|(_, id)| id));
+        found.add(
+            "lexical_bm25",
+            best_rows(view, lexical.best(scope, KEEP), KEEP).into_iter().map(|(_, id)| id),
+        );
         found.add("lexical_bm25", best_files(view, scope, &lexical));
     }
-    if let (Some(kernel), Mode::Hybrid | Mode::Semantic) = (&kernel, question.mode) {
+    if let (Some(vector), Mode::Hybrid | Mode::Semantic) = (vector, question.mode) {
         timed_out = (question.is_over)();
         if !timed_out {
-            let nearest = dense::nearest(view, scope, kernel, question.ann, KEEP, question.is_over);
-            let strategy = if nearest.used_graph { "dense_hnsw" } else { "dense_exact" };
-            found
-                .add(strategy, best_rows(view, nearest.rows.into_iter(), KEEP).into_iter().map(|(_, id)| id));
+            let nearest = dense::nearest(view, scope, vector, question.ann, KEEP, question.is_over);
+            let best = best_rows(view, nearest.rows.into_iter(), KEEP).into_iter();
+            found.add(nearest.method.name(), best.map(|(_, id)| id));
             n_scored = n_scored.max(scope.n_rows);
         }
     }
@@ -228,8 +231,7 @@ pub fn nearest(
     if !usable(view, &vector) {
         return Vec::new();
     }
-    let kernel = DotKernel::new(vector);
-    let rows = dense::nearest(view, scope, &kernel, Ann::Exact, keep, is_over).rows;
+    let rows = dense::nearest(view, scope, vector, Ann::Exact, keep, is_over).rows;
     let mut best = best_rows(view, rows.into_iter(), keep);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best

@@ -22,20 +22,16 @@ impl Scope {
     /// The rows of `view` that pass `filters`.
     pub fn new(view: &View, filters: &Filters) -> Scope {
         let languages: Vec<String> = filters.languages.iter().map(|name| canonical_language(name)).collect();
-        let mut scope = Scope { rows: view.live.clone(), n_rows: 0, absent_languages: Vec::new() };
+        let mut scope = Scope { rows: view.live().to_vec(), n_rows: 0, absent_languages: Vec::new() };
         let by_file = !languages.is_empty()
             || !filters.paths.is_empty()
             || !filters.exclude_paths.is_empty()
             || !filters.include_tests;
         if by_file {
-            scope.rows = view.reader.segments.iter().map(|s| LiveRows::empty(s.n_rows())).collect();
-            for (_, record, path) in view.reader.live_entries(&view.snapshot.entries) {
-                let Some((s, ordinal)) = view.reader.locate_doc(record.doc) else { continue };
-                if passes_path(filters, path, PathFlags(record.flags as u8)) {
-                    let rows = view.reader.segments[s].doc_rows(ordinal);
-                    scope.rows[s].insert(rows.start, rows.end);
-                }
-            }
+            let entries = view.reader.live_entries(&view.snapshot.entries);
+            let passing =
+                entries.filter(|(_, record, path)| passes_path(filters, path, PathFlags(record.flags as u8)));
+            scope.rows = view.reader.rows_of(passing.map(|(_, record, _)| record));
         }
         if !languages.is_empty() || !filters.kinds.is_empty() {
             scope.retain_rows(view, &languages, &filters.kinds);
@@ -106,7 +102,7 @@ pub fn canonical_language(name: &str) -> String {
 fn absent_languages(view: &View, wanted: &[String]) -> Vec<String> {
     let mut wanted: Vec<String> = wanted.to_vec();
     wanted.retain(|name| {
-        let found = view.live.iter().zip(&view.reader.segments).any(|(live, segment)| {
+        let found = view.live().iter().zip(&view.reader.segments).any(|(live, segment)| {
             live.runs().flatten().any(|row| segment.language(segment.rows()[row as usize].language) == name)
         });
         !found

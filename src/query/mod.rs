@@ -1,8 +1,8 @@
 //! A question → ranked matches, with the proof of their freshness.
 //!
 //! * [`request`], [`intent`]: what is asked, and to what end.
-//! * [`view`]: which snapshot answers, with the working tree laid over it; [`freshness`]: how current it is.
-//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`], [`lexical`],
+//! * [`view`]: which snapshot answers, with the working tree laid over it, and its [`members`]; [`freshness`]: how current it is.
+//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`] with [`sketch`], [`lexical`],
 //!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
 //! * [`copies`]: what says the same is shown once; [`path_facts`], [`paths`], [`evidence`]: parts of the order.
@@ -10,6 +10,7 @@
 //! * [`search`]: all of it in sequence, as long as somebody waits ([`Cancel`]).
 //! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
 
+mod best;
 mod cancel;
 pub mod candidates;
 pub mod content;
@@ -23,7 +24,9 @@ pub mod freshness;
 pub mod intent;
 pub mod lexical;
 pub mod locate;
+mod members;
 pub mod outline;
+mod parallel;
 pub mod path_facts;
 pub mod paths;
 pub mod rank;
@@ -33,6 +36,7 @@ pub mod request;
 pub mod response;
 pub mod search;
 pub mod similar;
+mod sketch;
 #[cfg(test)]
 mod tests;
 pub mod view;

@@ -23,6 +23,7 @@ pub enum Ann {
     #[default]
     Auto,
     Exact,
+    Signs,
     Hnsw,
 }
 

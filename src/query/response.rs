@@ -22,7 +22,7 @@ pub struct Response {
     pub n_ranked: usize,
     pub token_count: u32,
     pub execution_time_ms: u64,
-    /// Kinds of evidence used: `lexical_bm25`, `dense_exact`, `dense_hnsw`, `symbol`, `path`.
+    /// Kinds of evidence used: `lexical_bm25`, `dense_exact`, `dense_signs`, `dense_hnsw`, `symbol`, `path`.
     pub search_strategy: Vec<&'static str>,
     pub languages_found: Vec<String>,
     pub warnings: Vec<String>,

@@ -6,19 +6,18 @@ use super::content::{self, Budget};
 use super::copies;
 use super::definitions;
 use super::error::{QueryError, guarded};
-use super::filter::{Scope, canonical_language, passes_path};
+use super::filter::{canonical_language, passes_path};
 use super::freshness;
 use super::intent;
 use super::path_facts::PathMemory;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
-use super::view::{Freshness, MatchState, Opened, View, Wanted};
+use super::view::{Freshness, MatchState, Opened, View, ViewMemory, Wanted};
 use crate::embed::{self, Embedder};
-use crate::git::{self, ByteSlice, Compared, WorktreeMemory};
+use crate::git::{self, ByteSlice, Compared};
 use crate::index::plan::skip_reason;
 use crate::index::{Codebase, Target};
-use crate::store::reader::OpenFiles;
 use crate::text;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,8 +28,7 @@ pub struct Searcher {
     embedder: Option<Arc<dyn Embedder>>,
     /// Why there is no embedder.
     embedder_failure: Option<String>,
-    files: OpenFiles,
-    worktree: WorktreeMemory,
+    memory: ViewMemory,
     pub(super) paths: PathMemory,
 }
 
@@ -44,8 +42,7 @@ impl Searcher {
             Err(e) => (None, Some(e.to_string())),
         };
         let paths = PathMemory::new(embedder.clone());
-        let (files, worktree) = (OpenFiles::default(), WorktreeMemory::default());
-        Searcher { codebase, embedder, embedder_failure, files, worktree, paths }
+        Searcher { codebase, embedder, embedder_failure, memory: ViewMemory::default(), paths }
     }
 
     pub fn embedder(&self) -> Option<&dyn Embedder> {
@@ -86,7 +83,7 @@ impl Searcher {
             return Ok((view, first));
         }
         // Look again, at everything and without a budget.
-        self.worktree.forget();
+        self.memory.worktree.forget();
         let view = open(u64::from(u32::MAX))?;
         let second = answer(&view)?;
         Ok((view, second))
@@ -116,7 +113,7 @@ impl Searcher {
     ) -> Result<View, QueryError> {
         cancel.check()?;
         let wanted = Wanted { cancel: cancel.clone(), ..self.wanted(rev, committed, budget_ms)? };
-        let open = || View::open(&self.codebase, self.embedder(), &self.files, &self.worktree, &wanted);
+        let open = || View::open(&self.codebase, self.embedder(), &self.memory, &wanted);
         match open()? {
             Opened::View(view) => Ok(*view),
             Opened::Behind(meanwhile) => {
@@ -182,7 +179,7 @@ impl Searcher {
         let mentions = text::mentions(&request.query);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
         let query_intent = intent::detect(&request.query, request.intent, &focus);
-        let scope = Scope::new(view, &request.filters);
+        let scope = view.scope(&request.filters);
         let mut warnings = Vec::new();
         let vector = match (&self.embedder, request.mode) {
             (_, Mode::Keyword | Mode::Symbol) => None,
@@ -248,7 +245,7 @@ impl Searcher {
             n_candidates: found.list.len(),
             strategies: found.strategies,
             warnings,
-            absent_languages: scope.absent_languages,
+            absent_languages: scope.absent_languages.clone(),
             ..Found::new(query_intent)
         }
     }

@@ -74,7 +74,7 @@ impl Searcher {
         let origin = chunk_at(view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
             what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
         })?;
-        let scope = Scope::new(view, &request.filters);
+        let scope = view.scope(&request.filters);
         let found = self.neighbours(view, &scope, origin, &request.cancel);
         request.cancel.check()?;
         let n_candidates = found.list.len();

@@ -6,7 +6,10 @@
 
 use super::cancel::Cancel;
 use super::error::QueryError;
+use super::filter::Scope;
 use super::freshness;
+use super::members::{Members, MembersMemory};
+use super::request::Filters;
 use crate::embed::Embedder;
 use crate::git::{
     self, BString, BlobReader, Compared, FileState, Oid, WorktreeChange, WorktreeMemory, WorktreeReader,
@@ -72,12 +75,19 @@ pub struct Wanted {
     pub cancel: Cancel,
 }
 
+/// What views have in common, kept by a long-lived process.
+#[derive(Default)]
+pub struct ViewMemory {
+    files: OpenFiles,
+    pub(super) worktree: WorktreeMemory,
+    members: MembersMemory,
+}
+
 /// An answerable state of the codebase.
 pub struct View {
     pub reader: StoreReader,
     pub snapshot: Snapshot,
-    /// Live rows per segment.
-    pub live: Vec<LiveRows>,
+    members: Arc<Members>,
     pub freshness: Freshness,
     /// The tree that the view shows, without the working tree.
     pub tree_oid: String,
@@ -98,10 +108,6 @@ pub struct View {
     states: FxHashMap<BString, MatchState>,
     /// Bytes of blobs that may be in no object database.
     bytes: FxHashMap<Oid, Vec<u8>>,
-    /// First live entry of each doc, `u32::MAX` if there is none.
-    first_entry: Vec<u32>,
-    /// Further live entries of docs that have several.
-    more_entries: FxHashMap<u32, Vec<u32>>,
 }
 
 /// A chunk of a view: a row of one of its segments.
@@ -124,13 +130,12 @@ impl View {
     pub fn open(
         codebase: &Codebase,
         embedder: Option<&dyn Embedder>,
-        files: &OpenFiles,
-        worktree: &WorktreeMemory,
+        memory: &ViewMemory,
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
         let mut attempt = 0;
         loop {
-            match View::try_open(codebase, embedder, files, worktree, wanted) {
+            match View::try_open(codebase, embedder, memory, wanted) {
                 // Collected between reading the state and reading what it names: the state has moved on.
                 Err(QueryError::Store(e)) if e.is_not_found() && attempt < RETRIES => attempt += 1,
                 result => return result,
@@ -141,19 +146,18 @@ impl View {
     fn try_open(
         codebase: &Codebase,
         embedder: Option<&dyn Embedder>,
-        files: &OpenFiles,
-        worktree: &WorktreeMemory,
+        memory: &ViewMemory,
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
         codebase.check_trust()?;
-        let reader = StoreReader::open_with(&codebase.store(), files)?;
+        let reader = StoreReader::open_with(&codebase.store(), &memory.files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
         let own = reader.state.heads.get(&codebase.worktree_key).cloned();
         // During a reindex, the old complete snapshot answers as ever (L5).
         let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
         if let Some(head) = own.as_ref().filter(is_first) {
-            return growing(codebase, files, reader, head, wanted);
+            return growing(codebase, memory, reader, head, wanted);
         }
         if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
@@ -172,7 +176,7 @@ impl View {
             .map_err(crate::index::IndexError::from)?;
         let mut overlay = Overlay {
             codebase,
-            files,
+            memory,
             embedder,
             policy: &policy,
             reader,
@@ -190,15 +194,24 @@ impl View {
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
         if wanted.worktree && codebase.repo.work_dir().is_some() {
-            overlay.worktree(worktree, wanted)?;
+            overlay.worktree(wanted)?;
         }
         Ok(Opened::View(Box::new(overlay.finish(wanted))))
     }
 
+    /// Live rows per segment.
+    pub fn live(&self) -> &[LiveRows] {
+        &self.members.rows
+    }
+
     /// Live entries of a doc.
     pub fn entries_of(&self, doc: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = self.first_entry.get(doc as usize).copied().filter(|&id| id != u32::MAX);
-        first.into_iter().chain(self.more_entries.get(&doc).into_iter().flatten().copied())
+        self.members.entries_of(doc)
+    }
+
+    /// The rows that `filters` let through.
+    pub fn scope(&self, filters: &Filters) -> Arc<Scope> {
+        self.members.scope(filters, || Scope::new(self, filters))
     }
 
     /// Path and flags of an entry.
@@ -229,24 +242,12 @@ impl View {
     pub fn n_rows(&self) -> u64 {
         self.snapshot.totals.n_rows
     }
-
-    fn index_entries(&mut self) {
-        self.first_entry = vec![u32::MAX; self.reader.state.next_doc() as usize];
-        let live = &self.snapshot.entries;
-        for (id, record, _) in self.reader.live_entries(live) {
-            match self.first_entry.get_mut(record.doc as usize) {
-                Some(slot) if *slot == u32::MAX => *slot = id,
-                Some(_) => self.more_entries.entry(record.doc).or_default().push(id),
-                None => {}
-            }
-        }
-    }
 }
 
 /// The growing snapshot of a first index (L5).
 fn growing(
     codebase: &Codebase,
-    files: &OpenFiles,
+    memory: &ViewMemory,
     reader: StoreReader,
     head: &Head,
     wanted: &Wanted,
@@ -258,7 +259,7 @@ fn growing(
         .map_err(crate::index::IndexError::from)?;
     let overlay = Overlay {
         codebase,
-        files,
+        memory,
         embedder: None,
         policy: &policy,
         reader,
@@ -298,7 +299,7 @@ struct Parts {
 
 struct Overlay<'a> {
     codebase: &'a Codebase,
-    files: &'a OpenFiles,
+    memory: &'a ViewMemory,
     embedder: Option<&'a dyn Embedder>,
     policy: &'a Policy,
     reader: StoreReader,
@@ -337,10 +338,10 @@ impl Overlay<'_> {
     }
 
     /// Lays modified, added, deleted and untracked files over it.
-    fn worktree(&mut self, memory: &WorktreeMemory, wanted: &Wanted) -> Result<(), QueryError> {
+    fn worktree(&mut self, wanted: &Wanted) -> Result<(), QueryError> {
         let cache = self.codebase.stat_cache();
         let tree = wanted.target.tree.as_ref();
-        let compared = memory.compare(&self.codebase.repo, tree, &cache, wanted.budget)?;
+        let compared = self.memory.worktree.compare(&self.codebase.repo, tree, &cache, wanted.budget)?;
         wanted.cancel.check()?;
         let found = compared.changes.clone();
         self.view.compared = Some(compared.clone());
@@ -445,7 +446,7 @@ impl Overlay<'_> {
             return Ok(None);
         }
         let keys: Vec<DocKey> = plan.jobs.iter().map(|job| job.key).collect();
-        if let Some(known) = self.files.overlay(&keys) {
+        if let Some(known) = self.memory.files.overlay(&keys) {
             return Ok(Some(known));
         }
         let (builder, docs) = build(self)?;
@@ -453,7 +454,7 @@ impl Overlay<'_> {
             Arc::new(OverlaySegment { keys, segment: Arc::new(Segment::in_memory(builder)?), docs });
         // A blob that is not in this clone may be there the next time.
         if overlay.docs.iter().all(Option::is_some) {
-            self.files.keep_overlay(overlay.clone());
+            self.memory.files.keep_overlay(overlay.clone());
         }
         Ok(Some(overlay))
     }
@@ -476,13 +477,13 @@ impl Overlay<'_> {
     }
 
     fn finish(self, wanted: &Wanted) -> View {
-        let live = self.reader.live_rows(&self.snapshot.entries);
+        let members = self.memory.members.of(&self.reader, &self.snapshot.entries);
         let head = self.codebase.repo.head().ok();
         let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
         let is_behind =
             !freshness::is_current(self.codebase, Some(&*self.reader.state), head_tree.as_deref());
-        let mut view = View {
-            live,
+        View {
+            members,
             freshness: if self.view.overlaid { Freshness::Overlaid } else { Freshness::Fresh },
             tree_oid: self.snapshot.totals.tree_oid.clone(),
             spec: wanted.spec.clone(),
@@ -496,13 +497,9 @@ impl Overlay<'_> {
             coverage: None,
             states: self.view.states,
             bytes: self.view.bytes,
-            first_entry: Vec::new(),
-            more_entries: FxHashMap::default(),
             reader: self.reader,
             snapshot: self.snapshot,
-        };
-        view.index_entries();
-        view
+        }
     }
 }
 

@@ -119,15 +119,24 @@ impl Entries {
     }
 
     pub fn path(&self, record: &EntryRecord) -> &[u8] {
-        let paths = self.file.section(PATHS).unwrap_or(&[]);
-        let start = record.path_at as usize;
-        paths.get(start..start + usize::from(record.path_len)).unwrap_or(&[])
+        self.paths().of(record)
+    }
+
+    /// The paths, for whoever wants many.
+    pub fn paths(&self) -> Paths<'_> {
+        Paths(self.file.section(PATHS).unwrap_or(&[]))
+    }
+
+    /// Whether both hold the same, which is compared byte by byte unless their sizes differ.
+    pub fn same_bytes(&self, other: &Entries) -> bool {
+        self.file.bytes() == other.file.bytes()
     }
 
     /// Local ids of all entries at `path`, live or not.
     pub fn find(&self, path: &[u8]) -> &[u32] {
         let by_path: &[u32] = self.file.records(BY_PATH).unwrap_or(&[]);
-        let path_of = |&id: &u32| self.records().get(id as usize).map_or(&[][..], |record| self.path(record));
+        let (records, paths) = (self.records(), self.paths());
+        let path_of = |&id: &u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
         let start = by_path.partition_point(|id| path_of(id) < path);
         let end = start + by_path[start..].partition_point(|id| path_of(id) == path);
         &by_path[start..end]
@@ -156,6 +165,18 @@ impl Entries {
 
     pub fn verify(&self) -> Result<(), StoreError> {
         self.file.verify()
+    }
+}
+
+/// Paths of the records of an entry file.
+#[derive(Clone, Copy)]
+pub struct Paths<'a>(&'a [u8]);
+
+impl<'a> Paths<'a> {
+    /// Empty for a damaged record.
+    pub fn of(self, record: &EntryRecord) -> &'a [u8] {
+        let start = record.path_at as usize;
+        self.0.get(start..start + usize::from(record.path_len)).unwrap_or(&[])
     }
 }
 

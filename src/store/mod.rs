@@ -22,6 +22,7 @@ pub mod reader;
 pub mod rows;
 pub mod segment;
 pub mod shard;
+pub mod signs;
 pub mod snapshot;
 pub mod state;
 pub mod time;

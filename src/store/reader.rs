@@ -5,7 +5,7 @@ use super::error::StoreError;
 use super::layout::StoreLayout;
 use super::live::LiveRows;
 use super::rows::DocKey;
-use super::segment::Segment;
+use super::segment::{DocRecord, Segment};
 use super::snapshot::Snapshot;
 use super::state::{EntriesRef, SegmentRef, SnapshotRef, State};
 use roaring::RoaringBitmap;
@@ -167,25 +167,36 @@ impl StoreReader {
     ) -> impl Iterator<Item = (u32, &'a EntryRecord, &'a [u8])> + 'a {
         let files = self.state.entries.iter().zip(&self.entries);
         files.flat_map(move |(r, e)| {
-            let records = e.records();
+            let (records, paths) = (e.records(), e.paths());
             live.range(r.entry_base..r.entry_base + r.n_entries).filter_map(move |id| {
                 let record = records.get((id - r.entry_base) as usize)?;
-                Some((id, record, e.path(record)))
+                Some((id, record, paths.of(record)))
             })
         })
     }
 
     /// Which rows of each segment are live: those of every doc that a live entry names.
     pub fn live_rows(&self, live: &RoaringBitmap) -> Vec<LiveRows> {
+        self.rows_of(self.live_entries(live).map(|(_, record, _)| record))
+    }
+
+    /// The rows of every doc that an entry names, per segment.
+    pub fn rows_of<'a>(&self, entries: impl Iterator<Item = &'a EntryRecord>) -> Vec<LiveRows> {
         let mut rows: Vec<LiveRows> = self.segments.iter().map(|s| LiveRows::empty(s.n_rows())).collect();
-        for (r, e) in self.state.entries.iter().zip(&self.entries) {
-            let records = e.records();
-            for id in live.range(r.entry_base..r.entry_base + r.n_entries) {
-                let Some(record) = records.get((id - r.entry_base) as usize) else { continue };
-                if let Some((segment, ordinal)) = self.locate_doc(record.doc) {
-                    let range = self.segments[segment].doc_rows(ordinal);
-                    rows[segment].insert(range.start, range.end);
-                }
+        // Entries that were written together mostly name docs of one segment.
+        let mut here: (usize, u32, &[DocRecord]) = (0, 0, &[]);
+        for record in entries {
+            let (mut segment, doc_base, docs) = here;
+            let mut doc = record.doc.checked_sub(doc_base).and_then(|ordinal| docs.get(ordinal as usize));
+            if doc.is_none()
+                && let Some((s, ordinal)) = self.locate_doc(record.doc)
+            {
+                here = (s, self.state.segments[s].doc_base, self.segments[s].docs());
+                (segment, doc) = (s, here.2.get(ordinal as usize));
+            }
+            if let Some(doc) = doc {
+                let range = doc.rows();
+                rows[segment].insert(range.start, range.end);
             }
         }
         rows.iter_mut().for_each(LiveRows::seal);

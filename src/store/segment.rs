@@ -14,20 +14,24 @@
 //! | 8, 9 | term dictionary and posting lists (see [`super::postings`]) |
 //! | 10 | language names, one a line |
 //! | 11 | input hash per row, 16 bytes each |
+//! | 12 | signs of the vectors (see [`super::signs`]); only of segments with many rows, absent in older ones |
 
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
 use super::rows::{DocKey, DocMeta, RowMeta};
 use super::shard::ShardData;
+use super::signs;
 use crate::git::{ByteSlice, Oid};
 use crate::mem::Mapped;
 use crate::text;
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
 /// Format 2 (1 wrote frequencies of one), and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
@@ -44,6 +48,10 @@ const TERMS: u32 = 8;
 const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
 const INPUT_HASHES: u32 = 11;
+const SIGNS: u32 = 12;
+
+/// Segments with fewer rows do without section 12: whole repositories of that size are scanned exactly.
+const MIN_ROWS_WITH_SIGNS: u32 = if cfg!(debug_assertions) { 8 } else { 16 * 1024 };
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -96,6 +104,13 @@ pub struct DocRecord {
     pub language: u16,
     pub skipped: u8,
     pub zero: u8,
+}
+
+impl DocRecord {
+    /// Its rows, which lie together.
+    pub fn rows(&self) -> Range<u32> {
+        self.first_row..self.first_row.saturating_add(self.n_rows)
+    }
 }
 
 /// A definition, 56 bytes.
@@ -229,6 +244,10 @@ impl SegmentBuilder {
         writer.section(LANGUAGES, languages.names.join("\n").into_bytes());
         let hashes: Vec<u8> = self.data.rows.iter().flat_map(|row| row.input_hash).collect();
         writer.section(INPUT_HASHES, hashes);
+        if header.n_rows >= MIN_ROWS_WITH_SIGNS {
+            let signs = signs::of_rows(&self.data.vectors, self.data.dim);
+            writer.section(SIGNS, bytemuck::cast_slice(&signs).to_vec());
+        }
         writer.finish()
     }
 
@@ -414,6 +433,8 @@ pub struct Segment {
     header: SegmentHeader,
     /// Names by number.
     languages: Vec<String>,
+    /// Terms in the body of each doc plus one, once it was asked for; 0 before.
+    body_lens: Vec<AtomicU32>,
 }
 
 impl Segment {
@@ -438,8 +459,9 @@ impl Segment {
             .ok_or_else(|| StoreError::damaged(file.path(), "its header is empty"))?;
         let languages = std::str::from_utf8(file.section(LANGUAGES)?).unwrap_or("");
         let languages = languages.split('\n').map(str::to_owned).collect();
-        let opened = Segment { file, shard: shard_map, header, languages };
+        let mut opened = Segment { file, shard: shard_map, header, languages, body_lens: Vec::new() };
         opened.check(shard)?;
+        opened.body_lens.resize_with(header.n_docs as usize, AtomicU32::default);
         Ok(opened)
     }
 
@@ -468,8 +490,21 @@ impl Segment {
     }
 
     pub fn doc_rows(&self, ordinal: u32) -> Range<u32> {
-        let doc = &self.docs()[ordinal as usize];
-        doc.first_row..doc.first_row + doc.n_rows
+        self.docs()[ordinal as usize].rows()
+    }
+
+    /// Terms in the body of a doc: what its rows have.
+    pub fn body_len(&self, ordinal: u32) -> u32 {
+        let Some(known) = self.body_lens.get(ordinal as usize) else { return 0 };
+        let len = known.load(Relaxed);
+        if len > 0 {
+            return len - 1;
+        }
+        let rows = self.docs().get(ordinal as usize).map_or(0..0, DocRecord::rows);
+        let rows = self.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
+        let len = rows.iter().map(|row| u32::from(row.field_len[Field::Body as usize])).sum();
+        known.store(len + 1, Relaxed);
+        len
     }
 
     pub fn blob_oid(&self, doc: &DocRecord) -> Oid {
@@ -525,6 +560,32 @@ impl Segment {
 
     pub fn vector(&self, row: u32) -> &[i8] {
         &self.vectors()[row as usize * self.dim()..][..self.dim()]
+    }
+
+    /// Whether signs need not be worked out, or only few. Segments of older versions have none.
+    pub fn has_signs(&self) -> bool {
+        self.header.n_rows < MIN_ROWS_WITH_SIGNS || self.stored_signs().is_some()
+    }
+
+    fn stored_signs(&self) -> Option<&[u64]> {
+        let n_words = self.header.n_rows as usize * signs::words(self.dim());
+        self.file.records(SIGNS).ok().filter(|stored: &&[u64]| stored.len() == n_words)
+    }
+
+    /// Signs of the vectors of `rows`, read or worked out.
+    pub fn signs(&self, rows: Range<u32>) -> Cow<'_, [u64]> {
+        let words = signs::words(self.dim());
+        match self
+            .stored_signs()
+            .map(|stored| &stored[rows.start as usize * words..rows.end as usize * words])
+        {
+            Some(signs) => Cow::Borrowed(signs),
+            None => {
+                let vectors =
+                    &self.vectors()[rows.start as usize * self.dim()..rows.end as usize * self.dim()];
+                Cow::Owned(signs::of_rows(vectors, self.dim()))
+            }
+        }
     }
 
     /// Embedding input hash of each row.

@@ -4,9 +4,11 @@
 //! every byte, those of an index built from nothing for a copy of the repository. `CODEWEAVER_PROPERTY_SEQUENCES` sets how
 //! many histories, `CODEWEAVER_PROPERTY_SEED` repeats one.
 
-use crate::sandbox::{Question, Sandbox, assert_sound, collect, hybrid, index, open, reader, try_index};
+use crate::sandbox::{
+    Question, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, try_index,
+};
 use codeweaver::index::{UpdateReport, publish};
-use codeweaver::query::Mode;
+use codeweaver::query::{Ann, Mode, Searcher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +26,7 @@ fn questions() -> Vec<Question> {
         Question { languages: &["python"], ..hybrid("read lines from a file") },
         Question { paths: &["src"], no_tests: true, ..hybrid("validate user input") },
         Question { committed: true, ..hybrid("close the socket") },
+        Question { mode: Mode::Semantic, ann: Ann::Signs, ..hybrid("exchange an expired token") },
     ]
 }
 
@@ -54,6 +57,8 @@ struct History {
     seed: u64,
     rng: fastrand::Rng,
     sandbox: Sandbox,
+    /// A process that lives on, as a server does: it remembers what it saw.
+    resident: Searcher,
     log: Vec<String>,
     n_branches: usize,
     n_files: usize,
@@ -141,7 +146,9 @@ impl History {
             sandbox.git(&["config", "core.autocrlf", if rng.bool() { "true" } else { "input" }]);
         }
         sandbox.git(&["config", "merge.conflictStyle", "diff3"]);
-        let mut history = History { seed, rng, sandbox, log: Vec::new(), n_branches: 0, n_files: 0 };
+        let resident = Searcher::new(open(sandbox.root()));
+        let mut history =
+            History { seed, rng, sandbox, resident, log: Vec::new(), n_branches: 0, n_files: 0 };
         for _ in 0..history.rng.usize(3..9) {
             history.add_file();
         }
@@ -187,6 +194,13 @@ impl History {
                 // no stat to trust. With stats that nobody trusts, both must look at the bytes.
                 self.touch_all();
                 ours = self.sandbox.ask(question);
+            }
+            if ours == wanted {
+                // Whoever remembers earlier states must not answer from them.
+                ours = match search(&self.resident, question) {
+                    Ok(response) => comparable(&response),
+                    Err(e) => self.fail(&format!("{question:?} of a resident process: {e}")),
+                };
             }
             if ours != wanted {
                 let lines = |value| serde_json::to_string_pretty(value).unwrap_or_default();

@@ -149,6 +149,7 @@ pub fn try_index(root: &Path) -> Result<UpdateReport, codeweaver::index::IndexEr
 pub struct Question {
     pub text: &'static str,
     pub mode: Mode,
+    pub ann: Ann,
     pub languages: &'static [&'static str],
     pub paths: &'static [&'static str],
     pub no_tests: bool,
@@ -160,6 +161,7 @@ pub const fn hybrid(text: &'static str) -> Question {
     Question {
         text,
         mode: Mode::Hybrid,
+        ann: Ann::Exact,
         languages: &[],
         paths: &[],
         no_tests: false,
@@ -182,7 +184,7 @@ pub fn respond(root: &Path, question: &Question) -> Result<Response, codeweaver:
 pub fn search(searcher: &Searcher, question: &Question) -> Result<Response, codeweaver::query::QueryError> {
     let mut request = Request::new(question.text, &searcher.codebase.settings);
     request.mode = question.mode;
-    request.ann = Ann::Exact;
+    request.ann = question.ann;
     request.limit = 40;
     request.token_limit = 1_000_000;
     // Time must not decide what a test sees.

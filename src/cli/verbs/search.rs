@@ -123,6 +123,7 @@ pub enum ModeArg {
 pub enum AnnArg {
     Auto,
     Exact,
+    Signs,
     Hnsw,
 }
 
@@ -201,6 +202,7 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.ann = match args.ann {
         AnnArg::Auto => Ann::Auto,
         AnnArg::Exact => Ann::Exact,
+        AnnArg::Signs => Ann::Signs,
         AnnArg::Hnsw => Ann::Hnsw,
     };
     request.limit = args.limit.unwrap_or(request.limit);
