@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
 
-use super::{BString, GitError, Oid, Repo};
+use super::{BString, GitError, Oid, Repo, worktree};
 
 /// The directory of the store, at the root of the main worktree.
 pub const STORE_DIR: &str = ".codeweaver";
@@ -31,10 +31,10 @@ pub fn tracked_codeweaver_dir(repo: &Repo, tree: Option<&Oid>) -> Result<Option<
             }
         }
     }
-    if repo.is_bare() || !local.index_path().exists() {
+    if repo.is_bare() {
         return Ok(None);
     }
-    let index = local.open_index().map_err(|error| repo.unreadable(&error))?;
+    let index = worktree::read_index(repo)?;
     let tracked = index
         .entries()
         .iter()

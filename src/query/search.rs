@@ -15,7 +15,7 @@ use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
 use super::view::{Freshness, MatchState, Opened, View, ViewMemory, Wanted};
 use crate::embed::{self, Embedder};
-use crate::git::{self, ByteSlice, Compared};
+use crate::git::{self, ByteSlice, Compared, GitError};
 use crate::index::plan::skip_reason;
 use crate::index::{Codebase, Target};
 use crate::text;
@@ -277,14 +277,18 @@ impl Searcher {
         for found in matches.iter().filter(|found| found.state == MatchState::Committed) {
             let path = found.file.path.as_bytes().as_bstr();
             let vouched = compared.vouched(repo, path).map(|oid| oid.to_string());
-            if vouched.as_deref() == Some(found.blob.as_str()) {
+            // What is known to differ is shown as committed for a reason, which another look does not remove.
+            if vouched.as_deref() == Some(found.blob.as_str()) || compared.differs(path) {
                 continue;
             }
             let files = match &mut files {
                 Some(files) => files,
                 None => files.insert(compared.reader(repo)?),
             };
-            let bytes = files.read(path)?;
+            let bytes = match files.read(path) {
+                Err(GitError::PathEscapes { .. }) => return Ok(true),
+                bytes => bytes?,
+            };
             let oid = bytes.map(|bytes| git::hash_blob(&bytes, self.codebase.repo.object_hash()).to_string());
             if oid.as_deref() != Some(found.blob.as_str()) {
                 return Ok(true);

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::super::{BString, ByteSlice as _, ByteVec as _, GitError, Oid, Repo};
 
 /// The index of this worktree, empty if there is none yet. Its checksum is not verified: that is git's affair.
-pub(super) fn read(repo: &Repo) -> Result<gix::index::State, GitError> {
+pub(in crate::git) fn read(repo: &Repo) -> Result<gix::index::State, GitError> {
     let local = repo.local();
     let path = local.index_path();
     if !path.exists() {
@@ -33,6 +33,13 @@ pub(super) struct HeadSide {
     pub changed: FxHashMap<usize, Option<Committed>>,
     /// Committed paths without entry of stage 0, by path.
     pub missing: FxHashMap<BString, Committed>,
+}
+
+impl HeadSide {
+    /// Whether every committed path is in the index: others may lie where nobody watches.
+    pub fn is_settled(&self) -> bool {
+        self.missing.is_empty()
+    }
 }
 
 /// Compares entry by entry, but skips directories for which the index remembers the oid of their tree.

@@ -12,7 +12,7 @@ use super::clean::{Found, is_absent};
 use super::index::{Committed, HeadSide};
 use super::stat::{FileStat, Kind, Known, StatCache, Time};
 use super::tracked::{RealDirectories, Tracked};
-use super::{FileState, Looked, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader};
+use super::{FileState, Looked, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader, user_file};
 
 /// What has changed, given what the disk shows and how the index differs from the commit.
 pub(super) fn judge(
@@ -69,6 +69,9 @@ fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, untracked
         }
     };
     file(&repo.common_dir().join("info").join("attributes"));
+    if let Some(path) = user_file(repo, "core.attributesFile", "attributes") {
+        file(&path);
+    }
     let tracked = index.entries().iter().map(|entry| entry.path(index));
     for path in tracked.chain(untracked.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path)) {
         if let Ok(path) = gix::path::from_bstr(path) {

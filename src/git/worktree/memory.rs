@@ -5,9 +5,10 @@
 //! only. It looks at everything again when the index or a file that git reads outside of the working tree is another, when a
 //! directory, an ignore or an attribute file was touched, when the kernel dropped events, and after [`LOOK_AGAIN`].
 //!
-//! Two kinds of change make no event, or none here: a write under another hard link (such files are looked at each time),
-//! and one through a memory map. The latter are found after [`LOOK_AGAIN`] at the latest; the text of a file is checked
-//! before it is shown, whatever this memory says.
+//! Some changes make no event, or none here: a write under another hard link (files with several are looked at each time),
+//! one under a link that was made outside of the working tree since the last look, and one through a memory map while it is
+//! held. The last two are found at the first question after [`LOOK_AGAIN`]; a search checks the text of the files it shows,
+//! whatever this memory says.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,11 +20,16 @@ use rustc_hash::FxHashSet;
 use super::super::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
 use super::stat::{FileStat, Kind, Time};
 use super::untracked::{Excludes, folds_case};
-use super::watch::{Touched, Watch};
-use super::{Looked, WorktreeChanges, WorktreeReader, index, judge, look, tracked};
+use super::watch::{MAX_FILES, Touched, Watch};
+use super::{Looked, WorktreeChanges, WorktreeReader, index, judge, look, tracked, user_file};
 
 /// Everything is looked at again when the last time is longer ago.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// Watching that failed is tried again after this time, then twice of it, and so on.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// The look that begins to watch may take this many times the budget, since those after it take hardly any of it.
+const FOR_A_START: u32 = 4;
 
 /// What comparisons of one working tree have in common. The first is made as [`super::worktree_changes`] makes it.
 #[derive(Default)]
@@ -35,8 +41,20 @@ pub struct WorktreeMemory {
 struct Inner {
     n_asked: usize,
     kept: Option<Kept>,
-    /// The file system does not tell of changes, or there are too many directories.
-    is_unwatchable: bool,
+    /// Watching came to nothing: changes are not told, there are too many directories, or no time to look at all.
+    failed: Option<Failed>,
+}
+
+/// Watches cost something, so they are not tried at each question.
+struct Failed {
+    at: Instant,
+    n_times: u32,
+}
+
+impl Failed {
+    fn is_worth_another_try(&self) -> bool {
+        self.at.elapsed() > TRY_AGAIN * 2u32.pow(self.n_times.min(8))
+    }
 }
 
 /// A comparison.
@@ -55,8 +73,15 @@ struct Kept {
     sources: Vec<Source>,
     looked: Looked,
     looked_at: Instant,
-    /// What came of it, for which committed tree.
-    compared: (Option<Oid>, Arc<WorktreeChanges>),
+    judged: Judged,
+}
+
+/// What came of a look.
+struct Judged {
+    head_tree: Option<Oid>,
+    /// Nothing was read that is not watched.
+    is_settled: bool,
+    changes: Arc<WorktreeChanges>,
 }
 
 /// A file as it was before it was read.
@@ -75,9 +100,10 @@ impl WorktreeMemory {
         cache_file: &Path,
         budget: Duration,
     ) -> Result<Compared, GitError> {
-        let deadline = Instant::now() + budget;
         let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let started = Instant::now();
+        let mut deadline = started + budget;
         inner.n_asked += 1;
         // Taken out: an error on the way leaves nothing half remembered.
         if let Some(kept) = inner.kept.take()
@@ -88,23 +114,29 @@ impl WorktreeMemory {
             return Ok(compared);
         }
         let mut watch = None;
-        if inner.n_asked > 1 && !inner.is_unwatchable {
+        let is_worth_it = inner.failed.as_ref().is_none_or(Failed::is_worth_another_try);
+        if inner.n_asked > 1 && is_worth_it && !folds_case(repo) {
             watch = Watch::new(root);
-            inner.is_unwatchable = watch.is_none();
+            deadline = started + budget.saturating_mul(FOR_A_START);
+            let n_times = inner.failed.take().map_or(0, |failed| failed.n_times + 1);
+            inner.failed = Some(Failed { at: started, n_times });
         }
         let sources = sources(repo);
         let index = Arc::new(index::read(repo)?);
         if let Some(watch) = &mut watch {
             directories(&index).for_each(|prefix| watch.tracked(prefix));
         }
-        let (looked, head) = look(repo, &index, head_tree, watch.as_mut(), deadline)?;
+        let (looked, head) = look(repo, &index, head_tree, watch.as_mut(), cache_file, deadline)?;
+        let is_settled = head.is_settled();
         let changes = Arc::new(judge::judge(repo, &index, head, &looked, cache_file, deadline)?);
         let found = Compared { changes: changes.clone(), is_remembered: false, index: index.clone() };
         if let Some(watch) = watch {
-            inner.is_unwatchable = !watch.is_complete();
-            let compared = (head_tree.copied(), changes);
-            let kept = Kept { watch, index, sources, looked, looked_at: Instant::now(), compared };
+            let judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
+            let kept = Kept { watch, index, sources, looked, looked_at: started, judged };
             inner.kept = Some(kept).filter(|kept| kept.watch.is_complete() && kept.is_complete());
+            if inner.kept.is_some() {
+                inner.failed = None;
+            }
         }
         Ok(found)
     }
@@ -121,6 +153,13 @@ impl Compared {
         WorktreeReader::with_index(repo, self.index.clone())
     }
 
+    /// Whether the file at `path` was found to differ from the commit, or to have a filter.
+    pub fn differs(&self, path: &BStr) -> bool {
+        let changes = &self.changes;
+        changes.changes.binary_search_by(|change| change.path.as_bstr().cmp(path)).is_ok()
+            || changes.filtered.binary_search_by(|filtered| filtered.as_bstr().cmp(path)).is_ok()
+    }
+
     /// The blob that the file at `path` holds now, if git's index vouches for it.
     pub fn vouched(&self, repo: &Repo, path: &BStr) -> Option<Oid> {
         let position = self.index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
@@ -131,11 +170,12 @@ impl Compared {
 
 impl Kept {
     fn compared(&self, is_remembered: bool) -> Compared {
-        Compared { changes: self.compared.1.clone(), is_remembered, index: self.index.clone() }
+        Compared { changes: self.judged.changes.clone(), is_remembered, index: self.index.clone() }
     }
 
     fn is_complete(&self) -> bool {
-        self.looked.unchecked() == 0 && self.compared.1.unchecked == 0
+        let n_linked = self.looked.tracked.linked.len();
+        self.looked.unchecked() == 0 && self.judged.changes.unchecked == 0 && n_linked <= MAX_FILES
     }
 
     /// `None` if everything has to be looked at.
@@ -149,20 +189,23 @@ impl Kept {
     ) -> Result<Option<Kept>, GitError> {
         let is_old = self.looked_at.elapsed() > LOOK_AGAIN;
         let Touched::Files(mut touched) = self.watch.touched() else { return Ok(None) };
-        if is_old || !self.sources.iter().all(Source::is_unchanged) || folds_case(repo) {
+        if is_old || !self.sources.iter().all(Source::is_unchanged) {
             return Ok(None);
         }
         let linked = &self.looked.tracked.linked;
         touched.extend(linked.iter().map(|&at| self.index.entries()[at].path(&self.index).to_owned()));
-        if touched.is_empty() && self.compared.0.as_ref() == head_tree {
+        let judged = &self.judged;
+        let is_settled = judged.is_settled && self.looked.tracked.conflicted.is_empty();
+        if touched.is_empty() && is_settled && judged.head_tree.as_ref() == head_tree {
             return Ok(Some(self));
         }
         if !self.look_again(repo, root, &touched, deadline)? {
             return Ok(None);
         }
         let head = index::head_side(repo, &self.index, head_tree)?;
-        let changes = judge::judge(repo, &self.index, head, &self.looked, cache_file, deadline)?;
-        self.compared = (head_tree.copied(), Arc::new(changes));
+        let is_settled = head.is_settled();
+        let changes = Arc::new(judge::judge(repo, &self.index, head, &self.looked, cache_file, deadline)?);
+        self.judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
         Ok(Some(self).filter(Kept::is_complete))
     }
 
@@ -182,17 +225,25 @@ impl Kept {
                 let entry = &self.index.entries()[range.start];
                 // Files in conflict are read each time.
                 if entry.stage() == Stage::Unconflicted {
-                    self.looked.tracked.look_again(repo, root, &self.index, range.start, deadline);
+                    let tracked = &mut self.looked.tracked;
+                    let was_linked = tracked.linked.contains(&range.start);
+                    tracked.look_again(repo, root, &self.index, range.start, deadline);
+                    // Its other name may be any file here.
+                    if !was_linked && tracked.linked.contains(&range.start) {
+                        return Ok(false);
+                    }
                 }
                 continue;
             }
             let untracked = &mut self.looked.untracked.paths;
             untracked.retain(|known| known != path);
             let full = root.join(path.to_path_lossy());
-            match std::fs::symlink_metadata(full).map(|meta| Kind::of(&meta)) {
-                Ok(Kind::File { .. } | Kind::Symlink) => {}
-                Ok(Kind::Directory) => return Ok(false),
-                Ok(Kind::Other) | Err(_) => continue,
+            let Ok(meta) = std::fs::symlink_metadata(full) else { continue };
+            match Kind::of(&meta) {
+                Kind::File { .. } if tracked::has_several_links(&meta) => return Ok(false),
+                Kind::File { .. } | Kind::Symlink => {}
+                Kind::Directory => return Ok(false),
+                Kind::Other => continue,
             }
             let excludes = match &mut excludes {
                 Some(excludes) => excludes,
@@ -206,27 +257,27 @@ impl Kept {
     }
 }
 
-/// Directories of tracked files with their slash, each once; the root is empty.
+/// All directories on the way to tracked files with their slash, each once; the root is empty.
 fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
-    let mut last: Option<&BStr> = None;
-    index.entries().iter().filter_map(move |entry| {
+    let mut last: &BStr = "".into();
+    let below_root = index.entries().iter().flat_map(move |entry| {
         let path = entry.path(index);
-        let prefix = path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)].as_bstr();
-        (last.replace(prefix) != Some(prefix)).then_some(prefix)
-    })
+        // What begins alike lies together in the index.
+        let common = path.iter().zip(last.iter()).take_while(|(a, b)| a == b).count();
+        last = path;
+        path.find_iter("/")
+            .map(|slash| slash + 1)
+            .filter(move |&end| end > common)
+            .map(|end| path[..end].as_bstr())
+    });
+    std::iter::once("".into()).chain(below_root)
 }
 
 fn sources(repo: &Repo) -> Vec<Source> {
-    let local = repo.local();
-    let config = local.config_snapshot();
     let info = repo.common_dir().join("info");
-    let mut paths = vec![local.index_path(), info.join("exclude"), info.join("attributes")];
-    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let user = home("XDG_CONFIG_HOME").or_else(|| home("HOME").map(|home| home.join(".config")));
-    for (key, default) in [("core.excludesFile", "ignore"), ("core.attributesFile", "attributes")] {
-        let configured = config.trusted_path(key).ok().flatten();
-        paths.extend(configured.or_else(|| Some(user.as_ref()?.join("git").join(default))));
-    }
+    let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
+    paths.extend(user_file(repo, "core.excludesFile", "ignore"));
+    paths.extend(user_file(repo, "core.attributesFile", "attributes"));
     paths.into_iter().map(Source::of).collect()
 }
 
@@ -271,9 +322,13 @@ mod tests {
                 ("d0/f0", "0\n"),
                 ("d1/sub/f1", "1\n"),
                 ("out/kept", "2\n"),
+                ("out/deep/er/kept", "3\n"),
             ];
             let repo = TestRepo::with_files(&files[..3]);
-            repo.write(files[3].0, files[3].1).git(["add", "-f", "out/kept"]).git(["commit", "-qm", "kept"]);
+            for (path, text) in &files[3..] {
+                repo.write(path, text).git(["add", "-f", path]);
+            }
+            repo.git(["commit", "-qm", "kept"]);
             let memory = WorktreeMemory::default();
             let cache = cache(&repo);
             for step in 0..40 {
@@ -282,7 +337,9 @@ mod tests {
                 let tree = open.head().unwrap().tree;
                 let found = memory.compare(&open, tree.as_ref(), &cache, AMPLE).unwrap();
                 n_remembered += usize::from(found.is_remembered);
-                let expected = worktree_changes(&open, tree.as_ref(), &cache, AMPLE).unwrap();
+                // Without any cache.
+                let nowhere = Path::new("/nonexistent/dir/cache");
+                let expected = worktree_changes(&open, tree.as_ref(), nowhere, AMPLE).unwrap();
                 assert_eq!(*found.changes, expected, "seed {seed}, step {step}: {did:?}");
             }
         }
@@ -295,7 +352,9 @@ mod tests {
     fn edit(repo: &TestRepo, random: &mut fastrand::Rng) -> String {
         let root = repo.root();
         let path = |random: &mut fastrand::Rng| {
-            let dir = random.choice(["", "d0/", "d1/sub/", "d2/", "out/", "d0/new/"]).unwrap();
+            let dirs =
+                ["", "d0/", "d1/sub/", "d2/", "out/", "out/deep/er/", "d0/new/", "nested/", "nested/sub/"];
+            let dir = random.choice(dirs).unwrap();
             format!("{dir}f{}{}", random.u8(0..4), random.choice(["", "", ".ignored"]).unwrap())
         };
         let (one, other) = (path(random), path(random));
@@ -305,7 +364,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).and_then(|()| std::fs::write(path, text))
         };
         let text = format!("{}\n", random.u8(0..3));
-        let done = match random.u8(0..23) {
+        let done = match random.u8(0..27) {
             0..6 => write(&at, &text),
             6..8 => std::fs::remove_file(&at),
             // As editors save.
@@ -323,7 +382,11 @@ mod tests {
             18 => write(&at, "with returns\r\n"),
             19 => std::fs::File::open(&at).and_then(|file| file.set_modified(std::time::SystemTime::now())),
             20 => std::os::unix::fs::symlink("d1", root.join("linked")),
-            21 => {
+            21 => std::fs::rename(root.join("out/deep"), root.join("out/moved")),
+            22 => std::fs::rename(root.join("out/moved"), root.join("out/deep")),
+            23 => std::fs::create_dir_all(root.join("nested/.git")),
+            24 => std::fs::remove_dir(root.join("nested/.git")),
+            25 => {
                 repo.git_may_fail(["add", "-A"]);
                 Ok(())
             }

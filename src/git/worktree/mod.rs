@@ -8,7 +8,10 @@
 mod clean;
 mod index;
 mod judge;
+mod listing;
+mod local;
 mod memory;
+mod sealed;
 mod stat;
 #[cfg(test)]
 mod tests;
@@ -16,13 +19,14 @@ mod tracked;
 mod untracked;
 mod watch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{BStr, BString, GitError, Mode, Oid, Repo};
 pub use clean::WorktreeReader;
 use index::HeadSide;
+pub(in crate::git) use index::read as read_index;
 pub use memory::{Compared, WorktreeMemory};
 use tracked::Tracked;
 use untracked::Untracked;
@@ -78,8 +82,8 @@ pub struct WorktreeChanges {
 /// Finds what differs between `head_tree` and the working tree (G8).
 ///
 /// Content counts: a touched file, a changed mode or an edit that was undone is no change. Paths marked skip-worktree
-/// (sparse checkout) or assume-unchanged are as committed, submodules too. `cache_file` is read and, best effort,
-/// replaced. When `budget` is used up the rest is counted in `unchecked`; known tracked changes come before untracked
+/// (sparse checkout) or assume-unchanged are as committed, submodules too. `cache_file` and one beside it for directories are
+/// read and, best effort, replaced. When `budget` is used up the rest is counted in `unchecked`; known tracked changes come before untracked
 /// files. Writes nothing else, runs nothing.
 pub fn worktree_changes(
     repo: &Repo,
@@ -89,7 +93,7 @@ pub fn worktree_changes(
 ) -> Result<WorktreeChanges, GitError> {
     let deadline = Instant::now() + budget;
     let index = Arc::new(index::read(repo)?);
-    let (looked, head) = look(repo, &index, head_tree, None, deadline)?;
+    let (looked, head) = look(repo, &index, head_tree, None, cache_file, deadline)?;
     judge::judge(repo, &index, head, &looked, cache_file, deadline)
 }
 
@@ -111,16 +115,28 @@ fn look(
     index: &gix::index::State,
     head_tree: Option<&Oid>,
     watch: Option<&mut Watch>,
+    cache_file: &Path,
     deadline: Instant,
 ) -> Result<(Looked, HeadSide), GitError> {
     let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
+    let mut listings = cache_file.as_os_str().to_owned();
+    listings.push("-directories");
     std::thread::scope(|scope| {
-        let untracked = scope.spawn(move || untracked::find(repo, root, index, watch, deadline));
+        let untracked =
+            scope.spawn(move || untracked::find(repo, root, index, watch, listings.into(), deadline));
         let tracked = tracked::look(repo, root, index, deadline);
         let head = index::head_side(repo, index, head_tree);
         let untracked = untracked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((Looked { tracked, untracked: untracked? }, head?))
     })
+}
+
+/// The file outside of the repository that `key` names, or git's own place for it below the user's configuration.
+fn user_file(repo: &Repo, key: &'static str, name: &str) -> Option<PathBuf> {
+    let configured = repo.local().config_snapshot().trusted_path(key).ok().flatten();
+    let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = || home("XDG_CONFIG_HOME").or_else(|| home("HOME").map(|home| home.join(".config")));
+    configured.or_else(|| Some(user()?.join("git").join(name)))
 }
 
 /// The cleaned bytes of a file of the working tree; `None` if there is no such file, if it has a filter driver or exceeds

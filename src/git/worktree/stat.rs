@@ -1,13 +1,13 @@
 //! What the file system says about a file without reading it, and the cache that spares reading it again.
 
 use std::fs::Metadata;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustc_hash::FxHashMap;
 
 use super::super::{BStr, BString, Oid};
+use super::sealed::{self, take};
 
 /// Kinds of things that can lie at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,26 @@ impl FileStat {
         }
     }
 
+    /// Appends size, mtime and ctime (each seconds u64, nanoseconds u32) and inode, little endian.
+    pub fn put(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.size.to_le_bytes());
+        for time in [self.mtime, self.ctime] {
+            bytes.extend_from_slice(&time.seconds.to_le_bytes());
+            bytes.extend_from_slice(&time.nanos.to_le_bytes());
+        }
+        bytes.extend_from_slice(&self.inode.to_le_bytes());
+    }
+
+    pub fn take(rest: &mut &[u8]) -> Option<FileStat> {
+        let size = u64::from_le_bytes(take(rest)?);
+        let mut time = || {
+            let seconds = u64::from_le_bytes(take(rest)?);
+            Some(Time { seconds, nanos: u32::from_le_bytes(take(rest)?) })
+        };
+        let (mtime, ctime) = (time()?, time()?);
+        Some(FileStat { size, mtime, ctime, inode: u64::from_le_bytes(take(rest)?) })
+    }
+
     /// Whether git saw this file in this state when it wrote the index entry. Fields that git left out are not compared.
     pub fn is_as_indexed(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
         let same = |ours: Time, theirs: gix::index::entry::stat::Time| {
@@ -134,9 +154,9 @@ pub(super) struct Known {
 
 /// Files whose content was hashed because the git index does not vouch for them. One cache file per worktree.
 ///
-/// Layout, little endian: magic `CWSTAT03`; rules 16 bytes; bytes per oid u8; entries u32; entries; first 16 bytes of the blake3 of all
-/// before. Entry: path length u16, path, size u64, mtime and ctime each as seconds u64 and nanoseconds u32, inode u64,
-/// clean size u64, oid. A file that is anything else counts as empty; losing it costs time only.
+/// Layout, little endian: magic `CWSTAT03`; rules 16 bytes; bytes per oid u8; entries u32; entries. Entry: path length u16, path,
+/// stat ([`FileStat::put`]), clean size u64, oid. In the envelope of [`sealed`]. A file that is anything else counts as empty;
+/// losing it costs time only.
 #[derive(Default)]
 pub(super) struct StatCache {
     entries: FxHashMap<BString, Known>,
@@ -145,7 +165,6 @@ pub(super) struct StatCache {
 }
 
 const MAGIC: &[u8; 8] = b"CWSTAT03";
-const CHECKSUM_BYTES: usize = 16;
 
 impl StatCache {
     /// Nothing is known yet under these rules.
@@ -165,31 +184,19 @@ impl StatCache {
     }
 
     fn try_load(path: &Path) -> Option<StatCache> {
-        let bytes = std::fs::read(path).ok()?;
+        let bytes = sealed::read(path, MAGIC)?;
         let written = FileStat::of(&std::fs::symlink_metadata(path).ok()?).mtime;
-        let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
-        if blake3::hash(body).as_bytes()[..CHECKSUM_BYTES] != *checksum {
-            return None;
-        }
-        let mut rest = body.strip_prefix(MAGIC)?;
-        let rules = take(&mut rest)?;
-        let oid_bytes = usize::from(take::<1>(&mut rest)?[0]);
-        let count = u32::from_le_bytes(take(&mut rest)?);
+        let rest = &mut bytes.get(MAGIC.len()..)?;
+        let rules = take(rest)?;
+        let oid_bytes = usize::from(take::<1>(rest)?[0]);
+        let count = u32::from_le_bytes(take(rest)?);
         let mut entries = FxHashMap::default();
         for _ in 0..count {
-            let path_bytes = usize::from(u16::from_le_bytes(take(&mut rest)?));
-            let path: BString = take_slice(&mut rest, path_bytes)?.into();
-            let size = u64::from_le_bytes(take(&mut rest)?);
-            let mut time = || {
-                let seconds = u64::from_le_bytes(take(&mut rest)?);
-                Some(Time { seconds, nanos: u32::from_le_bytes(take(&mut rest)?) })
-            };
-            let (mtime, ctime) = (time()?, time()?);
-            let inode = u64::from_le_bytes(take(&mut rest)?);
-            let clean_size = u64::from_le_bytes(take(&mut rest)?);
-            let oid = Oid::try_from(take_slice(&mut rest, oid_bytes)?).ok()?;
-            let stat = FileStat { size, mtime, ctime, inode };
-            if !mtime.is_racy(written) {
+            let path = sealed::take_path(rest)?;
+            let stat = FileStat::take(rest)?;
+            let clean_size = u64::from_le_bytes(take(rest)?);
+            let oid = Oid::try_from(sealed::take_slice(rest, oid_bytes)?).ok()?;
+            if !stat.mtime.is_racy(written) {
                 entries.insert(path, Known { stat, oid, clean_size });
             }
         }
@@ -211,14 +218,8 @@ impl StatCache {
         }
     }
 
-    /// Best effort: a cache that cannot be written is only slow.
+    /// Best effort.
     pub fn store(&self, path: &Path) {
-        if let Err(error) = self.try_store(path) {
-            tracing::debug!(path = %path.display(), %error, "the stat cache is not written");
-        }
-    }
-
-    fn try_store(&self, path: &Path) -> std::io::Result<()> {
         let mut bytes = [MAGIC.as_slice(), &self.rules].concat();
         let mut entries: Vec<_> =
             self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
@@ -227,35 +228,13 @@ impl StatCache {
         bytes.push(oid_bytes as u8);
         bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
         for (path, Known { stat, oid, clean_size }) in entries {
-            bytes.extend_from_slice(&(path.len() as u16).to_le_bytes());
-            bytes.extend_from_slice(path);
-            bytes.extend_from_slice(&stat.size.to_le_bytes());
-            for time in [stat.mtime, stat.ctime] {
-                bytes.extend_from_slice(&time.seconds.to_le_bytes());
-                bytes.extend_from_slice(&time.nanos.to_le_bytes());
-            }
-            bytes.extend_from_slice(&stat.inode.to_le_bytes());
+            sealed::put_path(&mut bytes, path.as_ref());
+            stat.put(&mut bytes);
             bytes.extend_from_slice(&clean_size.to_le_bytes());
             bytes.extend_from_slice(oid.as_slice());
         }
-        let checksum = blake3::hash(&bytes);
-        bytes.extend_from_slice(&checksum.as_bytes()[..CHECKSUM_BYTES]);
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(&bytes)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        sealed::write(path, bytes);
     }
-}
-
-fn take_slice<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
-    let (head, tail) = rest.split_at_checked(n)?;
-    *rest = tail;
-    Some(head)
-}
-
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    take_slice(rest, N)?.try_into().ok()
 }
 
 #[cfg(test)]

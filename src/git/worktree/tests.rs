@@ -557,12 +557,13 @@ fn git_times() {
     timed("lstat tracked", &mut || {
         tracked::look(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).checked
     });
-    timed("walk untracked", &mut || {
-        untracked::find(&open, open.work_dir().unwrap(), &index, None, Instant::now() + AMPLE)
-            .unwrap()
-            .paths
-            .len()
-    });
+    let walk = |listings: &Path| {
+        let root = open.work_dir().unwrap();
+        let found = untracked::find(&open, root, &index, None, listings.to_owned(), Instant::now() + AMPLE);
+        found.unwrap().paths.len()
+    };
+    timed("walk untracked, all directories read", &mut || walk(Path::new("/nonexistent/dir/listings")));
+    timed("walk untracked, directories known", &mut || walk(&cache));
     timed("index against head", &mut || index::head_side(&open, &index, Some(&head)).unwrap().changed.len());
     timed("worktree changes", &mut || {
         worktree_changes(&open, Some(&head), &cache, AMPLE).unwrap().changes.len()

@@ -54,8 +54,12 @@ impl Tracked {
 /// More than one file takes.
 const A_MOMENT: Duration = Duration::from_secs(60);
 
-/// Whether the git index vouches for the file at `position`: it is there, and as it was when it was staged.
+/// Whether the git index vouches for the file at `position`: it is there, and as it was when it was staged; or the disk does
+/// not matter for it.
 pub(super) fn is_vouched(repo: &Repo, root: &Path, index: &gix::index::State, position: usize) -> bool {
+    if !is_compared(&index.entries()[position]) {
+        return true;
+    }
     let seen = compare_part(repo, root, index, position..position + 1, Instant::now() + A_MOMENT);
     seen.checked == 1 && seen.gone.is_empty() && seen.suspicious.is_empty() && seen.conflicted.is_empty()
 }
@@ -166,12 +170,12 @@ fn compare_part(
 }
 
 #[cfg(unix)]
-fn has_several_links(meta: &std::fs::Metadata) -> bool {
+pub(super) fn has_several_links(meta: &std::fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(meta) > 1
 }
 
 #[cfg(not(unix))]
-fn has_several_links(_: &std::fs::Metadata) -> bool {
+pub(super) fn has_several_links(_: &std::fs::Metadata) -> bool {
     false
 }
 

@@ -1,14 +1,15 @@
 //! Files of the working tree that git does not track and does not ignore (D1).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gix::bstr::ByteSlice as _;
 use gix::index::entry::Mode as EntryMode;
 use gix::worktree::stack::state::ignore::Source;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
+use super::listing::{Listings, TrackedNames};
 use super::watch::Watch;
 
 /// Deeper directories cannot be named in one call of the system.
@@ -23,22 +24,32 @@ pub(super) struct Untracked {
 }
 
 /// Walks the working tree. Nested repositories, the store and everything `.gitignore`, `info/exclude` or the user's
-/// excludes name are left out. Links are not followed. Directories are told to `watch` before they are read.
+/// excludes name are left out. Links are not followed. Directories are told to `watch` before they are looked at, and those
+/// that `listings_file` knows are not read.
 pub(super) fn find(
     repo: &Repo,
     root: &Path,
     index: &gix::index::State,
     watch: Option<&mut Watch>,
+    listings_file: PathBuf,
     deadline: Instant,
 ) -> Result<Untracked, GitError> {
     let local = repo.local();
     let folded = folds_case(repo)
         .then(|| index.entries().iter().map(|entry| entry.path(index).to_lowercase().into()).collect());
-    let tracked = index.entries().iter().map(|entry| entry.path(index)).collect();
-    let excludes = Excludes::new(repo, &local, index)?;
-    let mut walk =
-        Walk { tracked, root, index, excludes, folded, watch, deadline, found: Untracked::default() };
+    let mut walk = Walk {
+        root,
+        index,
+        tracked: TrackedNames::by_directory(index),
+        listings: Listings::load(listings_file, root),
+        excludes: Excludes::new(repo, &local, index)?,
+        folded,
+        watch,
+        deadline,
+        found: Untracked::default(),
+    };
     walk.directory(&mut BString::default(), 0);
+    walk.listings.store(walk.found.unchecked == 0);
     Ok(walk.found)
 }
 
@@ -75,8 +86,8 @@ impl<'a> Excludes<'a> {
 struct Walk<'a> {
     root: &'a Path,
     index: &'a gix::index::State,
-    /// Paths of all stages: the files of a conflict are tracked.
-    tracked: FxHashSet<&'a BStr>,
+    tracked: FxHashMap<&'a BStr, TrackedNames>,
+    listings: Listings,
     excludes: Excludes<'a>,
     /// Tracked paths in lower case, where the file system does not tell cases apart.
     folded: Option<FxHashSet<BString>>,
@@ -96,48 +107,38 @@ impl Walk<'_> {
         if let Some(watch) = &mut self.watch {
             watch.walked(prefix.as_bstr());
         }
-        let Ok(entries) = std::fs::read_dir(full) else { return };
-        let entries: Vec<_> = entries
-            .flatten()
-            .filter_map(|entry| {
-                let name = gix::path::os_string_into_bstring(entry.file_name()).ok()?;
-                Some((name, entry.file_type().ok()?))
-            })
-            .collect();
-        let is_nested = depth > 0 && entries.iter().any(|(name, _)| name == ".git");
-        if is_nested {
+        let none = TrackedNames::default();
+        let tracked = self.tracked.get(prefix.as_bstr()).unwrap_or(&none);
+        let Some(listing) = self.listings.of(prefix.as_bstr(), &full, tracked, self.index) else { return };
+        if depth > 0 && listing.is_nested {
+            if let Some(watch) = &mut self.watch {
+                watch.not_walked(prefix.as_bstr());
+            }
             return;
         }
         let base = prefix.len();
-        for (name, kind) in entries {
-            if name.eq_ignore_ascii_case(b".git")
-                || depth == 0 && name.eq_ignore_ascii_case(STORE_DIR.as_bytes())
-            {
-                continue;
-            }
+        for name in listing.files {
             prefix.push_str(&name);
-            if kind.is_dir() {
-                if !self.is_submodule(prefix) && !self.excludes.has(prefix.as_bstr(), EntryMode::DIR) {
-                    prefix.push_byte(b'/');
-                    self.directory(prefix, depth + 1);
-                }
-            } else if (kind.is_file() || kind.is_symlink())
-                && !self.is_tracked(prefix)
-                && !self.excludes.has(prefix.as_bstr(), EntryMode::FILE)
+            if !self.is_tracked_in_other_case(prefix) && !self.excludes.has(prefix.as_bstr(), EntryMode::FILE)
             {
                 self.found.paths.push(prefix.clone());
             }
             prefix.truncate(base);
         }
+        for name in listing.directories {
+            if depth == 0 && name.eq_ignore_ascii_case(STORE_DIR.as_bytes()) {
+                continue;
+            }
+            prefix.push_str(&name);
+            if !self.excludes.has(prefix.as_bstr(), EntryMode::DIR) {
+                prefix.push_byte(b'/');
+                self.directory(prefix, depth + 1);
+            }
+            prefix.truncate(base);
+        }
     }
 
-    fn is_tracked(&self, path: &BString) -> bool {
-        self.tracked.contains(path.as_bstr())
-            || self.folded.as_ref().is_some_and(|folded| folded.contains(&BString::from(path.to_lowercase())))
-    }
-
-    fn is_submodule(&self, path: &BString) -> bool {
-        self.is_tracked(path)
-            && self.index.entry_by_path(path.as_bstr()).is_some_and(|entry| entry.mode == EntryMode::COMMIT)
+    fn is_tracked_in_other_case(&self, path: &BString) -> bool {
+        self.folded.as_ref().is_some_and(|folded| folded.contains(&BString::from(path.to_lowercase())))
     }
 }
