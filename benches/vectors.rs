@@ -9,6 +9,7 @@ mod common;
 
 use codeweaver::embed::Embedder;
 use codeweaver::index::{Codebase, graph};
+use codeweaver::mem::DotKernel;
 use codeweaver::query::dense;
 use codeweaver::query::filter::Scope;
 use codeweaver::query::view::View;
@@ -77,9 +78,11 @@ fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: 
     let mut found = others.map(|_| (Samples::default(), 0));
     let mut wanted = 0;
     for (i, question) in questions.iter().enumerate() {
+        let kernel = &DotKernel::new(question);
+        let search = dense::Search { view, scope, vector: question, kernel, keep, is_over: &|| false };
         let timed = |ann, samples: &mut Samples| {
             let started = Instant::now();
-            let mut rows = dense::nearest(view, scope, question, ann, keep, &|| false).rows;
+            let mut rows = search.nearest(ann).rows;
             // The first round maps files.
             if i > 0 {
                 samples.push(started.elapsed());

@@ -1,6 +1,6 @@
 //! Retrieval: chunks worth ranking, from five kinds of evidence (requirement R1).
 //!
-//! * dense: exact int8 scan over live rows (or the graph, where the planner prefers it);
+//! * dense: int8 scan over live rows, or what the planner prefers to it (see [`super::dense`]);
 //! * lexical: BM25 over the fields of a chunk and over whole files (see [`super::lexical`]);
 //! * symbol: chunks that define what the query names (see [`super::definitions`]);
 //! * path: chunks of files whose path has the query's words, or that the query names.
@@ -8,6 +8,7 @@
 //! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
 //! segmented. Everything found is then scored on all evidence.
 
+use super::best::Best;
 use super::cancel::IsOver;
 use super::definitions::{self, Wanted};
 use super::dense;
@@ -97,16 +98,14 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     let mut timed_out = false;
     let mut path_share = Vec::new();
     if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
-        found.add(
-            "lexical_bm25",
-            best_rows(view, lexical.best(scope, KEEP), KEEP).into_iter().map(|(_, id)| id),
-        );
+        found.add("lexical_bm25", best_rows(view, lexical.best(KEEP), KEEP).into_iter().map(|(_, id)| id));
         found.add("lexical_bm25", best_files(view, scope, &lexical));
     }
-    if let (Some(vector), Mode::Hybrid | Mode::Semantic) = (vector, question.mode) {
+    if let (Some(vector), Some(kernel), Mode::Hybrid | Mode::Semantic) = (vector, &kernel, question.mode) {
         timed_out = (question.is_over)();
         if !timed_out {
-            let nearest = dense::nearest(view, scope, vector, question.ann, KEEP, question.is_over);
+            let search = dense::Search { view, scope, vector, kernel, keep: KEEP, is_over: question.is_over };
+            let nearest = search.nearest(question.ann);
             let best = best_rows(view, nearest.rows.into_iter(), KEEP).into_iter();
             found.add(nearest.method.name(), best.map(|(_, id)| id));
             n_scored = n_scored.max(scope.n_rows);
@@ -231,7 +230,8 @@ pub fn nearest(
     if !usable(view, &vector) {
         return Vec::new();
     }
-    let rows = dense::nearest(view, scope, vector, Ann::Exact, keep, is_over).rows;
+    let search = dense::Search { view, scope, vector, kernel: &DotKernel::new(vector), keep, is_over };
+    let rows = search.nearest(Ann::Exact).rows;
     let mut best = best_rows(view, rows.into_iter(), keep);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best
@@ -255,19 +255,9 @@ fn mean_dot(view: &View, vector: &[i8]) -> f32 {
 fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize) -> Vec<(f32, RowId)> {
     let order =
         |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0).then_with(|| row_order(view, a.1, b.1));
-    let mut best: Vec<(f32, RowId)> = Vec::with_capacity(keep * 4);
-    let mut threshold = f32::NEG_INFINITY;
-    for row in rows {
-        if row.0 >= threshold {
-            best.push(row);
-            if best.len() == keep * 4 {
-                best.select_nth_unstable_by(keep - 1, order);
-                best.truncate(keep);
-                threshold = best[keep - 1].0;
-            }
-        }
-    }
-    first(best, keep, order)
+    let mut best = Best::new(keep);
+    rows.for_each(|(score, id)| best.add(score, id));
+    first(best.rows, keep, order)
 }
 
 /// The first `n` in a total order; the others are never put into it.

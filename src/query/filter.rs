@@ -22,21 +22,22 @@ impl Scope {
     /// The rows of `view` that pass `filters`.
     pub fn new(view: &View, filters: &Filters) -> Scope {
         let languages: Vec<String> = filters.languages.iter().map(|name| canonical_language(name)).collect();
-        let mut scope = Scope { rows: view.live().to_vec(), n_rows: 0, absent_languages: Vec::new() };
         let by_file = !languages.is_empty()
             || !filters.paths.is_empty()
             || !filters.exclude_paths.is_empty()
             || !filters.include_tests;
-        if by_file {
+        let rows = if by_file {
             let entries = view.reader.live_entries(&view.snapshot.entries);
             let passing =
                 entries.filter(|(_, record, path)| passes_path(filters, path, PathFlags(record.flags as u8)));
-            scope.rows = view.reader.rows_of(passing.map(|(_, record, _)| record));
-        }
+            view.reader.rows_of(passing.map(|(_, record, _)| record))
+        } else {
+            view.live().to_vec()
+        };
+        let mut scope = Scope { rows, n_rows: 0, absent_languages: Vec::new() };
         if !languages.is_empty() || !filters.kinds.is_empty() {
             scope.retain_rows(view, &languages, &filters.kinds);
         }
-        scope.rows.iter_mut().for_each(LiveRows::seal);
         scope.n_rows = scope.rows.iter().map(|rows| u64::from(rows.n_live())).sum();
         scope.absent_languages = absent_languages(view, &languages);
         scope
@@ -45,7 +46,6 @@ impl Scope {
     fn retain_rows(&mut self, view: &View, languages: &[String], kinds: &[String]) {
         for (segment, rows) in view.reader.segments.iter().zip(&mut self.rows) {
             let mut kept = LiveRows::empty(segment.n_rows());
-            rows.seal();
             for row in rows.runs().flatten() {
                 let record = &segment.rows()[row as usize];
                 let language = languages.is_empty()
@@ -65,6 +65,7 @@ impl Scope {
                     kept.insert(row, row + 1);
                 }
             }
+            kept.seal();
             *rows = kept;
         }
     }

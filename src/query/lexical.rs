@@ -9,7 +9,8 @@ use super::filter::Scope;
 use super::parallel;
 use super::rank::Weights;
 use super::view::{RowId, View};
-use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
+use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings};
+use crate::store::segment::Segment;
 use crate::text::QueryTerm;
 
 /// What a file has of the question.
@@ -29,29 +30,25 @@ pub struct Lexical {
     pub n_scored: u64,
 }
 
-/// Scores within one segment.
-struct SegmentScores {
-    /// Per row.
-    scores: Vec<f32>,
-    coverage: Vec<f32>,
-    /// Per doc.
-    files: Vec<FileLexical>,
-}
+/// Terms that are scored before anybody asks whether the answer is still wanted, and for which files are remembered at once.
+const BLOCK: usize = 8;
 
 /// Parameters of one term.
-struct TermWeight {
+struct Term<'a> {
     /// Position in the question, from 1.
     number: u16,
+    /// Posting lists by segment.
+    lists: Vec<Lists<'a>>,
     row: f32,
     share: f32,
     weight: f32,
 }
 
-/// Posting lists of a term in one segment.
+/// Posting lists of a term in one segment, by field.
 type Lists<'a> = [Option<PostingList<'a>>; N_FIELDS];
 
 impl Lexical {
-    /// Scores all live rows that have a term; rows outside of `scope` count for their file only. Terms are left out once it
+    /// Scores all live rows of `scope` that have a term, and all files. The last terms are left out, everywhere, once it
     /// `is_over`.
     pub fn score(
         view: &View,
@@ -63,18 +60,15 @@ impl Lexical {
         let segments = &view.reader.segments;
         let n_rows = view.snapshot.totals.n_rows.max(1);
         let postings: Vec<_> = segments.iter().map(|segment| segment.postings()).collect();
-        let lists: Vec<Vec<Lists<'_>>> = postings
+        let of_segments =
+            |term: &QueryTerm| postings.iter().map(|postings| lists(postings, &term.term)).collect();
+        let lists: Vec<Vec<Lists<'_>>> = terms.iter().map(of_segments).collect();
+        let idf: Vec<f32> = lists
             .iter()
-            .map(|postings| {
-                let list = |term, field| postings.as_ref().and_then(|postings| postings.get(field, term));
-                terms.iter().map(|term| FIELDS.map(|field| list(&term.term, field))).collect()
-            })
-            .collect();
-        let idf: Vec<f32> = (0..terms.len())
-            .map(|t| {
+            .map(|lists| {
                 let df = FIELDS.map(|field| {
                     let of_segments = lists.iter().zip(view.live()).map(|(lists, live)| {
-                        lists[t][field as usize].map_or(0, |list| u64::from(list.df_live(live)))
+                        lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))
                     });
                     of_segments.sum::<u64>()
                 });
@@ -84,45 +78,43 @@ impl Lexical {
             .collect();
         let total: f32 =
             terms.iter().zip(&idf).map(|(term, idf)| term.weight * missing_idf(n_rows as f32, *idf)).sum();
-        let term_weights: Vec<TermWeight> = terms
-            .iter()
-            .zip(&idf)
-            .enumerate()
-            .map(|(t, (term, idf))| TermWeight {
+        let weighted = terms.iter().zip(&idf).zip(lists).enumerate();
+        let terms: Vec<Term<'_>> = weighted
+            .map(|(t, ((term, idf), lists))| Term {
                 number: t as u16 + 1,
+                lists,
                 row: term.weight * idf,
                 share: if total > 0.0 { term.weight * idf / total } else { 0.0 },
                 weight: term.weight,
             })
             .collect();
-        let of_rows = parallel::map(segments.len(), n_rows, |s| {
-            let segment = RowScorer { view, scope, s, weights };
-            segment.score(&lists[s], &term_weights, is_over)
-        });
-        // Per term: the files that have it, which are known only now.
-        let n_files: Vec<usize> = (0..terms.len())
-            .map(|t| of_rows.iter().map(|rows| rows.tf_of_docs.get(t).map_or(0, Vec::len)).sum())
-            .collect();
-        let files = parallel::map(segments.len(), n_rows, |s| {
-            of_files(view, s, &of_rows[s].tf_of_docs, &term_weights, &n_files, weights)
-        });
-        let n_scored = of_rows.iter().map(|rows| rows.n_scored).sum();
-        let merged = of_rows.into_iter().zip(files).map(|(rows, files)| SegmentScores {
-            scores: rows.scores,
-            coverage: rows.coverage,
-            files,
-        });
-        Lexical { segments: merged.collect(), idf, n_scored }
+        let scorer = Scorer { view, scope, weights };
+        let mut scores: Vec<SegmentScores> =
+            segments.iter().map(|segment| SegmentScores::of(segment)).collect();
+        for block in terms.chunks(BLOCK) {
+            if is_over() {
+                break;
+            }
+            parallel::for_each(&mut scores, n_rows, |s, scores| scorer.score_rows(s, block, scores));
+            // The files that have each term, which are known only now.
+            let n_files: Vec<usize> = (0..block.len())
+                .map(|t| scores.iter().map(|scores| scores.tf_of_docs[t].len()).sum())
+                .collect();
+            parallel::for_each(&mut scores, n_rows, |s, scores| {
+                scorer.score_files(s, block, &n_files, scores)
+            });
+        }
+        let n_scored = scores.iter().map(|scores| scores.n_scored).sum();
+        Lexical { segments: scores, idf, n_scored }
     }
 
-    /// Rows of `scope` with a score: all but those that cannot be among the best `keep`.
-    pub fn best(&self, scope: &Scope, keep: usize) -> impl Iterator<Item = (f32, RowId)> {
-        let of_segments = parallel::map(self.segments.len(), scope.n_rows, |s| {
+    /// Rows with a score: all but those that cannot be among the best `keep`.
+    pub fn best(&self, keep: usize) -> impl Iterator<Item = (f32, RowId)> {
+        let n_rows = self.segments.iter().map(|segment| segment.rows.len() as u64).sum();
+        let of_segments = parallel::map(self.segments.len(), n_rows, |s| {
             let mut best = Best::new(keep);
-            for (row, &score) in self.segments[s].scores.iter().enumerate() {
-                if score > 0.0 && scope.rows[s].contains(row as u32) {
-                    best.add(score, RowId { segment: s as u32, row: row as u32 });
-                }
+            for (row, &score) in self.segments[s].rows.iter().enumerate().filter(|(_, score)| **score > 0.0) {
+                best.add(score, RowId { segment: s as u32, row: row as u32 });
             }
             best.rows
         });
@@ -132,7 +124,7 @@ impl Lexical {
     /// BM25 and coverage of a row.
     pub fn of(&self, id: RowId) -> (f32, f32) {
         let (segment, row) = (&self.segments[id.segment as usize], id.row as usize);
-        (segment.scores[row], segment.coverage[row].min(1.0))
+        (segment.rows[row], segment.coverage[row].min(1.0))
     }
 
     /// What a doc has, by segment and ordinal.
@@ -141,61 +133,72 @@ impl Lexical {
     }
 }
 
-/// Scores of the rows of one segment, and what their files have.
-struct RowScores {
-    scores: Vec<f32>,
+fn lists<'a>(postings: &Option<Postings<'a>>, term: &str) -> Lists<'a> {
+    FIELDS.map(|field| postings.as_ref()?.get(field, term))
+}
+
+/// Scores within one segment.
+struct SegmentScores {
+    /// BM25 per row, 0 outside of the scope.
+    rows: Vec<f32>,
+    /// Per row, 0 outside of the scope.
     coverage: Vec<f32>,
-    /// Per term: the docs that have it, with its weighted frequency, in the order they were met.
+    /// The number of the last term that counted towards a row's coverage.
+    counted: Vec<u16>,
+    /// Per doc.
+    files: Vec<FileLexical>,
+    frequencies: Frequencies,
+    /// Per term of the block: the docs that have it, with its weighted frequency, in the order they were met.
     tf_of_docs: Vec<Vec<(u32, f32)>>,
     n_scored: u64,
 }
 
-struct RowScorer<'a> {
+impl SegmentScores {
+    fn of(segment: &Segment) -> SegmentScores {
+        let (n_rows, n_docs) = (segment.n_rows() as usize, segment.n_docs() as usize);
+        SegmentScores {
+            rows: vec![0.0; n_rows],
+            coverage: vec![0.0; n_rows],
+            counted: vec![0; n_rows],
+            files: vec![FileLexical::default(); n_docs],
+            frequencies: Frequencies { of_docs: vec![0.0; n_docs], touched: Vec::new() },
+            tf_of_docs: Vec::new(),
+            n_scored: 0,
+        }
+    }
+}
+
+struct Scorer<'a> {
     view: &'a View,
     scope: &'a Scope,
-    s: usize,
     weights: &'a Weights,
 }
 
-impl RowScorer<'_> {
-    fn score(&self, lists: &[Lists<'_>], terms: &[TermWeight], is_over: IsOver<'_>) -> RowScores {
-        let segment = &self.view.reader.segments[self.s];
-        let n_rows = segment.n_rows() as usize;
-        let mut found = RowScores {
-            scores: vec![0.0; n_rows],
-            coverage: vec![0.0; n_rows],
-            tf_of_docs: Vec::new(),
-            n_scored: 0,
-        };
-        // The last term that counted towards a row's coverage.
-        let mut counted = vec![0; n_rows];
-        let mut docs = Frequencies::of(segment.n_docs());
-        for (lists, term) in lists.iter().zip(terms) {
-            if is_over() {
-                break;
-            }
+impl Scorer<'_> {
+    /// Adds what the terms of a block say about rows of segment `s`, and notes which docs have them.
+    fn score_rows(&self, s: usize, block: &[Term<'_>], scores: &mut SegmentScores) {
+        scores.tf_of_docs.clear();
+        for term in block {
             for field in FIELDS {
-                if let Some(list) = &lists[field as usize] {
-                    self.add(list, field, term, &mut found, &mut counted, &mut docs);
+                if let Some(list) = &term.lists[s][field as usize] {
+                    self.add(s, list, field, term, scores);
                 }
             }
-            found.tf_of_docs.push(docs.take());
+            scores.tf_of_docs.push(scores.frequencies.take());
         }
-        found
     }
 
     fn add(
         &self,
+        s: usize,
         list: &PostingList<'_>,
         field: Field,
-        term: &TermWeight,
-        found: &mut RowScores,
-        counted: &mut [u16],
-        docs: &mut Frequencies,
+        term: &Term<'_>,
+        scores: &mut SegmentScores,
     ) {
         let (f, totals) = (field as usize, &self.view.snapshot.totals);
-        let (live, wanted) = (&self.view.live()[self.s], &self.scope.rows[self.s]);
-        let records = self.view.reader.segments[self.s].rows();
+        let (live, wanted) = (&self.view.live()[s], &self.scope.rows[s]);
+        let records = self.view.reader.segments[s].rows();
         let (k1, b) = (self.weights.k1, self.weights.b);
         let average = (totals.field_len[f] as f32 / totals.n_rows.max(1) as f32).max(1.0);
         let field_weight = self.weights.field(field);
@@ -206,20 +209,38 @@ impl RowScorer<'_> {
             }
             let Some(record) = records.get(row as usize) else { return };
             let tf = tf as f32;
-            docs.add(record.doc, tf * field_weight);
+            scores.frequencies.add(record.doc, tf * field_weight);
             if !is_wanted {
                 return;
             }
             let row = row as usize;
             let len = f32::from(record.field_len[f]);
-            found.scores[row] +=
+            scores.rows[row] +=
                 field_weight * term.row * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
-            if counted[row] != term.number {
-                counted[row] = term.number;
-                found.coverage[row] += term.share;
-                found.n_scored += 1;
+            if scores.counted[row] != term.number {
+                scores.counted[row] = term.number;
+                scores.coverage[row] += term.share;
+                scores.n_scored += 1;
             }
         });
+    }
+
+    /// Adds what the terms of a block say about files of segment `s`; `n_files` have each term in the whole view.
+    fn score_files(&self, s: usize, block: &[Term<'_>], n_files: &[usize], scores: &mut SegmentScores) {
+        let totals = &self.view.snapshot.totals;
+        let average = (totals.field_len[Field::Body as usize] as f32 / totals.n_paths.max(1) as f32).max(1.0);
+        let segment = &self.view.reader.segments[s];
+        let (k1, b) = (self.weights.file_k1, self.weights.file_b);
+        for ((of_term, term), &n_with_term) in scores.tf_of_docs.iter().zip(block).zip(n_files) {
+            let n = (totals.n_paths as f32).max(n_with_term as f32);
+            let weight = idf_of_file(n, n_with_term as f32) * term.weight;
+            for &(doc, tf) in of_term {
+                let file = &mut scores.files[doc as usize];
+                let len = segment.body_len(doc) as f32;
+                file.bm25 += weight * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average));
+                file.coverage += term.share;
+            }
+        }
     }
 }
 
@@ -230,10 +251,6 @@ struct Frequencies {
 }
 
 impl Frequencies {
-    fn of(n_docs: u32) -> Frequencies {
-        Frequencies { of_docs: vec![0.0; n_docs as usize], touched: Vec::new() }
-    }
-
     fn add(&mut self, doc: u32, tf: f32) {
         let Some(sum) = self.of_docs.get_mut(doc as usize) else { return };
         if *sum == 0.0 {
@@ -248,33 +265,6 @@ impl Frequencies {
         let of_docs = &mut self.of_docs;
         self.touched.drain(..).map(|doc| (doc, std::mem::take(&mut of_docs[doc as usize]))).collect()
     }
-}
-
-/// What the files of segment `s` have; `n_files` have each term in the whole view.
-fn of_files(
-    view: &View,
-    s: usize,
-    tf_of_docs: &[Vec<(u32, f32)>],
-    terms: &[TermWeight],
-    n_files: &[usize],
-    weights: &Weights,
-) -> Vec<FileLexical> {
-    let totals = &view.snapshot.totals;
-    let average = (totals.field_len[Field::Body as usize] as f32 / totals.n_paths.max(1) as f32).max(1.0);
-    let segment = &view.reader.segments[s];
-    let (k1, b) = (weights.file_k1, weights.file_b);
-    let mut files = vec![FileLexical::default(); segment.n_docs() as usize];
-    for ((of_term, term), &n_with_term) in tf_of_docs.iter().zip(terms).zip(n_files) {
-        let n = (totals.n_paths as f32).max(n_with_term as f32);
-        let weight = idf_of_file(n, n_with_term as f32) * term.weight;
-        for &(doc, tf) in of_term {
-            let file = &mut files[doc as usize];
-            let len = segment.body_len(doc) as f32;
-            file.bm25 += weight * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average));
-            file.coverage += term.share;
-        }
-    }
-    files
 }
 
 /// How much a term says that `df` of `n` have.

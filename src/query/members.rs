@@ -9,10 +9,13 @@ use crate::store::segment::Segment;
 use crate::store::state::State;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Scopes that are kept: an agent asks with few different filters.
 const KEEP_SCOPES: usize = 4;
+
+/// Worked out by whoever asks first; others who ask for the same wait for it, and nobody else does.
+type Shared<T> = Arc<OnceLock<Arc<T>>>;
 
 /// What is live in one view.
 #[derive(Default)]
@@ -24,7 +27,7 @@ pub struct Members {
     /// Further live entries of docs that have several.
     more_entries: FxHashMap<u32, Vec<u32>>,
     /// The last asked for is at the end.
-    scopes: Mutex<Vec<(Filters, Arc<Scope>)>>,
+    scopes: Mutex<Vec<(Filters, Shared<Scope>)>>,
 }
 
 impl Members {
@@ -52,38 +55,43 @@ impl Members {
 
     /// The scope of `filters`, which `make` works out if it is not known.
     pub fn scope(&self, filters: &Filters, make: impl FnOnce() -> Scope) -> Arc<Scope> {
-        let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = scopes.iter().position(|(known, _)| known == filters) {
-            let known = scopes.remove(at);
-            scopes.push(known);
-        } else {
+        let cell = {
+            let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = scopes.iter().position(|(known, _)| known == filters);
+            let used = match known {
+                Some(at) => scopes.remove(at),
+                None => (filters.clone(), Arc::default()),
+            };
             if scopes.len() == KEEP_SCOPES {
                 scopes.remove(0);
             }
-            scopes.push((filters.clone(), Arc::new(make())));
-        }
-        scopes[scopes.len() - 1].1.clone()
+            let cell = used.1.clone();
+            scopes.push(used);
+            cell
+        };
+        cell.get_or_init(|| Arc::new(make())).clone()
     }
 }
 
 /// The members of the view that was asked about last.
 #[derive(Default)]
-pub struct MembersMemory(Mutex<Option<(Seen, Arc<Members>)>>);
+pub struct MembersMemory(Mutex<Option<(Seen, Shared<Members>)>>);
 
 impl MembersMemory {
     /// The members of what `reader` and `live` show.
     pub fn of(&self, reader: &StoreReader, live: &RoaringBitmap) -> Arc<Members> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, members)) = last.as_ref().filter(|(seen, _)| seen.is_of(reader, live)) {
-            return members.clone();
-        }
-        let members = Arc::new(Members::of(reader, live));
-        *last = Some((Seen::of(reader, live), members.clone()));
-        members
+        let cell = {
+            let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match last.as_ref().filter(|(seen, _)| seen.is_of(reader, live)) {
+                Some((_, cell)) => cell.clone(),
+                None => last.insert((Seen::of(reader, live), Arc::default())).1.clone(),
+            }
+        };
+        cell.get_or_init(|| Arc::new(Members::of(reader, live))).clone()
     }
 }
 
-/// All that members depend on. Segments are held weakly: what was merged away is unmapped once no view uses it.
+/// All that members depend on. Segments, which are large, are held weakly: what was merged away is unmapped once no view uses it.
 struct Seen {
     state: Arc<State>,
     segments: Vec<Weak<Segment>>,

@@ -1,31 +1,46 @@
 //! Work on large views is shared among the cores, segment by segment.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Below this many rows the work is over before a thread has started. Debug builds are what tests run: they share nearly always.
+/// Below this many rows starting a thread costs about what it saves. Debug builds are what tests run: they share nearly always.
 const MIN_ROWS: u64 = if cfg!(debug_assertions) { 8 } else { 64 * 1024 };
 
 /// What `task` makes of each of `0..n`, in order. Threads help if the work is about `n_rows` rows that are enough for it.
 pub fn map<T: Send>(n: usize, n_rows: u64, task: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let n_threads = if n_rows < MIN_ROWS { 1 } else { cores.min(n) };
-    let next = AtomicUsize::new(0);
-    let take = || -> Vec<(usize, T)> {
-        let mine = std::iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|&at| at < n));
-        mine.map(|at| (at, task(at))).collect()
-    };
-    let mut done = std::thread::scope(|threads| {
-        // A thread that cannot be had is only missing help.
-        let spawn = |_| std::thread::Builder::new().spawn_scoped(threads, take).ok();
-        let helpers: Vec<_> = (1..n_threads).filter_map(spawn).collect();
-        let mut done = take();
-        for helper in helpers {
-            done.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    let mut made: Vec<Option<T>> = std::iter::repeat_with(|| None).take(n).collect();
+    for_each(&mut made, n_rows, |at, made| *made = Some(task(at)));
+    made.into_iter().flatten().collect()
+}
+
+/// Does `task` on each item and its number, in any order. Threads help if the work is about `n_rows` rows that are enough for it.
+pub fn for_each<T: Send>(items: &mut [T], n_rows: u64, task: impl Fn(usize, &mut T) + Sync) {
+    if n_rows < MIN_ROWS {
+        items.iter_mut().enumerate().for_each(|(at, item)| task(at, item));
+        return;
+    }
+    let n_threads = cores().min(items.len());
+    // An iterator of exclusive references, from which each worker takes the next.
+    let rest = Mutex::new(items.iter_mut().enumerate());
+    let take = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((at, item)) = take() {
+            task(at, item);
         }
-        done
+    };
+    std::thread::scope(|threads| {
+        // A thread that cannot be had is only missing help.
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(threads, work).ok();
+        let helpers: Vec<_> = (1..n_threads).filter_map(spawn).collect();
+        work();
+        for helper in helpers {
+            helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
     });
-    done.sort_unstable_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, made)| made).collect()
+}
+
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 #[cfg(test)]
@@ -39,6 +54,14 @@ mod tests {
             for n_rows in [0, u64::MAX] {
                 assert_eq!(map(n, n_rows, |at| at * at), expected);
             }
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller() {
+        for n_rows in [0, u64::MAX] {
+            let panicking = || map(100, n_rows, |at| assert!(at != 57));
+            assert!(std::panic::catch_unwind(panicking).is_err());
         }
     }
 }

@@ -2,16 +2,14 @@
 //!
 //! First the signs of all vectors are compared with those of the query, an eighth of the memory; then the vectors of the
 //! nearest by that measure are read. Which ones that are depends on the rows of the scope alone and not on how the store is
-//! segmented, so answers are as reproducible as those of the exact scan; of its best ten, 99.5 % are found
-//! (`docs/performance.md`).
+//! segmented, so answers are as reproducible as those of the exact scan. How many of its best are found:
+//! `docs/performance.md`.
 
 use super::best::Best;
-use super::cancel::IsOver;
-use super::dense::parts;
-use super::filter::Scope;
+use super::dense::{Search, parts};
 use super::parallel;
-use super::view::{RowId, View};
-use crate::mem::{self, DotKernel};
+use super::view::RowId;
+use crate::mem;
 use crate::store::signs;
 
 /// Fewer rows are scanned exactly, which takes about as long.
@@ -19,34 +17,28 @@ pub const MIN_ROWS: u64 = 200_000;
 /// Vectors that are read: this many, or one in [`SHARE`] if that is more. Debug builds are what tests run: they leave rows out.
 const LEAST_READ: u64 = if cfg!(debug_assertions) { 8 } else { 16 * 1024 };
 const SHARE: u64 = 36;
+/// Vectors that are read before anybody asks whether the answer is still wanted.
+const PART: usize = 4096;
 
-/// Rows near `query` with their dot products, per segment: those of the best `keep` whose signs are near.
-pub fn nearest(
-    view: &View,
-    scope: &Scope,
-    query: &[i8],
-    kernel: &DotKernel,
-    keep: usize,
-    is_over: IsOver<'_>,
-) -> Vec<Vec<(f32, RowId)>> {
-    let query = signs::of_rows(query, query.len());
-    let n_segments = view.reader.segments.len();
-    let distances = parallel::map(n_segments, scope.n_rows, |s| distances(view, scope, s, &query, is_over));
-    let wanted = LEAST_READ.max(scope.n_rows / SHARE);
-    let limit = limit(&distances, wanted);
-    parallel::map(n_segments, scope.n_rows, |s| {
-        read(view, scope, s, &distances[s], limit, kernel, keep, is_over)
-    })
+/// Rows near the vector with their dot products, per segment: those of the best whose signs are near.
+pub fn nearest(search: &Search<'_>) -> Vec<Vec<(f32, RowId)>> {
+    let query = signs::of_rows(search.vector, search.vector.len());
+    let (n_segments, n_rows) = (search.view.reader.segments.len(), search.scope.n_rows);
+    let distances = parallel::map(n_segments, n_rows, |s| distances(search, s, &query));
+    let limit = limit(&distances, LEAST_READ.max(n_rows / SHARE));
+    parallel::map(n_segments, n_rows, |s| read(search, s, &distances[s], limit))
 }
 
-/// Of each live row of segment `s`, in order; as far as it came before it was over.
-fn distances(view: &View, scope: &Scope, s: usize, query: &[u64], is_over: IsOver<'_>) -> Vec<u16> {
-    let mut distances = Vec::with_capacity(scope.rows[s].n_live() as usize);
-    for run in scope.rows[s].runs().flat_map(parts) {
-        if is_over() {
+/// Of each row of the scope in segment `s`, in order; as far as it came before it was over.
+fn distances(search: &Search<'_>, s: usize, query: &[u64]) -> Vec<u16> {
+    let rows = &search.scope.rows[s];
+    let signs = search.view.reader.segments[s].signs();
+    let mut distances = Vec::with_capacity(rows.n_live() as usize);
+    for run in rows.runs().flat_map(parts) {
+        if (search.is_over)() {
             break;
         }
-        mem::sign_distances(query, &view.reader.segments[s].signs(run), &mut distances);
+        mem::sign_distances(query, &signs.of(run), &mut distances);
     }
     distances
 }
@@ -68,27 +60,19 @@ fn limit(distances: &[Vec<u16>], wanted: u64) -> u16 {
     reached.map_or(u16::MAX, |distance| distance as u16)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn read(
-    view: &View,
-    scope: &Scope,
-    s: usize,
-    distances: &[u16],
-    limit: u16,
-    kernel: &DotKernel,
-    keep: usize,
-    is_over: IsOver<'_>,
-) -> Vec<(f32, RowId)> {
-    let segment = &view.reader.segments[s];
+/// The rows of segment `s` within `limit` but those that cannot be among the best.
+fn read(search: &Search<'_>, s: usize, distances: &[u16], limit: u16) -> Vec<(f32, RowId)> {
+    let segment = &search.view.reader.segments[s];
     let (vectors, dim) = (segment.vectors(), segment.dim());
-    let mut best = Best::new(keep);
-    let rows = scope.rows[s].runs().flatten();
-    for (at, (row, _)) in rows.zip(distances).enumerate().filter(|(_, (_, distance))| **distance <= limit) {
-        if at % 4096 == 0 && is_over() {
+    let mut best = Best::new(search.keep);
+    let near =
+        search.scope.rows[s].runs().flatten().zip(distances).filter(|(_, distance)| **distance <= limit);
+    for (n_read, (row, _)) in near.enumerate() {
+        if n_read % PART == 0 && (search.is_over)() {
             break;
         }
         let vector = &vectors[row as usize * dim..][..dim];
-        best.add(kernel.dot(vector) as f32, RowId { segment: s as u32, row });
+        best.add(search.kernel.dot(vector) as f32, RowId { segment: s as u32, row });
     }
     best.rows
 }

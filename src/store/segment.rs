@@ -21,13 +21,12 @@ use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
 use super::rows::{DocKey, DocMeta, RowMeta};
 use super::shard::ShardData;
-use super::signs;
+use super::signs::{self, Signs};
 use crate::git::{ByteSlice, Oid};
 use crate::mem::Mapped;
 use crate::text;
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::ops::Range;
 use std::path::Path;
@@ -426,7 +425,7 @@ fn padded(oid: &Oid) -> [u8; 32] {
     bytes
 }
 
-/// An opened segment with the mapped shard beside it. Cheap to open: nothing is decoded.
+/// An opened segment with the mapped shard beside it. Cheap to open: nothing is decoded, and four bytes a doc are allocated.
 pub struct Segment {
     file: Container,
     shard: Mapped,
@@ -502,7 +501,8 @@ impl Segment {
         }
         let rows = self.docs().get(ordinal as usize).map_or(0..0, DocRecord::rows);
         let rows = self.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
-        let len = rows.iter().map(|row| u32::from(row.field_len[Field::Body as usize])).sum();
+        let of_row = |row: &RowRecord| u32::from(row.field_len[Field::Body as usize]);
+        let len = rows.iter().fold(0u32, |len, row| len.saturating_add(of_row(row))).min(u32::MAX - 1);
         known.store(len + 1, Relaxed);
         len
     }
@@ -533,7 +533,7 @@ impl Segment {
     pub fn doc_of(&self, row: u32) -> Option<(u32, &DocRecord)> {
         let ordinal = self.rows().get(row as usize)?.doc;
         let doc = self.docs().get(ordinal as usize)?;
-        (doc.first_row..doc.first_row + doc.n_rows).contains(&row).then_some((ordinal, doc))
+        doc.rows().contains(&row).then_some((ordinal, doc))
     }
 
     pub fn symbols_of(&self, row: &RowRecord) -> &[SymbolRecord] {
@@ -562,30 +562,10 @@ impl Segment {
         &self.vectors()[row as usize * self.dim()..][..self.dim()]
     }
 
-    /// Whether signs need not be worked out, or only few. Segments of older versions have none.
-    pub fn has_signs(&self) -> bool {
-        self.header.n_rows < MIN_ROWS_WITH_SIGNS || self.stored_signs().is_some()
-    }
-
-    fn stored_signs(&self) -> Option<&[u64]> {
+    pub fn signs(&self) -> Signs<'_> {
         let n_words = self.header.n_rows as usize * signs::words(self.dim());
-        self.file.records(SIGNS).ok().filter(|stored: &&[u64]| stored.len() == n_words)
-    }
-
-    /// Signs of the vectors of `rows`, read or worked out.
-    pub fn signs(&self, rows: Range<u32>) -> Cow<'_, [u64]> {
-        let words = signs::words(self.dim());
-        match self
-            .stored_signs()
-            .map(|stored| &stored[rows.start as usize * words..rows.end as usize * words])
-        {
-            Some(signs) => Cow::Borrowed(signs),
-            None => {
-                let vectors =
-                    &self.vectors()[rows.start as usize * self.dim()..rows.end as usize * self.dim()];
-                Cow::Owned(signs::of_rows(vectors, self.dim()))
-            }
-        }
+        let stored = self.file.records(SIGNS).ok().filter(|stored: &&[u64]| stored.len() == n_words);
+        Signs { stored, vectors: self.vectors(), dim: self.dim() }
     }
 
     /// Embedding input hash of each row.
@@ -679,6 +659,12 @@ mod tests {
         std::fs::write(dir.path().join("g"), left.finish(encoded.vectors_at)).unwrap();
         let segment = Segment::open(&dir.path().join("g"), &dir.path().join("s")).unwrap();
         assert_eq!(segment.vectors(), data.vectors);
+        let signs = segment.signs();
+        assert!(signs.stored.is_some());
+        for rows in [0..0, 0..segment.n_rows(), 3..17] {
+            let worked_out = Signs { stored: None, ..segment.signs() };
+            assert_eq!(signs.of(rows.clone()), worked_out.of(rows));
+        }
         for (i, doc) in data.docs.iter().enumerate() {
             assert_eq!(segment.find(&doc.key), Some(i as u32));
             assert_eq!(segment.doc_rows(i as u32).len(), data.n_rows[i] as usize);

@@ -3,6 +3,29 @@
 //! Vectors that are near have few components of different sign (Charikar, "Similarity estimation techniques from rounding
 //! algorithms", 2002), so that a large scan can pass over nearly all vectors without reading them.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The signs of a segment's vectors.
+pub struct Signs<'a> {
+    /// [`words`] per row, where a file has them.
+    pub stored: Option<&'a [u64]>,
+    /// Row-major.
+    pub vectors: &'a [i8],
+    pub dim: usize,
+}
+
+impl<'a> Signs<'a> {
+    /// Signs of `rows`, which must exist: read or worked out.
+    pub fn of(&self, rows: Range<u32>) -> Cow<'a, [u64]> {
+        let part = |width: usize| rows.start as usize * width..rows.end as usize * width;
+        match self.stored {
+            Some(stored) => Cow::Borrowed(&stored[part(words(self.dim))]),
+            None => Cow::Owned(of_rows(&self.vectors[part(self.dim)], self.dim)),
+        }
+    }
+}
+
 /// Words of one vector.
 pub fn words(dim: usize) -> usize {
     dim.div_ceil(64)
