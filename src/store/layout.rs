@@ -3,7 +3,7 @@
 //! ```text
 //! .codeweaver/                  beside the common git directory, shared by all linked worktrees; 0700
 //!   nonce                       equals `codeweaver-nonce` in the common git directory, or the index is not ours
-//!   locks/ wanted/ cache/       leases, wishes of hooks, stat caches
+//!   locks/ wanted/ cache/       leases, wishes of hooks, known files and directories
 //!   v1/<vector space>/          one store per vector space, so that two models never mix
 //!     state                     the pointer
 //!     shards/<blake3>.parquet   truth
