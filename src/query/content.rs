@@ -97,8 +97,11 @@ fn text_of(blobs: &mut BlobReader, view: &View, id: RowId) -> Result<String, Que
 
 /// The lines that the byte range of `row` touches, 1-based, inclusive.
 fn lines_of(bytes: &[u8], row: &RowRecord) -> (u32, u32) {
-    let newlines = |end: u32| bytes.iter().take(end as usize).filter(|&&byte| byte == b'\n').count() as u32;
-    (newlines(row.start_byte) + 1, newlines(row.end_byte.saturating_sub(1).max(row.start_byte)) + 1)
+    let newlines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as u32;
+    let (start, last) = (row.start_byte, row.end_byte.saturating_sub(1).max(row.start_byte));
+    let (before, rest) = bytes.split_at(bytes.len().min(start as usize));
+    let first = newlines(before) + 1;
+    (first, first + newlines(&rest[..rest.len().min((last - start) as usize)]))
 }
 
 fn place(view: &View, id: RowId) -> (&Segment, &RowRecord) {
