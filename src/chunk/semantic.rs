@@ -3,6 +3,7 @@
 //! One walk with a cursor does both. Siblings become atoms; a node that alone exceeds the soft bound is *opened*, which
 //! means that its children become atoms in its place. Everything is iterative: the depth of a tree is the input's choice.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::{ControlFlow, Range};
 
@@ -120,7 +121,7 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut read = |offset: usize, _| {
         // No more text is the end of the file to a scanner; the next report then ends the parse.
-        if work.asked() { piece(bytes, offset) } else { &[] }
+        if work.asked() { piece(&bytes, offset) } else { &[] }
     };
     PARSER.with_borrow_mut(|(parser, current)| {
         if *current != Some(grammar.index) {
@@ -136,14 +137,44 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
     })
 }
 
-/// The bytes that a parser may see without standing still for ever.
-///
+/// The bytes that a parser may see without standing still for ever or ending the process; places stay where they are.
+fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> Cow<'a, [u8]> {
+    match grammar::GRAMMARS[grammar.index].name {
+        "kotlin" => Cow::Borrowed(without_open_annotation(bytes)),
+        "ruby" => without_long_words(bytes),
+        _ => Cow::Borrowed(bytes),
+    }
+}
+
 /// Kotlin's scanner looks for the blank or the line end behind an annotation, beyond the end of the file if it must; a last
 /// line with an annotation and without an end is kept from it.
-fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> &'a [u8] {
+fn without_open_annotation(bytes: &[u8]) -> &[u8] {
     let last_line = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let is_endless = grammar::GRAMMARS[grammar.index].name == "kotlin" && bytes[last_line..].contains(&b'@');
-    if is_endless { &bytes[..last_line] } else { bytes }
+    if bytes[last_line..].contains(&b'@') { &bytes[..last_line] } else { bytes }
+}
+
+/// Ruby's scanner keeps the end word of a here-document with its length in one byte and aborts when it reads back another. What
+/// would begin one with a longer word, often a string that is appended without a blank, shows no `<<`.
+fn without_long_words(bytes: &[u8]) -> Cow<'_, [u8]> {
+    const LONGEST: usize = 255;
+    let mut shown = Cow::Borrowed(bytes);
+    for (at, _) in bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"<<") {
+        let word = &bytes[at + 2..];
+        let word = word.strip_prefix(b"-").or_else(|| word.strip_prefix(b"~")).unwrap_or(word);
+        let len = match word {
+            [quote @ (b'\'' | b'"' | b'`'), quoted @ ..] => {
+                quoted.iter().take_while(|&byte| byte != quote).take(LONGEST + 1).count()
+            }
+            plain => {
+                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || !byte.is_ascii();
+                plain.iter().take_while(is_part).take(LONGEST + 1).count()
+            }
+        };
+        if len > LONGEST {
+            shown.to_mut()[at..at + 2].fill(b' ');
+        }
+    }
+    shown
 }
 
 /// The next bytes at `offset`, whole characters only: for one that is cut, the lexer asks once more and decodes what it is

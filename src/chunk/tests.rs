@@ -378,6 +378,25 @@ fn an_annotation_at_the_end_of_a_kotlin_file_ends() {
 }
 
 #[test]
+fn a_long_end_word_of_a_ruby_here_document_ends_nothing() {
+    let words = [300, 256, 255].map(|n| "w".repeat(n));
+    for word in &words {
+        for begin in
+            [format!("\"{word} {word}\""), format!("-'{word}'"), format!("~{word}"), format!("<{word}")]
+        {
+            let text =
+                format!("class Log\n  def first\n    @out <<{begin}\n  end\nend\n\ndef last(x)\n  x\nend\n");
+            let blob = chunk_blob(text.as_bytes(), language("ruby"), &ChunkerSettings::default());
+            check(text.as_bytes(), &blob, &ChunkerSettings::default(), &begin);
+        }
+    }
+    // Appended without a blank, as people do: what follows is still read.
+    let text = format!("def first\n  @out <<\"{} {}\"\nend\n\ndef last(x)\n  x\nend\n", words[0], words[1]);
+    let blob = chunk_blob(text.as_bytes(), language("ruby"), &ChunkerSettings::default());
+    assert!(symbols(&blob).iter().any(|symbol| symbol.name == "last"), "{:?}", symbols(&blob));
+}
+
+#[test]
 fn a_heading_belongs_to_the_part_it_begins_in() {
     let text = format!("# t.{}\n## Second\n", "#i1".repeat(40));
     let settings = ChunkerSettings { target_tokens: 32, token_limit: 64, ..ChunkerSettings::default() };
