@@ -106,7 +106,7 @@ static KEYS: &[KeySpec] = &[
     key!("index.excerpts", index.excerpts, Bool, SHARED,
         "Store signatures and first sentences of documentation beside the vectors."),
     key!("index.hnsw", index.hnsw, Choice(HnswMode::NAMES), SHARED,
-        "When to build vector graphs: `auto` where a segment is large enough to gain from one."),
+        "When to build vector graphs: `auto` above 16 million chunks; scans were faster wherever they were measured."),
     key!("index.threads", index.threads, Integer { min: 1, max: MAX_THREADS }, SHARED,
         "Threads the indexer works with; unset: as many as there are cores."),
     key!("search.min_score", search.min_score, Number { min: 0.0, max: 1.0 }, SHARED,

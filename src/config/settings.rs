@@ -163,7 +163,7 @@ impl Default for IndexSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HnswMode {
-    /// For segments large enough to gain from it.
+    /// In stores above any size at which scans were found to be faster.
     #[default]
     Auto,
     Always,
