@@ -118,9 +118,11 @@ fn ask_damaged(sandbox: &Sandbox, what: &str) {
             Err(e) => assert!(!e.to_string().is_empty(), "{what}"),
         }
     }
-    let mut request = Request::new("alpha number", &open(sandbox.root()).settings);
-    request.ann = Ann::Hnsw;
-    let _ = Searcher::new(open(sandbox.root())).search(&request, &|_, _| false);
+    for ann in [Ann::Signs, Ann::Hnsw] {
+        let mut request = Request::new("alpha number", &open(sandbox.root()).settings);
+        request.ann = ann;
+        let _ = Searcher::new(open(sandbox.root())).search(&request, &|_, _| false);
+    }
 }
 
 fn repaired(sandbox: &Sandbox, wanted: &[Value], what: &str) {
