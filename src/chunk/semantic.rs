@@ -153,11 +153,15 @@ fn without_open_annotation(bytes: &[u8]) -> &[u8] {
     if bytes[last_line..].contains(&b'@') { &bytes[..last_line] } else { bytes }
 }
 
-/// Ruby's scanner keeps the end word of a here-document with its length in one byte and aborts when it reads back another. What
-/// would begin one with a longer word, often a string that is appended without a blank, shows no `<<`.
+/// Ruby's scanner keeps the end words of open here-documents in 1,024 bytes, each with its length in one byte, and aborts when a word
+/// is longer or just too many are open. What would begin one with a longer word than people choose, often a string that is
+/// appended without a blank, shows no `<<`, nor does what comes after many on a line. Words that stay open over several lines may
+/// still add up; as with any grammar that ends the process, that then costs the one file.
 fn without_long_words(bytes: &[u8]) -> Cow<'_, [u8]> {
-    const LONGEST: usize = 255;
+    const LONGEST: usize = 64;
+    const MOST_IN_LINE: usize = 512;
     let mut shown = Cow::Borrowed(bytes);
+    let (mut in_line, mut last) = (0, 0);
     for (at, _) in bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"<<") {
         let word = &bytes[at + 2..];
         let word = word.strip_prefix(b"-").or_else(|| word.strip_prefix(b"~")).unwrap_or(word);
@@ -170,7 +174,12 @@ fn without_long_words(bytes: &[u8]) -> Cow<'_, [u8]> {
                 plain.iter().take_while(is_part).take(LONGEST + 1).count()
             }
         };
-        if len > LONGEST {
+        if bytes[last..at].contains(&b'\n') {
+            in_line = 0;
+        }
+        last = at;
+        in_line += len.min(LONGEST) + 4;
+        if len > LONGEST || in_line > MOST_IN_LINE {
             shown.to_mut()[at..at + 2].fill(b' ');
         }
     }

@@ -379,7 +379,7 @@ fn an_annotation_at_the_end_of_a_kotlin_file_ends() {
 
 #[test]
 fn a_long_end_word_of_a_ruby_here_document_ends_nothing() {
-    let words = [300, 256, 255].map(|n| "w".repeat(n));
+    let words = [300, 256, 255, 64].map(|n| "w".repeat(n));
     for word in &words {
         for begin in
             [format!("\"{word} {word}\""), format!("-'{word}'"), format!("~{word}"), format!("<{word}")]
@@ -388,6 +388,16 @@ fn a_long_end_word_of_a_ruby_here_document_ends_nothing() {
                 format!("class Log\n  def first\n    @out <<{begin}\n  end\nend\n\ndef last(x)\n  x\nend\n");
             let blob = chunk_blob(text.as_bytes(), language("ruby"), &ChunkerSettings::default());
             check(text.as_bytes(), &blob, &ChunkerSettings::default(), &begin);
+        }
+    }
+    // Together just more than there is room for.
+    for (n, len) in [(4, 251), (4, 252), (15, 64), (16, 60), (204, 1), (128, 4), (60, 13)] {
+        let words: Vec<String> =
+            (0..n).map(|i| format!("<<{}", "abcdefghij".repeat(30)[i % 10..][..len].to_owned())).collect();
+        for words in [words.join(", "), words.join(",\n")] {
+            let text = format!("foo({words})\nx\n");
+            let blob = chunk_blob(text.as_bytes(), language("ruby"), &ChunkerSettings::default());
+            check(text.as_bytes(), &blob, &ChunkerSettings::default(), &words);
         }
     }
     // Appended without a blank, as people do: what follows is still read.

@@ -162,6 +162,20 @@ impl Repo {
         &self.inner.git_dir
     }
 
+    /// The files that git's configuration was read from, included ones too, and the user's and the worktree's where more may appear.
+    pub fn config_files(&self) -> Vec<PathBuf> {
+        let local = self.local();
+        let config = local.config_snapshot();
+        let mut files: Vec<PathBuf> =
+            config.plumbing().sections().filter_map(|section| section.meta().path.clone()).collect();
+        files.extend([self.common_dir().join("config"), self.git_dir().join("config.worktree")]);
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        files.extend(home.map(|home| home.join(".gitconfig")));
+        files.sort();
+        files.dedup();
+        files
+    }
+
     /// Canonical git directory shared by all worktrees.
     pub fn common_dir(&self) -> &Path {
         &self.inner.common_dir

@@ -156,7 +156,7 @@ fn stamps(codebase: &Codebase) -> Vec<Stamp> {
     let sources = crate::config::Sources::discover(codebase.repo.work_dir());
     let mut paths: Vec<PathBuf> =
         [sources.repository_file, sources.user_file].into_iter().flatten().collect();
-    paths.push(codebase.repo.common_dir().join("config"));
+    paths.extend(codebase.repo.config_files());
     paths.into_iter().map(Stamp::of).collect()
 }
 

@@ -287,6 +287,8 @@ impl Searcher {
             };
             let bytes = match files.read(path) {
                 Err(GitError::PathEscapes { .. }) => return Ok(true),
+                // Another look would not make it readable.
+                Err(GitError::Io { .. }) => continue,
                 bytes => bytes?,
             };
             let oid = bytes.map(|bytes| git::hash_blob(&bytes, self.codebase.repo.object_hash()).to_string());

@@ -12,7 +12,8 @@ use super::members::{Members, MembersMemory};
 use super::request::Filters;
 use crate::embed::Embedder;
 use crate::git::{
-    self, BString, BlobReader, Compared, FileState, Oid, WorktreeChange, WorktreeMemory, WorktreeReader,
+    self, BString, BlobReader, Compared, FileState, GitError, Oid, WorktreeChange, WorktreeMemory,
+    WorktreeReader,
 };
 use crate::index::build;
 use crate::index::plan::{self, Plan, PlannedDoc};
@@ -156,8 +157,10 @@ impl View {
         let own = reader.state.heads.get(&codebase.worktree_key).cloned();
         // During a reindex, the old complete snapshot answers as ever (L5).
         let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
-        if let Some(head) = own.as_ref().filter(is_first) {
-            return growing(codebase, memory, reader, head, wanted);
+        if let Some(head) = own.as_ref().filter(is_first)
+            && let Some(snapshot) = reader.snapshot(&head.snapshot)?
+        {
+            return growing(codebase, memory, reader, head, snapshot, wanted);
         }
         if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
@@ -169,6 +172,7 @@ impl View {
             Some(snapshot) => snapshot,
             None => match nearest(codebase, &reader)? {
                 Some(snapshot) => snapshot,
+                None if lifecycle == Lifecycle::Indexing => return Err(QueryError::Gated(lifecycle)),
                 None => return Err(QueryError::Gated(Lifecycle::NotIndexed)),
             },
         };
@@ -250,11 +254,9 @@ fn growing(
     memory: &ViewMemory,
     reader: StoreReader,
     head: &Head,
+    snapshot: Snapshot,
     wanted: &Wanted,
 ) -> Result<Opened, QueryError> {
-    let Some(snapshot) = reader.snapshot(&head.snapshot)? else {
-        return Err(QueryError::Gated(Lifecycle::Indexing));
-    };
     let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy)
         .map_err(crate::index::IndexError::from)?;
     let overlay = Overlay {
@@ -415,7 +417,11 @@ impl Overlay<'_> {
             plan::plan_left_out(self.policy, change.path.as_ref(), blob.mode, SkipReason::TooLarge, plan);
             return Ok(());
         }
-        let bytes = files.read(change.path.as_ref())?.unwrap_or_default();
+        let bytes = match files.read(change.path.as_ref()) {
+            // Since it was compared, it has become unreadable or has moved behind a link: nothing of it can be shown.
+            Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => Vec::new(),
+            bytes => bytes?.unwrap_or_default(),
+        };
         // The file may have changed since it was compared: what is indexed is what is read now, under its own oid.
         let oid = git::hash_blob(&bytes, self.codebase.repo.object_hash());
         let entry = plan::plan_bytes(

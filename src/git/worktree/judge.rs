@@ -126,7 +126,8 @@ impl Judge<'_> {
         for &position in &tracked.conflicted {
             let path = index.entries()[position].path(index);
             let committed = self.head.missing.remove(path);
-            let content = self.content(path)?;
+            let real = RealDirectories::new(self.root).full_path(path).is_some();
+            let content = if real { self.content(path)? } else { Content::Nothing };
             self.change(path, content, committed, FileState::Dirty, true);
         }
         for &position in &tracked.gone {

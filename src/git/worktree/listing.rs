@@ -116,8 +116,8 @@ impl Listings {
             Some(known) => known,
             None => {
                 let (listing, is_whole) = read(full, tracked, index)?;
-                let is_lasting =
-                    self.device == Some(local::device_of(&meta)) && !stat.mtime.is_racy(observed);
+                let is_lasting = self.device == Some(local::device_of(&meta))
+                    && !stat.mtime.max(stat.ctime).is_racy(observed);
                 if !is_whole || !is_lasting {
                     return Some(listing);
                 }

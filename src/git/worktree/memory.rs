@@ -117,7 +117,9 @@ impl WorktreeMemory {
         let is_worth_it = inner.failed.as_ref().is_none_or(Failed::is_worth_another_try);
         if inner.n_asked > 1 && is_worth_it && !folds_case(repo) {
             watch = Watch::new(root);
-            deadline = started + budget.saturating_mul(FOR_A_START);
+            if watch.is_some() {
+                deadline = started + budget.saturating_mul(FOR_A_START);
+            }
             let n_times = inner.failed.take().map_or(0, |failed| failed.n_times + 1);
             inner.failed = Some(Failed { at: started, n_times });
         }
@@ -217,6 +219,13 @@ impl Kept {
         touched: &FxHashSet<BString>,
         deadline: Instant,
     ) -> Result<bool, GitError> {
+        /// Names that are compared before looking at everything takes no longer.
+        const MAX_COMPARED: usize = 4_000_000;
+        let tracked = &self.looked.tracked;
+        let n_known = tracked.gone.len() + tracked.suspicious.len() + tracked.linked.len();
+        if touched.len() * (n_known + self.looked.untracked.paths.len()) > MAX_COMPARED {
+            return Ok(false);
+        }
         let local = repo.local();
         let mut excludes = None;
         for path in touched {

@@ -374,6 +374,14 @@ fn nothing_is_read_through_a_linked_directory() {
     repo.remove("dir");
     repo.symlink("dir", "../outside");
     assert_eq!(changes(&repo), ["untracked dir", "dirty dir/c.txt gone"]);
+    // Nor where a merge has left stages, which are read without a look at the file.
+    let conflict = three_files();
+    conflict.git(["checkout", "-qb", "side"]).write("dir/c.txt", "side\n").commit_all("side");
+    conflict.git(["checkout", "-q", "main"]).write("dir/c.txt", "main\n").commit_all("main");
+    conflict.git_may_fail(["merge", "side"]);
+    std::fs::rename(conflict.root().join("dir"), conflict.root().parent().unwrap().join("outside")).unwrap();
+    conflict.symlink("dir", "../outside");
+    assert_eq!(changes(&conflict), ["untracked dir", "dirty! dir/c.txt gone"]);
     let open = repo.open();
     for path in [
         "dir/c.txt",

@@ -82,12 +82,12 @@ mod linux {
 
         /// Watches a directory that has tracked files somewhere below it. To be called before it is looked at.
         pub fn tracked(&mut self, prefix: &BStr) {
-            self.add(prefix);
+            self.add(prefix, false);
         }
 
         /// Watches a directory whose files count whether tracked or not. To be called before it is read.
         pub fn walked(&mut self, prefix: &BStr) {
-            self.add(prefix);
+            self.add(prefix, true);
             self.walked.insert(prefix.to_owned());
         }
 
@@ -101,7 +101,7 @@ mod linux {
             !self.is_broken
         }
 
-        fn add(&mut self, prefix: &BStr) {
+        fn add(&mut self, prefix: &BStr, may_be_unreadable: bool) {
             if self.is_broken {
                 return;
             }
@@ -131,6 +131,8 @@ mod linux {
                 }
                 // Not there, or something else: a directory would be created in one that is watched.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !is_root => None,
+                // It is passed over, and becoming readable is told to its parent. Tracked files in it would be another matter.
+                Err(Errno::ACCESS) if may_be_unreadable && !is_root => None,
                 Err(error) => Some(error.to_string()),
             };
             if let Some(reason) = failure {
