@@ -129,18 +129,17 @@ fn a_cancelled_call_stops_working_in_the_server() {
         ("find_similar", json!({ "file": "part_3.py", "line": 5 })),
         ("call_graph", json!({ "symbol": "work", "direction": "both", "depth": 5 })),
     ] {
-        let mut stopped_while_it_ran = 0;
-        for _ in 0..20 {
+        // On a busy machine the answer is often there before the server reads on.
+        let was_stopped = (0..500).any(|_| {
             let id = client.begin("tools/call", json!({ "name": tool, "arguments": arguments }));
             client
                 .notify("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }));
-            // The server says when the work has ended, unless the answer was there first.
-            let said = client.wait_for(|message| message["id"] == id || is_stop(message));
-            if is_stop(&said) && said["params"]["data"]["message"] == "a cancelled call has ended" {
-                stopped_while_it_ran += 1;
-            }
-        }
-        assert!(stopped_while_it_ran > 0, "{tool}");
+            // The server says when the work has ended. An answer that was ready first is said too, but may not be sent any more.
+            let is_answered = |message: &Value| message["params"]["data"]["operation"] == tool;
+            let said = client.wait_for(|message| is_stop(message) || is_answered(message));
+            is_stop(&said) && said["params"]["data"]["message"] == "a cancelled call has ended"
+        });
+        assert!(was_stopped, "{tool}");
         let again = client.ask(tool, arguments);
         assert!(again["status"] != "error", "{again:#}");
     }
