@@ -5,7 +5,7 @@
 //! only. It looks at everything again when the index or a file that git reads outside of the working tree is another, when a
 //! directory, an ignore or an attribute file was touched, when the kernel dropped events, and after [`LOOK_AGAIN`].
 //!
-//! Some changes make no event, or none here: a write under another hard link (files with several are looked at each time),
+//! Some changes make no event, or none here: a write under another hard link (tracked files with several are looked at each time),
 //! one under a link that was made outside of the working tree since the last look, and one through a memory map while it is
 //! held. The last two are found at the first question after [`LOOK_AGAIN`]; a search checks the text of the files it shows,
 //! whatever this memory says.
