@@ -2,7 +2,8 @@
 //! collection (S6).
 
 use crate::sandbox::{
-    Question, Sandbox, assert_sound, collect, git_output, hybrid, index, open, reader, respond, try_index,
+    Question, Sandbox, ask, assert_sound, collect, git_output, hybrid, index, open, reader, respond,
+    try_index,
 };
 use codeweaver::index::progress::{Meter, Progress, Silent};
 use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
@@ -130,6 +131,27 @@ fn another_worktree_never_makes_this_one_indexed() {
     sandbox.git(&["worktree", "add", "-q", again.to_str().unwrap(), "other"]);
     assert_eq!(open(&again).worktree_key, "other");
     assert_eq!(lifecycle_at(&again), Lifecycle::NotIndexed);
+}
+
+/// As a worktree without any index does, and as it will once it is indexed.
+#[test]
+fn while_a_failed_first_index_is_tried_again_another_worktree_answers() {
+    let sandbox = sample();
+    sandbox.index();
+    let wanted = sandbox.ask(&hybrid("alpha"));
+    let other = sandbox.beside("other");
+    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    index(&other);
+    let codebase = open(&other);
+    publish::change_state(&codebase, |state| {
+        let head = state.heads.get_mut("other").unwrap();
+        (head.phase, head.failure) = (Phase::IndexFailed, Some("no disk".to_owned()));
+        (head.marker, head.snapshot) = (None, String::new());
+    })
+    .unwrap();
+    let _lease = updater::lease(&codebase).unwrap();
+    assert_eq!(lifecycle_at(&other), Lifecycle::Indexing);
+    assert_eq!(ask(&other, &hybrid("alpha")), wanted);
 }
 
 #[test]
