@@ -17,7 +17,7 @@ use super::{delimiter, generic, markdown, text_split, title, tokens};
 use crate::config::{ChunkerSettings, Granularity};
 
 /// Raised with every change that gives other chunks for the same blob and settings.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// Cost of a boundary inside a node that was split as text.
 const PIECE_CUT: u32 = 250;

@@ -82,8 +82,8 @@ pub struct WorktreeChanges {
 /// Finds what differs between `head_tree` and the working tree (G8).
 ///
 /// Content counts: a touched file, a changed mode or an edit that was undone is no change. Paths marked skip-worktree
-/// (sparse checkout) or assume-unchanged are as committed, submodules too. `cache_file` and one beside it for directories are
-/// read and, best effort, replaced. When `budget` is used up the rest is counted in `unchecked`; known tracked changes come before untracked
+/// (sparse checkout) or assume-unchanged are as committed, submodules too. `cache_file` and one beside it for directories
+/// are read and, best effort, replaced. When `budget` is used up the rest is counted in `unchecked`; known tracked changes come before untracked
 /// files. Writes nothing else, runs nothing.
 pub fn worktree_changes(
     repo: &Repo,
