@@ -10,7 +10,8 @@ use std::path::Path;
 /// A read-only file in memory, or bytes that stand for one.
 ///
 /// Only immutable files are mapped: they are written under a temporary name, renamed once and never written again, and
-/// garbage collection unlinks them without truncating, which keeps existing mappings valid.
+/// garbage collection unlinks them without truncating, which keeps existing mappings valid. So it is with git's index, each
+/// version of which is a file of its own.
 pub struct Mapped(Bytes);
 
 enum Bytes {

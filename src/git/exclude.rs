@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
 
+use crate::mem::Mapped;
+
 use super::{BString, GitError, Oid, Repo, worktree};
 
 /// The directory of the store, at the root of the main worktree.
@@ -34,6 +36,13 @@ pub fn tracked_codeweaver_dir(repo: &Repo, tree: Option<&Oid>) -> Result<Option<
     if repo.is_bare() {
         return Ok(None);
     }
+    let index_file = local.index_path();
+    match Mapped::open(&index_file) {
+        Ok(bytes) if !may_name_store(&bytes) => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(GitError::Io { action: "read", path: index_file, source }),
+        Ok(_) => {}
+    }
     let index = worktree::read_index(repo)?;
     let tracked = index
         .entries()
@@ -41,6 +50,26 @@ pub fn tracked_codeweaver_dir(repo: &Repo, tree: Option<&Oid>) -> Result<Option<
         .map(|entry| entry.path(&index))
         .find(|path| path.split(|byte| *byte == b'/').next().is_some_and(is_store));
     Ok(tracked.map(ToOwned::to_owned))
+}
+
+/// False if no path in these bytes of a git index can be that of a store: told without parsing megabytes.
+fn may_name_store(index: &[u8]) -> bool {
+    // From version 4 on paths are cut where they begin like the one before, and the extension "link" (length u32 big endian,
+    // content) says that there are entries elsewhere.
+    let is_extension = |at: usize| {
+        let length = index[at..].get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
+        length.is_some_and(|length| length > 0 && (length as usize) < index.len() - at)
+    };
+    if !matches!(index.get(4..8), Some([0, 0, 0, 2 | 3])) || index.find_iter("link").any(is_extension) {
+        return true;
+    }
+    // By its letter that is rarest in paths.
+    const W: usize = 5;
+    let is_store = |w: usize| {
+        let name = w.checked_sub(W).and_then(|at| index.get(at..at + STORE_DIR.len()));
+        name.is_some_and(|name| name.eq_ignore_ascii_case(STORE_DIR.as_bytes()))
+    };
+    memchr::memchr2_iter(b'w', b'W', index).any(is_store)
 }
 
 /// The file of excludes could not be read or written.
@@ -162,6 +191,21 @@ mod tests {
         repo.git(["worktree", "add", "-q", "--detach", "../side"]);
         exclude_from_info(repo.open_at("../side").common_dir()).unwrap();
         assert!(std::fs::read_to_string(repo.root().join(".git/info/exclude")).unwrap().contains(RULE));
+    }
+
+    #[test]
+    fn a_tracked_store_is_found_in_every_kind_of_index() {
+        for kind in [["--index-version", "2"], ["--index-version", "4"], ["--split-index", "--refresh"]] {
+            let repo = TestRepo::with_files(&[(".codeowners", "* @a\n"), ("linkage", "link\n")]);
+            repo.write(".codeweaver/state", "staged\n").git(["add", "-A"]);
+            repo.git(["update-index", kind[0], kind[1]]);
+            repo.write("later", "another entry\n").git(["add", "later"]);
+            assert_eq!(
+                tracked_codeweaver_dir(&repo.open(), None).unwrap().unwrap(),
+                ".codeweaver/state",
+                "{kind:?}"
+            );
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The git index, and how it differs from a committed tree.
 
+use std::sync::{Arc, OnceLock};
+
 use gix::index::entry::{Flags, Mode as EntryMode, Stage};
 use gix::index::extension::Tree as CachedTree;
 use gix::objs::{Find as _, TreeRefIter, tree::EntryKind};
@@ -17,6 +19,26 @@ pub(in crate::git) fn read(repo: &Repo) -> Result<gix::index::State, GitError> {
     const SKIP_CHECKSUM: bool = true;
     let file = gix::index::File::at(&path, local.object_hash(), SKIP_CHECKSUM, Default::default());
     file.map(|file| file.into_parts().0).map_err(|error| repo.unreadable(&error))
+}
+
+/// The index of a worktree, read when somebody needs it.
+#[derive(Default)]
+pub(super) struct LazyIndex {
+    state: OnceLock<Arc<gix::index::State>>,
+}
+
+impl LazyIndex {
+    pub fn of(state: Arc<gix::index::State>) -> LazyIndex {
+        LazyIndex { state: state.into() }
+    }
+
+    pub fn get(&self, repo: &Repo) -> Result<Arc<gix::index::State>, GitError> {
+        if let Some(state) = self.state.get() {
+            return Ok(state.clone());
+        }
+        let state = Arc::new(read(repo)?);
+        Ok(self.state.get_or_init(|| state).clone())
+    }
 }
 
 /// A file of the committed tree.

@@ -88,6 +88,8 @@ pub(super) struct Listings {
     known: FxHashMap<BString, Known>,
     fresh: FxHashMap<BString, Known>,
     n_news: usize,
+    /// Each directory asked for is in `fresh`.
+    is_whole: bool,
 }
 
 const MAGIC: &[u8; 8] = b"CWDIRS01";
@@ -97,7 +99,7 @@ impl Listings {
     pub fn load(file: PathBuf, root: &Path) -> Listings {
         let device = local::device(root);
         let known = device.and_then(|_| decode(&sealed::read(&file, MAGIC)?)).unwrap_or_default();
-        Listings { file, device, known, fresh: FxHashMap::default(), n_news: 0 }
+        Listings { file, device, known, fresh: FxHashMap::default(), n_news: 0, is_whole: true }
     }
 
     /// The listing of the directory `prefix` at `full`, remembered or read; `None` if it cannot be read.
@@ -108,6 +110,22 @@ impl Listings {
         tracked: &TrackedNames,
         index: &gix::index::State,
     ) -> Option<Listing> {
+        let (listing, known) = self.known_or_read(prefix, full, tracked, index).unzip();
+        match known.flatten() {
+            Some(known) => drop(self.fresh.insert(prefix.to_owned(), known)),
+            None => self.is_whole = false,
+        }
+        listing
+    }
+
+    /// Also as what to remember it.
+    fn known_or_read(
+        &mut self,
+        prefix: &BStr,
+        full: &Path,
+        tracked: &TrackedNames,
+        index: &gix::index::State,
+    ) -> Option<(Listing, Option<Known>)> {
         let observed = Time::now();
         let meta = std::fs::symlink_metadata(full).ok()?;
         let (stat, tracked_hash) = (FileStat::of(&meta), tracked.hash);
@@ -119,15 +137,19 @@ impl Listings {
                 let is_lasting = self.device == Some(local::device_of(&meta))
                     && !stat.mtime.max(stat.ctime).is_racy(observed);
                 if !is_whole || !is_lasting {
-                    return Some(listing);
+                    return Some((listing, None));
                 }
                 self.n_news += 1;
                 Known { stat, tracked: tracked_hash, listing }
             }
         };
-        let listing = known.listing.clone();
-        self.fresh.insert(prefix.to_owned(), known);
-        Some(listing)
+        Some((known.listing.clone(), Some(known)))
+    }
+
+    /// What was seen of each directory asked for; `None` if one of them was in no state to be remembered.
+    pub fn seen(&self) -> Option<Vec<(BString, FileStat)>> {
+        let seen = || self.fresh.iter().map(|(prefix, known)| (prefix.clone(), known.stat)).collect();
+        self.is_whole.then(seen)
     }
 
     /// Keeps what was seen for the next process; also what was not, unless everything there is was looked at. Best effort.

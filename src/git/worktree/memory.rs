@@ -11,13 +11,15 @@
 //! whatever this memory says.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gix::index::entry::{Mode as EntryMode, Stage};
 use rustc_hash::FxHashSet;
 
 use super::super::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
+use super::index::LazyIndex;
+use super::seen::{self, Seen};
 use super::stat::{FileStat, Kind, Time};
 use super::untracked::{Excludes, folds_case};
 use super::watch::{MAX_FILES, Touched, Watch};
@@ -31,7 +33,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// The look that begins to watch may take this many times the budget, since those after it take hardly any of it.
 const FOR_A_START: u32 = 4;
 
-/// What comparisons of one working tree have in common. The first is made as [`super::worktree_changes`] makes it.
+/// What comparisons of one working tree have in common. The first one goes by what an earlier process has left ([`super::seen`]).
 #[derive(Default)]
 pub struct WorktreeMemory {
     inner: Mutex<Inner>,
@@ -40,6 +42,8 @@ pub struct WorktreeMemory {
 #[derive(Default)]
 struct Inner {
     n_asked: usize,
+    /// What an earlier process has left, from [`WorktreeMemory::was_clean`] to the comparison after it.
+    seen: Option<Seen>,
     kept: Option<Kept>,
     /// Watching came to nothing: changes are not told, there are too many directories, or no time to look at all.
     failed: Option<Failed>,
@@ -63,32 +67,37 @@ pub struct Compared {
     pub changes: Arc<WorktreeChanges>,
     /// Files were not looked at because nobody told that they were touched.
     pub is_remembered: bool,
-    index: Arc<gix::index::State>,
+    index: Arc<LazyIndex>,
 }
 
 struct Kept {
     watch: Watch,
-    index: Arc<gix::index::State>,
-    /// The git index and the files outside of the working tree that decide what is ignored and how files are cleaned.
-    sources: Vec<Source>,
-    looked: Looked,
     looked_at: Instant,
-    judged: Judged,
+    comparison: Comparison,
+}
+
+/// What was seen of a working tree, and what came of it.
+pub(super) struct Comparison {
+    pub index: Arc<LazyIndex>,
+    /// The git index and the files outside of the working tree that decide what is ignored and how files are cleaned.
+    pub sources: Vec<Source>,
+    pub looked: Looked,
+    pub judged: Judged,
 }
 
 /// What came of a look.
-struct Judged {
-    head_tree: Option<Oid>,
+pub(super) struct Judged {
+    pub head_tree: Option<Oid>,
     /// Nothing was read that is not watched.
-    is_settled: bool,
-    changes: Arc<WorktreeChanges>,
+    pub is_settled: bool,
+    pub changes: Arc<WorktreeChanges>,
 }
 
 /// A file as it was before it was read.
-struct Source {
-    path: PathBuf,
-    seen: Option<FileStat>,
-    observed: Time,
+pub(super) struct Source {
+    pub path: PathBuf,
+    pub seen: Option<FileStat>,
+    pub observed: Time,
 }
 
 impl WorktreeMemory {
@@ -101,7 +110,7 @@ impl WorktreeMemory {
         budget: Duration,
     ) -> Result<Compared, GitError> {
         let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         let started = Instant::now();
         let mut deadline = started + budget;
         inner.n_asked += 1;
@@ -109,7 +118,7 @@ impl WorktreeMemory {
         if let Some(kept) = inner.kept.take()
             && let Some(kept) = kept.brought_up_to_date(repo, root, head_tree, cache_file, deadline)?
         {
-            let compared = kept.compared(true);
+            let compared = kept.comparison.compared(true);
             inner.kept = Some(kept);
             return Ok(compared);
         }
@@ -123,36 +132,71 @@ impl WorktreeMemory {
             let n_times = inner.failed.take().map_or(0, |failed| failed.n_times + 1);
             inner.failed = Some(Failed { at: started, n_times });
         }
+        let seen = inner.seen.take();
+        if watch.is_none()
+            && let Some(seen) = seen.or_else(|| Seen::load(repo, cache_file))
+            && let Some(compared) = as_seen(seen, repo, root, head_tree, cache_file, deadline)?
+        {
+            return Ok(compared);
+        }
         let sources = sources(repo);
+        let observed = Time::now();
         let index = Arc::new(index::read(repo)?);
         if let Some(watch) = &mut watch {
             directories(&index).for_each(|prefix| watch.tracked(prefix));
         }
-        let (looked, head) = look(repo, &index, head_tree, watch.as_mut(), cache_file, deadline)?;
+        let (mut looked, head) = look(repo, &index, head_tree, watch.as_mut(), cache_file, deadline)?;
+        let sights = looked.take_sights();
         let is_settled = head.is_settled();
         let changes = Arc::new(judge::judge(repo, &index, head, &looked, cache_file, deadline)?);
-        let found = Compared { changes: changes.clone(), is_remembered: false, index: index.clone() };
+        let judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
+        let index = Arc::new(LazyIndex::of(index));
+        let comparison = Comparison { index, sources, looked, judged };
+        let found = comparison.compared(false);
         if let Some(watch) = watch {
-            let judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
-            let kept = Kept { watch, index, sources, looked, looked_at: started, judged };
-            inner.kept = Some(kept).filter(|kept| kept.watch.is_complete() && kept.is_complete());
+            let kept = Kept { watch, looked_at: started, comparison };
+            inner.kept = Some(kept).filter(|kept| kept.watch.is_complete() && kept.comparison.is_complete());
             if inner.kept.is_some() {
                 inner.failed = None;
             }
+        } else if let Some(sights) = sights {
+            seen::store(repo, root, cache_file, &comparison, &sights, observed);
         }
         Ok(found)
     }
 
+    /// Whether the next comparison should look at touched files only.
+    pub fn is_quick(&self) -> bool {
+        self.lock().kept.is_some()
+    }
+
+    /// Whether an earlier process that compared with `head_tree` found nothing changed, and left that for the next.
+    pub fn was_clean(&self, repo: &Repo, head_tree: Option<&Oid>, cache_file: &Path) -> bool {
+        let mut inner = self.lock();
+        if inner.n_asked > 0 {
+            return false;
+        }
+        inner.seen = Seen::load(repo, cache_file);
+        inner.seen.as_ref().is_some_and(|seen| {
+            let Judged { head_tree: compared_with, changes, .. } = &seen.comparison.judged;
+            compared_with.as_ref() == head_tree && changes.changes.is_empty() && changes.filtered.is_empty()
+        })
+    }
+
     /// Looks at everything the next time.
     pub fn forget(&self) {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).kept = None;
+        self.lock().kept = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Compared {
     /// A reader of the compared files.
     pub fn reader(&self, repo: &Repo) -> Result<WorktreeReader, GitError> {
-        WorktreeReader::with_index(repo, self.index.clone())
+        WorktreeReader::with_index(repo, self.index.get(repo)?)
     }
 
     /// Whether the file at `path` was found to differ from the commit, or to have a filter.
@@ -164,22 +208,44 @@ impl Compared {
 
     /// The blob that the file at `path` holds now, if git's index vouches for it.
     pub fn vouched(&self, repo: &Repo, path: &BStr) -> Option<Oid> {
-        let position = self.index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
-        let is_vouched = tracked::is_vouched(repo, repo.work_dir()?, &self.index, position);
-        is_vouched.then(|| self.index.entries()[position].id)
+        let index = self.index.get(repo).ok()?;
+        let position = index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
+        let is_vouched = tracked::is_vouched(repo, repo.work_dir()?, &index, position);
+        is_vouched.then(|| index.entries()[position].id)
     }
 }
 
+/// What an earlier process saw, where this one sees the same or only other files; `None` if everything has to be looked at.
+fn as_seen(
+    seen: Seen,
+    repo: &Repo,
+    root: &Path,
+    head_tree: Option<&Oid>,
+    cache_file: &Path,
+    deadline: Instant,
+) -> Result<Option<Compared>, GitError> {
+    if !seen.comparison.has_same_sources(repo) {
+        return Ok(None);
+    }
+    let looked = seen.look(root, deadline);
+    let Touched::Files(touched) = looked.touched else { return Ok(None) };
+    let Some(comparison) =
+        // Whatever is not tracked was found in a directory that was walked.
+        seen.comparison.after(touched, |_| true, repo, root, head_tree, cache_file, deadline)?
+    else {
+        return Ok(None);
+    };
+    let mut compared = comparison.compared(false);
+    if looked.unchecked > 0 {
+        let mut changes = (*compared.changes).clone();
+        changes.unchecked += looked.unchecked;
+        changes.checked = changes.checked.saturating_sub(looked.unchecked);
+        compared.changes = Arc::new(changes);
+    }
+    Ok(Some(compared))
+}
+
 impl Kept {
-    fn compared(&self, is_remembered: bool) -> Compared {
-        Compared { changes: self.judged.changes.clone(), is_remembered, index: self.index.clone() }
-    }
-
-    fn is_complete(&self) -> bool {
-        let n_linked = self.looked.tracked.linked.len();
-        self.looked.unchecked() == 0 && self.judged.changes.unchecked == 0 && n_linked <= MAX_FILES
-    }
-
     /// `None` if everything has to be looked at.
     fn brought_up_to_date(
         mut self,
@@ -191,24 +257,75 @@ impl Kept {
     ) -> Result<Option<Kept>, GitError> {
         let is_old = self.looked_at.elapsed() > LOOK_AGAIN;
         let Touched::Files(mut touched) = self.watch.touched() else { return Ok(None) };
-        if is_old || !self.sources.iter().all(Source::is_unchanged) {
+        if is_old || !self.comparison.sources.iter().all(Source::is_unchanged) {
             return Ok(None);
         }
-        let linked = &self.looked.tracked.linked;
-        touched.extend(linked.iter().map(|&at| self.index.entries()[at].path(&self.index).to_owned()));
-        let judged = &self.judged;
-        let is_settled = judged.is_settled && self.looked.tracked.conflicted.is_empty();
-        if touched.is_empty() && is_settled && judged.head_tree.as_ref() == head_tree {
+        let linked = &self.comparison.looked.tracked.linked;
+        if !linked.is_empty() {
+            let index = self.comparison.index.get(repo)?;
+            touched.extend(linked.iter().map(|&at| index.entries()[at].path(&index).to_owned()));
+        }
+        let watch = &self.watch;
+        let is_walked = |path: &BStr| watch.is_walked(path);
+        let comparison =
+            self.comparison.after(touched, is_walked, repo, root, head_tree, cache_file, deadline)?;
+        let comparison = comparison.filter(Comparison::is_complete);
+        Ok(comparison.map(|comparison| Kept { comparison, ..self }))
+    }
+}
+
+impl Comparison {
+    fn compared(&self, is_remembered: bool) -> Compared {
+        Compared { changes: self.judged.changes.clone(), is_remembered, index: self.index.clone() }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        let n_linked = self.looked.tracked.linked.len();
+        self.looked.unchecked() == 0 && self.judged.changes.unchecked == 0 && n_linked <= MAX_FILES
+    }
+
+    /// Whether what was found holds while nothing is touched: files in conflict, and those of the commit that left the index, are
+    /// read each time.
+    pub fn is_lasting(&self) -> bool {
+        self.judged.is_settled && self.looked.tracked.conflicted.is_empty()
+    }
+
+    fn has_same_sources(&self, repo: &Repo) -> bool {
+        let paths = source_paths(repo);
+        self.sources.len() == paths.len()
+            && self
+                .sources
+                .iter()
+                .zip(paths)
+                .all(|(source, path)| source.path == path && source.is_unchanged())
+    }
+
+    /// This comparison with the files of `touched` looked at again; `None` if that is not enough.
+    #[expect(clippy::too_many_arguments, reason = "where, what and until when, as in all comparisons")]
+    fn after(
+        mut self,
+        touched: FxHashSet<BString>,
+        is_walked: impl Fn(&BStr) -> bool,
+        repo: &Repo,
+        root: &Path,
+        head_tree: Option<&Oid>,
+        cache_file: &Path,
+        deadline: Instant,
+    ) -> Result<Option<Comparison>, GitError> {
+        if touched.is_empty() && self.is_lasting() && self.judged.head_tree.as_ref() == head_tree {
             return Ok(Some(self));
         }
-        if !self.look_again(repo, root, &touched, deadline)? {
+        let index = self.index.get(repo)?;
+        // Positions are of the index as it was.
+        let is_same = self.sources.iter().all(Source::is_unchanged);
+        if !is_same || !self.look_again(repo, root, &index, &touched, is_walked, deadline)? {
             return Ok(None);
         }
-        let head = index::head_side(repo, &self.index, head_tree)?;
+        let head = index::head_side(repo, &index, head_tree)?;
         let is_settled = head.is_settled();
-        let changes = Arc::new(judge::judge(repo, &self.index, head, &self.looked, cache_file, deadline)?);
+        let changes = Arc::new(judge::judge(repo, &index, head, &self.looked, cache_file, deadline)?);
         self.judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
-        Ok(Some(self).filter(Kept::is_complete))
+        Ok(Some(self))
     }
 
     /// False if that is not enough.
@@ -216,7 +333,9 @@ impl Kept {
         &mut self,
         repo: &Repo,
         root: &Path,
+        index: &gix::index::State,
         touched: &FxHashSet<BString>,
+        is_walked: impl Fn(&BStr) -> bool,
         deadline: Instant,
     ) -> Result<bool, GitError> {
         /// Names that are compared before looking at everything takes no longer.
@@ -230,13 +349,13 @@ impl Kept {
         let mut excludes = None;
         for path in touched {
             let path: &BStr = path.as_ref();
-            if let Some(range) = self.index.entry_range(path) {
-                let entry = &self.index.entries()[range.start];
+            if let Some(range) = index.entry_range(path) {
+                let entry = &index.entries()[range.start];
                 // Files in conflict are read each time.
                 if entry.stage() == Stage::Unconflicted {
                     let tracked = &mut self.looked.tracked;
                     let was_linked = tracked.linked.contains(&range.start);
-                    tracked.look_again(repo, root, &self.index, range.start, deadline);
+                    tracked.look_again(repo, root, index, range.start, deadline);
                     // Its other name may be any file here.
                     if !was_linked && tracked.linked.contains(&range.start) {
                         return Ok(false);
@@ -256,9 +375,9 @@ impl Kept {
             }
             let excludes = match &mut excludes {
                 Some(excludes) => excludes,
-                None => excludes.insert(Excludes::new(repo, &local, &self.index)?),
+                None => excludes.insert(Excludes::new(repo, &local, index)?),
             };
-            if self.watch.is_walked(path) && !excludes.has(path, EntryMode::FILE) {
+            if is_walked(path) && !excludes.has(path, EntryMode::FILE) {
                 untracked.push(path.to_owned());
             }
         }
@@ -267,7 +386,7 @@ impl Kept {
 }
 
 /// All directories on the way to tracked files with their slash, each once; the root is empty.
-fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
+pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
     let mut last: &BStr = "".into();
     let below_root = index.entries().iter().flat_map(move |entry| {
         let path = entry.path(index);
@@ -283,11 +402,15 @@ fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
 }
 
 fn sources(repo: &Repo) -> Vec<Source> {
+    source_paths(repo).into_iter().map(Source::of).collect()
+}
+
+fn source_paths(repo: &Repo) -> Vec<PathBuf> {
     let info = repo.common_dir().join("info");
     let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
     paths.extend(user_file(repo, "core.excludesFile", "ignore"));
     paths.extend(user_file(repo, "core.attributesFile", "attributes"));
-    paths.into_iter().map(Source::of).collect()
+    paths
 }
 
 impl Source {
@@ -301,7 +424,7 @@ impl Source {
         std::fs::metadata(path).ok().map(|meta| FileStat::of(&meta))
     }
 
-    fn is_unchanged(&self) -> bool {
+    pub fn is_unchanged(&self) -> bool {
         let seen = Source::stat(&self.path);
         seen == self.seen && !seen.is_some_and(|stat| stat.mtime.is_racy(self.observed))
     }
@@ -320,24 +443,36 @@ mod tests {
         repo.root().parent().unwrap().join("stat-cache")
     }
 
+    /// A repository with files where nobody walks.
+    fn with_kept_files() -> TestRepo {
+        let files = [
+            (".gitignore", "*.ignored\n/out/\n"),
+            ("d0/f0", "0\n"),
+            ("d1/sub/f1", "1\n"),
+            ("out/kept", "2\n"),
+            ("out/deep/er/kept", "3\n"),
+        ];
+        let repo = TestRepo::with_files(&files[..3]);
+        for (path, text) in &files[3..] {
+            repo.write(path, text).git(["add", "-f", path]);
+        }
+        repo.git(["commit", "-qm", "kept"]);
+        repo
+    }
+
+    /// Without any cache.
+    fn knowing_nothing(repo: &Repo) -> WorktreeChanges {
+        let tree = repo.head().unwrap().tree;
+        worktree_changes(repo, tree.as_ref(), Path::new("/nonexistent/dir/cache"), AMPLE).unwrap()
+    }
+
     /// What is remembered between comparisons never differs from a comparison that knows nothing.
     #[test]
     fn a_memory_misses_nothing() {
         let mut n_remembered = 0;
         for seed in 0..12 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let files = [
-                (".gitignore", "*.ignored\n/out/\n"),
-                ("d0/f0", "0\n"),
-                ("d1/sub/f1", "1\n"),
-                ("out/kept", "2\n"),
-                ("out/deep/er/kept", "3\n"),
-            ];
-            let repo = TestRepo::with_files(&files[..3]);
-            for (path, text) in &files[3..] {
-                repo.write(path, text).git(["add", "-f", path]);
-            }
-            repo.git(["commit", "-qm", "kept"]);
+            let repo = with_kept_files();
             let memory = WorktreeMemory::default();
             let cache = cache(&repo);
             for step in 0..40 {
@@ -346,15 +481,86 @@ mod tests {
                 let tree = open.head().unwrap().tree;
                 let found = memory.compare(&open, tree.as_ref(), &cache, AMPLE).unwrap();
                 n_remembered += usize::from(found.is_remembered);
-                // Without any cache.
-                let nowhere = Path::new("/nonexistent/dir/cache");
-                let expected = worktree_changes(&open, tree.as_ref(), nowhere, AMPLE).unwrap();
-                assert_eq!(*found.changes, expected, "seed {seed}, step {step}: {did:?}");
+                assert_eq!(*found.changes, knowing_nothing(&open), "seed {seed}, step {step}: {did:?}");
             }
         }
         if cfg!(target_os = "linux") {
             assert!(n_remembered > 120, "{n_remembered} of 480 comparisons remembered anything");
         }
+    }
+
+    /// What one process leaves to the next never makes it answer otherwise than one that knows nothing.
+    #[test]
+    fn what_is_left_misses_nothing() {
+        let (mut n_as_left, mut n_after_touch) = (0, 0);
+        for seed in 0..6 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let repo = with_kept_files();
+            let cache = cache(&repo);
+            for step in 0..30 {
+                let mut did: Vec<String> =
+                    (0..random.usize(0..3)).map(|_| edit(&repo, &mut random)).collect();
+                let known = random.choice(["d0/f0", "d1/sub/f1", "out/kept", "out/deep/er/kept"]).unwrap();
+                if random.bool() && repo.root().join(known).exists() {
+                    did = vec![format!("{known} written")];
+                    repo.write(known, format!("{}\n", random.u8(0..5)));
+                }
+                // Mostly what changed long enough ago to be remembered.
+                if random.u8(0..4) > 0 {
+                    std::thread::sleep(Duration::from_millis(30));
+                }
+                let open = repo.open();
+                let tree = open.head().unwrap().tree;
+                if let Some(seen) =
+                    Seen::load(&open, &cache).filter(|it| it.comparison.has_same_sources(&open))
+                    && let Touched::Files(touched) = seen.look(repo.root(), Instant::now() + AMPLE).touched
+                {
+                    n_as_left += usize::from(touched.is_empty());
+                    n_after_touch += usize::from(!touched.is_empty());
+                }
+                let found = worktree_changes(&open, tree.as_ref(), &cache, AMPLE).unwrap();
+                assert_eq!(found, knowing_nothing(&open), "seed {seed}, step {step}: {did:?}");
+            }
+        }
+        if cfg!(target_os = "linux") {
+            let enough = n_as_left > 30 && n_after_touch > 8;
+            assert!(
+                enough,
+                "of 180 comparisons {n_as_left} were as left, {n_after_touch} with touched files"
+            );
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_left_is_whole_or_nothing() {
+        let repo = with_kept_files();
+        repo.write("untracked", "u\n").write("d0/f0", "changed\n");
+        std::thread::sleep(Duration::from_millis(50));
+        let open = repo.open();
+        let expected = knowing_nothing(&open);
+        let tree = open.head().unwrap().tree;
+        let compare = |budget| worktree_changes(&open, tree.as_ref(), &cache(&repo), budget).unwrap();
+        compare(AMPLE);
+        let left = PathBuf::from(format!("{}-seen", cache(&repo).display()));
+        let good = std::fs::read(&left).unwrap();
+        for at in (0..good.len()).step_by(7) {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            std::fs::write(&left, &bad).unwrap();
+            assert!(Seen::load(&open, &cache(&repo)).is_none(), "{at}");
+            std::fs::write(&left, &good[..at]).unwrap();
+            assert!(Seen::load(&open, &cache(&repo)).is_none(), "{at}");
+        }
+        std::fs::write(&left, &good).unwrap();
+        assert_eq!(compare(AMPLE), expected);
+        // Without time it is what was left, and said that nobody looked.
+        let late = compare(Duration::ZERO);
+        assert_eq!(late.changes, expected.changes);
+        assert!(late.unchecked > 5, "{late:?}");
+        // Another configuration is another matter.
+        repo.git(["config", "core.autocrlf", "true"]);
+        assert!(Seen::load(&repo.open(), &cache(&repo)).is_none());
     }
 
     /// Does one thing that a user, an editor or git does, if it can be done, and names it.

@@ -12,6 +12,7 @@ mod listing;
 mod local;
 mod memory;
 mod sealed;
+mod seen;
 mod stat;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use clean::WorktreeReader;
 use index::HeadSide;
 pub(in crate::git) use index::read as read_index;
 pub use memory::{Compared, WorktreeMemory};
+use stat::FileStat;
 use tracked::Tracked;
 use untracked::Untracked;
 use watch::Watch;
@@ -82,8 +84,8 @@ pub struct WorktreeChanges {
 /// Finds what differs between `head_tree` and the working tree (G8).
 ///
 /// Content counts: a touched file, a changed mode or an edit that was undone is no change. Paths marked skip-worktree
-/// (sparse checkout) or assume-unchanged are as committed, submodules too. `cache_file` and one beside it for directories
-/// are read and, best effort, replaced. When `budget` is used up the rest is counted in `unchecked`; known tracked changes come before untracked
+/// (sparse checkout) or assume-unchanged are as committed, submodules too. `cache_file` and two beside it, for directories
+/// and for the whole comparison, are read and, best effort, replaced. When `budget` is used up the rest is counted in `unchecked`; known tracked changes come before untracked
 /// files. Writes nothing else, runs nothing.
 pub fn worktree_changes(
     repo: &Repo,
@@ -91,10 +93,8 @@ pub fn worktree_changes(
     cache_file: &Path,
     budget: Duration,
 ) -> Result<WorktreeChanges, GitError> {
-    let deadline = Instant::now() + budget;
-    let index = Arc::new(index::read(repo)?);
-    let (looked, head) = look(repo, &index, head_tree, None, cache_file, deadline)?;
-    judge::judge(repo, &index, head, &looked, cache_file, deadline)
+    let compared = WorktreeMemory::default().compare(repo, head_tree, cache_file, budget)?;
+    Ok(Arc::unwrap_or_clone(compared.changes))
 }
 
 /// What the disk shows, before anything is read.
@@ -107,6 +107,29 @@ impl Looked {
     fn unchecked(&self) -> usize {
         self.tracked.unchecked + self.untracked.unchecked
     }
+
+    /// What the look saw on its way; `None` if that is not all that it rests on.
+    fn take_sights(&mut self) -> Option<Sights> {
+        let files = std::mem::take(&mut self.tracked.sights);
+        let directories = self.untracked.directories.take();
+        let rules = std::mem::take(&mut self.untracked.rules);
+        Some(Sights { files: files?, directories: directories?, rules })
+    }
+}
+
+/// What `lstat` said, path by path.
+struct Sights {
+    /// Of tracked files, by position in the index; `None` where there was none.
+    files: Vec<(usize, Option<FileStat>)>,
+    /// Of directories that were walked, with their slash; the root is empty.
+    directories: Vec<(BString, FileStat)>,
+    /// Files in these directories that decide what is ignored and how files are cleaned, unless they are tracked.
+    rules: Vec<BString>,
+}
+
+/// Whether a file of this name says something about others.
+fn decides_for_others(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b".gitignore") || name.eq_ignore_ascii_case(b".gitattributes")
 }
 
 /// Looks at every tracked file and every directory, and beside that at how the index differs from `head_tree`.

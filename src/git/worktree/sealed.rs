@@ -1,18 +1,32 @@
 //! Small cache files that are either whole or nothing: magic, content, the first 16 bytes of the blake3 of all before.
 
 use std::io::Write as _;
+use std::ops::Deref;
 use std::path::Path;
+
+use crate::mem::Mapped;
 
 use super::super::{BStr, BString};
 
 const CHECKSUM_BYTES: usize = 16;
 
-/// The content with its magic; `None` for a file that is missing, damaged or something else.
-pub(super) fn read(path: &Path, magic: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = std::fs::read(path).ok()?;
-    let checksum = bytes.split_off(bytes.len().checked_sub(CHECKSUM_BYTES)?);
-    let is_whole = bytes.starts_with(magic) && blake3::hash(&bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
-    is_whole.then_some(bytes)
+/// The content of such a file, with its magic.
+pub(super) struct Sealed(Mapped);
+
+impl Deref for Sealed {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0[..self.0.len() - CHECKSUM_BYTES]
+    }
+}
+
+/// `None` for a file that is missing, damaged or something else.
+pub(super) fn read(path: &Path, magic: &[u8]) -> Option<Sealed> {
+    let map = Mapped::open(path).ok()?;
+    let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
+    let is_whole = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
+    is_whole.then_some(Sealed(map))
 }
 
 /// Replaces the file by `content`, which begins with its magic. Best effort: a cache that cannot be written is only slow.

@@ -12,6 +12,8 @@ use super::stat::{FileStat, Kind, Time};
 /// What `lstat` says about the tracked files.
 #[derive(Default)]
 pub(super) struct Tracked {
+    /// What was said of each, by index position; `None` at large if something could not be seen.
+    pub sights: Option<Vec<(usize, Option<FileStat>)>>,
     /// Index positions of files that are gone.
     pub gone: Vec<usize>,
     /// Index positions of files that the index does not vouch for.
@@ -26,12 +28,23 @@ pub(super) struct Tracked {
 
 impl Tracked {
     fn append(&mut self, mut other: Tracked) {
+        if let (Some(sights), Some(others)) = (&mut self.sights, &mut other.sights) {
+            sights.append(others);
+        } else {
+            self.sights = None;
+        }
         self.gone.append(&mut other.gone);
         self.suspicious.append(&mut other.suspicious);
         self.conflicted.append(&mut other.conflicted);
         self.linked.append(&mut other.linked);
         self.checked += other.checked;
         self.unchecked += other.unchecked;
+    }
+
+    fn saw(&mut self, position: usize, stat: Option<FileStat>) {
+        if let Some(sights) = &mut self.sights {
+            sights.push((position, stat));
+        }
     }
 
     /// Looks again at one file, which has no conflict stages.
@@ -110,7 +123,7 @@ fn compare_part(
         seconds: u64::try_from(timestamp.unix_seconds()).unwrap_or(0),
         nanos: timestamp.nanoseconds(),
     };
-    let mut tracked = Tracked::default();
+    let mut tracked = Tracked { sights: Some(Vec::with_capacity(part.len())), ..Tracked::default() };
     let mut directories = RealDirectories::new(root);
     let mut late = false;
     let mut last_conflict: Option<&BStr> = None;
@@ -133,37 +146,40 @@ fn compare_part(
             continue;
         }
         tracked.checked += 1;
-        let Some(full) = directories.full_path(path) else {
-            tracked.gone.push(position);
-            continue;
-        };
-        match std::fs::symlink_metadata(full) {
-            Err(error) if is_absent(&error) => tracked.gone.push(position),
-            // Unreadable: the reader will say so for this path alone.
-            Err(_) => tracked.suspicious.push(position),
-            Ok(meta) => {
-                let kind = Kind::of(&meta);
-                let stat = FileStat::of(&meta);
-                let is_symlink = entry.mode == EntryMode::SYMLINK;
-                let vouched = match kind {
-                    Kind::Directory | Kind::Other => {
-                        tracked.gone.push(position);
-                        continue;
-                    }
-                    Kind::Symlink => is_symlink,
-                    Kind::File { .. } => !is_symlink,
-                };
-                let vouched = vouched
-                    && !entry.flags.contains(Flags::INTENT_TO_ADD)
-                    && stat.is_as_indexed(&entry.stat, trust_ctime)
-                    && !stat.mtime.is_racy(written);
-                if !vouched {
-                    tracked.suspicious.push(position);
-                }
-                if has_several_links(&meta) {
-                    tracked.linked.push(position);
-                }
+        let meta = match directories.full_path(path).map(std::fs::symlink_metadata) {
+            Some(Ok(meta)) => meta,
+            Some(Err(error)) if !is_absent(&error) => {
+                // Unreadable: the reader will say so for this path alone.
+                tracked.suspicious.push(position);
+                tracked.sights = None;
+                continue;
             }
+            Some(Err(_)) | None => {
+                tracked.gone.push(position);
+                tracked.saw(position, None);
+                continue;
+            }
+        };
+        let stat = FileStat::of(&meta);
+        tracked.saw(position, Some(stat));
+        let is_symlink = entry.mode == EntryMode::SYMLINK;
+        let vouched = match Kind::of(&meta) {
+            Kind::Directory | Kind::Other => {
+                tracked.gone.push(position);
+                continue;
+            }
+            Kind::Symlink => is_symlink,
+            Kind::File { .. } => !is_symlink,
+        };
+        let vouched = vouched
+            && !entry.flags.contains(Flags::INTENT_TO_ADD)
+            && stat.is_as_indexed(&entry.stat, trust_ctime)
+            && !stat.mtime.is_racy(written);
+        if !vouched {
+            tracked.suspicious.push(position);
+        }
+        if has_several_links(&meta) {
+            tracked.linked.push(position);
         }
     }
     tracked

@@ -9,7 +9,9 @@ use gix::worktree::stack::state::ignore::Source;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
+use super::decides_for_others;
 use super::listing::{Listings, TrackedNames};
+use super::stat::FileStat;
 use super::watch::Watch;
 
 /// Deeper directories cannot be named in one call of the system.
@@ -21,6 +23,10 @@ pub(super) struct Untracked {
     pub paths: Vec<BString>,
     /// Directories left out because the time was up.
     pub unchecked: usize,
+    /// What was seen of the directories that were walked; `None` if one of them changes just now.
+    pub directories: Option<Vec<(BString, FileStat)>>,
+    /// Files in them that decide for others, unless they are tracked.
+    pub rules: Vec<BString>,
 }
 
 /// Walks the working tree. Nested repositories, the store and everything `.gitignore`, `info/exclude` or the user's
@@ -49,6 +55,7 @@ pub(super) fn find(
         found: Untracked::default(),
     };
     walk.directory(&mut BString::default(), 0);
+    walk.found.directories = walk.listings.seen();
     walk.listings.store(walk.found.unchecked == 0);
     Ok(walk.found)
 }
@@ -119,6 +126,9 @@ impl Walk<'_> {
         let base = prefix.len();
         for name in listing.files {
             prefix.push_str(&name);
+            if decides_for_others(&name) {
+                self.found.rules.push(prefix.clone());
+            }
             if !self.is_tracked_in_other_case(prefix) && !self.excludes.has(prefix.as_bstr(), EntryMode::FILE)
             {
                 self.found.paths.push(prefix.clone());

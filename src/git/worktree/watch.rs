@@ -36,7 +36,7 @@ mod linux {
     use rustix::io::Errno;
 
     use super::super::super::{BStr, BString, ByteSlice as _, STORE_DIR};
-    use super::super::local;
+    use super::super::{decides_for_others, local};
     use super::Touched;
 
     /// More directories are not watched, nor more than this share of what a user may watch in all: editors need them too.
@@ -207,9 +207,7 @@ mod linux {
         if is_store {
             return Told::Nothing;
         }
-        let decides_for_others = name.eq_ignore_ascii_case(b".gitignore")
-            || name.eq_ignore_ascii_case(b".gitattributes")
-            || name.eq_ignore_ascii_case(b".git");
+        let is_of_git = decides_for_others(name) || name.eq_ignore_ascii_case(b".git");
         let of_directory = ReadFlags::ISDIR
             | ReadFlags::IGNORED
             | ReadFlags::MOVE_SELF
@@ -219,7 +217,7 @@ mod linux {
             // Of the directory itself, which its parent tells too.
             return Told::Nothing;
         }
-        if name.is_empty() || decides_for_others || event.intersects(of_directory) {
+        if name.is_empty() || is_of_git || event.intersects(of_directory) {
             return Told::Anything;
         }
         let mut file = directory.clone();
