@@ -9,7 +9,7 @@ use super::filter::Scope;
 use super::parallel;
 use super::rank::Weights;
 use super::view::{RowId, View};
-use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings};
+use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
 use crate::store::segment::Segment;
 use crate::text::QueryTerm;
 
@@ -34,11 +34,9 @@ pub struct Lexical {
 const BLOCK: usize = 8;
 
 /// Parameters of one term.
-struct Term<'a> {
-    /// Position in the question, from 1.
+struct Term {
+    /// Position in the question, from 0.
     number: u16,
-    /// Posting lists by segment.
-    lists: Vec<Lists<'a>>,
     row: f32,
     share: f32,
     weight: f32,
@@ -57,55 +55,46 @@ impl Lexical {
         weights: &Weights,
         is_over: IsOver<'_>,
     ) -> Lexical {
-        let segments = &view.reader.segments;
+        let n_segments = view.reader.segments.len();
         let n_rows = view.snapshot.totals.n_rows.max(1);
-        let postings: Vec<_> = segments.iter().map(|segment| segment.postings()).collect();
-        let of_segments =
-            |term: &QueryTerm| postings.iter().map(|postings| lists(postings, &term.term)).collect();
-        let lists: Vec<Vec<Lists<'_>>> = terms.iter().map(of_segments).collect();
-        let idf: Vec<f32> = lists
-            .iter()
-            .map(|lists| {
-                let df = FIELDS.map(|field| {
-                    let of_segments = lists.iter().zip(view.live()).map(|(lists, live)| {
-                        lists[field as usize].map_or(0, |list| u64::from(list.df_live(live)))
-                    });
-                    of_segments.sum::<u64>()
-                });
-                let df = df.into_iter().max().unwrap_or(0) as f32;
-                if df == 0.0 { 0.0 } else { self::idf(n_rows as f32, df) }
-            })
-            .collect();
+        let mut segments = parallel::map(n_segments, n_rows, |s| InSegment::of(view, s, terms));
+        let df = |t: usize| {
+            let of_field =
+                |field: usize| segments.iter().map(|segment| u64::from(segment.df[t][field])).sum();
+            (0..N_FIELDS).map(of_field).max().unwrap_or(0u64) as f32
+        };
+        let idf = (0..terms.len()).map(df).map(|df| if df == 0.0 { 0.0 } else { idf(n_rows as f32, df) });
+        let idf: Vec<f32> = idf.collect();
         let total: f32 =
             terms.iter().zip(&idf).map(|(term, idf)| term.weight * missing_idf(n_rows as f32, *idf)).sum();
-        let weighted = terms.iter().zip(&idf).zip(lists).enumerate();
-        let terms: Vec<Term<'_>> = weighted
-            .map(|(t, ((term, idf), lists))| Term {
-                number: t as u16 + 1,
-                lists,
+        let terms: Vec<Term> = terms
+            .iter()
+            .zip(&idf)
+            .enumerate()
+            .map(|(t, (term, idf))| Term {
+                number: t as u16,
                 row: term.weight * idf,
                 share: if total > 0.0 { term.weight * idf / total } else { 0.0 },
                 weight: term.weight,
             })
             .collect();
         let scorer = Scorer { view, scope, weights };
-        let mut scores: Vec<SegmentScores> =
-            segments.iter().map(|segment| SegmentScores::of(segment)).collect();
         for block in terms.chunks(BLOCK) {
             if is_over() {
                 break;
             }
-            parallel::for_each(&mut scores, n_rows, |s, scores| scorer.score_rows(s, block, scores));
+            parallel::for_each(&mut segments, n_rows, |s, segment| scorer.score_rows(s, block, segment));
             // The files that have each term, which are known only now.
             let n_files: Vec<usize> = (0..block.len())
-                .map(|t| scores.iter().map(|scores| scores.tf_of_docs[t].len()).sum())
+                .map(|t| segments.iter().map(|segment| segment.scores.tf_of_docs[t].len()).sum())
                 .collect();
-            parallel::for_each(&mut scores, n_rows, |s, scores| {
-                scorer.score_files(s, block, &n_files, scores)
+            parallel::for_each(&mut segments, n_rows, |s, segment| {
+                scorer.score_files(s, block, &n_files, &mut segment.scores)
             });
         }
-        let n_scored = scores.iter().map(|scores| scores.n_scored).sum();
-        Lexical { segments: scores, idf, n_scored }
+        let segments: Vec<SegmentScores> = segments.into_iter().map(|segment| segment.scores).collect();
+        let n_scored = segments.iter().map(|scores| scores.n_scored).sum();
+        Lexical { segments, idf, n_scored }
     }
 
     /// Rows with a score: all but those that cannot be among the best `keep`.
@@ -113,8 +102,8 @@ impl Lexical {
         let n_rows = self.segments.iter().map(|segment| segment.rows.len() as u64).sum();
         let of_segments = parallel::map(self.segments.len(), n_rows, |s| {
             let mut best = Best::new(keep);
-            for (row, &score) in self.segments[s].rows.iter().enumerate().filter(|(_, score)| **score > 0.0) {
-                best.add(score, RowId { segment: s as u32, row: row as u32 });
+            for (row, score) in self.segments[s].rows.iter().enumerate().filter(|(_, row)| row.bm25 > 0.0) {
+                best.add(score.bm25, RowId { segment: s as u32, row: row as u32 });
             }
             best.rows
         });
@@ -123,28 +112,42 @@ impl Lexical {
 
     /// BM25 and coverage of a row.
     pub fn of(&self, id: RowId) -> (f32, f32) {
-        let (segment, row) = (&self.segments[id.segment as usize], id.row as usize);
-        (segment.rows[row], segment.coverage[row].min(1.0))
+        let row = &self.segments[id.segment as usize].rows[id.row as usize];
+        (row.bm25, row.coverage.min(1.0))
     }
 
     /// What a doc has, by segment and ordinal.
     pub fn of_file(&self, s: usize, ordinal: u32) -> FileLexical {
-        self.segments[s].files[ordinal as usize]
+        self.segments[s].files.get(ordinal as usize).copied().unwrap_or_default()
     }
 }
 
-fn lists<'a>(postings: &Option<Postings<'a>>, term: &str) -> Lists<'a> {
-    FIELDS.map(|field| postings.as_ref()?.get(field, term))
+/// What a question finds in one segment.
+struct InSegment<'a> {
+    /// By term.
+    lists: Vec<Lists<'a>>,
+    /// Live rows that have each term, by field.
+    df: Vec<[u32; N_FIELDS]>,
+    scores: SegmentScores,
+}
+
+impl InSegment<'_> {
+    fn of<'a>(view: &'a View, s: usize, terms: &[QueryTerm]) -> InSegment<'a> {
+        let (segment, live) = (&view.reader.segments[s], &view.live()[s]);
+        let postings = segment.postings();
+        let lists = |term: &QueryTerm| FIELDS.map(|field| postings.as_ref()?.get(field, &term.term));
+        let lists: Vec<Lists<'a>> = terms.iter().map(lists).collect();
+        let df = |lists: &Lists<'_>| lists.map(|list| list.map_or(0, |list| list.df_live(live)));
+        // What was superseded and not yet merged away has no say.
+        let scores = if live.n_live() > 0 { SegmentScores::of(segment) } else { SegmentScores::default() };
+        InSegment { df: lists.iter().map(df).collect(), lists, scores }
+    }
 }
 
 /// Scores within one segment.
+#[derive(Default)]
 struct SegmentScores {
-    /// BM25 per row, 0 outside of the scope.
-    rows: Vec<f32>,
-    /// Per row, 0 outside of the scope.
-    coverage: Vec<f32>,
-    /// The number of the last term that counted towards a row's coverage.
-    counted: Vec<u16>,
+    rows: Vec<RowScore>,
     /// Per doc.
     files: Vec<FileLexical>,
     frequencies: Frequencies,
@@ -153,13 +156,20 @@ struct SegmentScores {
     n_scored: u64,
 }
 
+/// What a row has, all 0 outside of the scope. Together, because rows are met in leaps.
+#[derive(Clone, Copy, Default)]
+struct RowScore {
+    bm25: f32,
+    coverage: f32,
+    /// One more than the number of the last term that counted towards the coverage.
+    counted: u16,
+}
+
 impl SegmentScores {
     fn of(segment: &Segment) -> SegmentScores {
         let (n_rows, n_docs) = (segment.n_rows() as usize, segment.n_docs() as usize);
         SegmentScores {
-            rows: vec![0.0; n_rows],
-            coverage: vec![0.0; n_rows],
-            counted: vec![0; n_rows],
+            rows: vec![RowScore::default(); n_rows],
             files: vec![FileLexical::default(); n_docs],
             frequencies: Frequencies { of_docs: vec![0.0; n_docs], touched: Vec::new() },
             tf_of_docs: Vec::new(),
@@ -176,11 +186,12 @@ struct Scorer<'a> {
 
 impl Scorer<'_> {
     /// Adds what the terms of a block say about rows of segment `s`, and notes which docs have them.
-    fn score_rows(&self, s: usize, block: &[Term<'_>], scores: &mut SegmentScores) {
+    fn score_rows(&self, s: usize, block: &[Term], segment: &mut InSegment<'_>) {
+        let scores = &mut segment.scores;
         scores.tf_of_docs.clear();
         for term in block {
             for field in FIELDS {
-                if let Some(list) = &term.lists[s][field as usize] {
+                if let Some(list) = &segment.lists[usize::from(term.number)][field as usize] {
                     self.add(s, list, field, term, scores);
                 }
             }
@@ -188,14 +199,7 @@ impl Scorer<'_> {
         }
     }
 
-    fn add(
-        &self,
-        s: usize,
-        list: &PostingList<'_>,
-        field: Field,
-        term: &Term<'_>,
-        scores: &mut SegmentScores,
-    ) {
+    fn add(&self, s: usize, list: &PostingList<'_>, field: Field, term: &Term, scores: &mut SegmentScores) {
         let (f, totals) = (field as usize, &self.view.snapshot.totals);
         let (live, wanted) = (&self.view.live()[s], &self.scope.rows[s]);
         let records = self.view.reader.segments[s].rows();
@@ -207,26 +211,28 @@ impl Scorer<'_> {
             if !is_wanted && !live.contains(row) {
                 return;
             }
-            let Some(record) = records.get(row as usize) else { return };
+            let (Some(record), Some(score)) = (records.get(row as usize), scores.rows.get_mut(row as usize))
+            else {
+                return;
+            };
             let tf = tf as f32;
             scores.frequencies.add(record.doc, tf * field_weight);
             if !is_wanted {
                 return;
             }
-            let row = row as usize;
             let len = f32::from(record.field_len[f]);
-            scores.rows[row] +=
+            score.bm25 +=
                 field_weight * term.row * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
-            if scores.counted[row] != term.number {
-                scores.counted[row] = term.number;
-                scores.coverage[row] += term.share;
+            if score.counted != term.number + 1 {
+                score.counted = term.number + 1;
+                score.coverage += term.share;
                 scores.n_scored += 1;
             }
         });
     }
 
     /// Adds what the terms of a block say about files of segment `s`; `n_files` have each term in the whole view.
-    fn score_files(&self, s: usize, block: &[Term<'_>], n_files: &[usize], scores: &mut SegmentScores) {
+    fn score_files(&self, s: usize, block: &[Term], n_files: &[usize], scores: &mut SegmentScores) {
         let totals = &self.view.snapshot.totals;
         let average = (totals.field_len[Field::Body as usize] as f32 / totals.n_paths.max(1) as f32).max(1.0);
         let segment = &self.view.reader.segments[s];
@@ -245,6 +251,7 @@ impl Scorer<'_> {
 }
 
 /// Weighted frequencies of one term in docs.
+#[derive(Default)]
 struct Frequencies {
     of_docs: Vec<f32>,
     touched: Vec<u32>,
