@@ -69,7 +69,7 @@ fn measure(name: &str, dir: &Path) -> Result<()> {
 
 fn graph_is_missing(codebase: &Codebase) -> Result<bool> {
     let reader = StoreReader::open(&codebase.store())?.ok_or("no index")?;
-    Ok(!graph::missing(codebase, &reader).is_empty())
+    Ok(!graph::missing(codebase, &reader.state).is_empty())
 }
 
 fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: usize) {

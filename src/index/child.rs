@@ -3,7 +3,8 @@
 use super::{Codebase, Target, graph};
 use crate::config::HnswMode;
 use crate::git::detach::{self, SHORT_LIVED_VARIABLES};
-use crate::store::{StoreReader, lock};
+use crate::store::lock;
+use crate::store::state::State;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,11 +76,8 @@ pub fn update_in_background(codebase: &Codebase) {
 /// Has vector graphs built for segments that should have one. With `index.hnsw = "always"` it is waited for: then the next
 /// question finds them.
 pub fn build_graphs(codebase: &Codebase) {
-    let missing = match StoreReader::open(&codebase.store()) {
-        Ok(Some(reader)) => !graph::missing(codebase, &reader).is_empty(),
-        _ => false,
-    };
-    if !missing {
+    let state = State::read(&codebase.store().state()).ok().flatten();
+    if state.is_none_or(|state| graph::missing(codebase, &state).is_empty()) {
         return;
     }
     let started = if codebase.settings.index.hnsw == HnswMode::Always {

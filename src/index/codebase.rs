@@ -1,6 +1,7 @@
 //! A codebase: one worktree of a repository with its settings and the store that answers for it.
 
 use super::error::IndexError;
+use super::update::Target;
 use crate::chunk;
 use crate::config::{Loaded, Settings, Sources};
 use crate::embed;
@@ -88,6 +89,12 @@ impl Codebase {
     /// The name of the snapshot of `tree` under the present settings.
     pub fn snapshot_key(&self, tree_oid: &str) -> String {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
+    }
+
+    /// Whether a snapshot of the target's tree is published: all that an update has to do then is to look.
+    pub fn knows(&self, target: &Target) -> bool {
+        let state = State::read(&self.store().state()).ok().flatten();
+        state.is_some_and(|state| state.snapshots.contains_key(&self.snapshot_key(&target.tree_oid())))
     }
 
     /// The state of this codebase, derived from what is stored; never from files that merely exist.

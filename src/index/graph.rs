@@ -13,6 +13,7 @@ use crate::store::layout::write_atomically;
 use crate::store::live::LiveRows;
 use crate::store::lock::Lock;
 use crate::store::segment::Segment;
+use crate::store::state::State;
 use crate::store::{StoreError, StoreReader, shard};
 use hnsw_rs::prelude::{Distance, Hnsw};
 
@@ -35,16 +36,16 @@ pub const MIN_RECALL: f32 = 0.98;
 const SAMPLE: u32 = 200;
 
 /// Names of segments that should have a graph and have none.
-pub fn missing(codebase: &Codebase, reader: &StoreReader) -> Vec<String> {
-    let total: u64 = reader.segments.iter().map(|segment| u64::from(segment.n_rows())).sum();
+pub fn missing(codebase: &Codebase, state: &State) -> Vec<String> {
+    let total: u64 = state.segments.iter().map(|segment| u64::from(segment.n_rows)).sum();
     let least = match codebase.settings.index.hnsw {
         HnswMode::Never => return Vec::new(),
         HnswMode::Auto if total < MIN_ROWS => return Vec::new(),
         HnswMode::Auto => MIN_SEGMENT_ROWS,
         HnswMode::Always => MIN_SEGMENT_ROWS_ALWAYS,
     };
-    let wanted = reader.state.segments.iter().filter(|segment| segment.n_rows >= least);
-    wanted.map(|segment| segment.name.clone()).filter(|name| !reader.layout.graph(name).exists()).collect()
+    let wanted = state.segments.iter().filter(|segment| segment.n_rows >= least);
+    wanted.map(|segment| segment.name.clone()).filter(|name| !codebase.store().graph(name).exists()).collect()
 }
 
 /// Builds what is missing; returns how many graphs were built. Does nothing where another process is at it.
@@ -56,7 +57,7 @@ pub fn build_missing(codebase: &Codebase) -> Result<usize, IndexError> {
     };
     let Some(reader) = StoreReader::open(&codebase.store())? else { return Ok(0) };
     let mut n_built = 0;
-    for name in missing(codebase, &reader) {
+    for name in missing(codebase, &reader.state) {
         let Some(i) = reader.state.segments.iter().position(|segment| segment.name == name) else { continue };
         let graph = build(&reader.segments[i])?;
         write_atomically(&reader.layout.graph(&name), &graph.encode())?;

@@ -25,19 +25,20 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Checks cheaply that everything the state names opens, and repairs what does not. Called before every update; the
-/// caller holds the work lease.
-pub fn make_readable(codebase: &Codebase) -> Result<(), IndexError> {
-    let store = codebase.store();
-    match StoreReader::open(&store) {
-        Ok(None) => Ok(()),
-        Ok(Some(reader)) if snapshots_open(&reader) => Ok(()),
-        Ok(Some(_)) => salvage(codebase, &[]),
+/// Checks cheaply that everything the state names opens, and repairs what does not. Called before every update, which goes
+/// on with the files that are open then; the caller holds the work lease.
+pub fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
+    let files = OpenFiles::default();
+    match StoreReader::open_with(&codebase.store(), &files) {
+        Ok(None) => return Ok(files),
+        Ok(Some(reader)) if snapshots_open(&reader) => return Ok(files),
+        Ok(Some(_)) => {}
         Err(e) => {
             tracing::warn!(component = "store", operation = "open", error = %e, "the index is damaged and is being repaired");
-            salvage(codebase, &[])
         }
     }
+    // Rebuilt files have the names of the damaged ones that may be open.
+    salvage(codebase, &[]).map(|()| OpenFiles::default())
 }
 
 /// Re-hashes everything the state names (requirement S6).

@@ -176,16 +176,18 @@ pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
 
 /// Chunks that an interrupted first index or reindex has stored; `None` if there is no such thing.
 pub fn unfinished(codebase: &Codebase) -> Option<u64> {
-    let reader = StoreReader::open(&codebase.store()).ok()??;
-    let rebuild = reader.state.rebuilding.get(&codebase.worktree_key);
+    let store = codebase.store();
+    let state = State::read(&store.state()).ok()??;
+    let rebuild = state.rebuilding.get(&codebase.worktree_key);
     if let Some(rebuild) = rebuild.filter(|rebuild| rebuild.is_usable(&codebase.settings_fingerprint)) {
         return Some(rebuild.n_rows());
     }
-    let head = reader.state.heads.get(&codebase.worktree_key)?;
+    let head = state.heads.get(&codebase.worktree_key)?;
     if head.marker.is_some() || head.phase != Phase::Indexing {
         return None;
     }
-    Some(reader.snapshot(&head.snapshot).ok()?.map_or(0, |snapshot| snapshot.totals.n_rows))
+    let Some(snapshot) = state.snapshots.get(&head.snapshot) else { return Some(0) };
+    Some(Snapshot::read(&store.snapshot(&snapshot.file)).ok()?.totals.n_rows)
 }
 
 impl Lifecycle {

@@ -40,7 +40,8 @@ impl Target {
         Ok(Target { tree: head.tree, commit: head.commit, reference: head.reference, is_head: true })
     }
 
-    fn tree_oid(&self) -> String {
+    /// Empty for a repository without commit.
+    pub fn tree_oid(&self) -> String {
         self.tree.map(|oid| oid.to_string()).unwrap_or_default()
     }
 }
@@ -74,10 +75,11 @@ pub struct UpdateReport {
     pub duration_ms: u64,
 }
 
-/// Brings the store to `target`. The caller holds the work lease of this codebase.
+/// Brings the store to `target`; `files` of it may be open already. The caller holds the work lease of this codebase.
 pub fn update(
     codebase: &Codebase,
     embedder: &dyn Embedder,
+    files: &OpenFiles,
     target: &Target,
     options: UpdateOptions,
     progress: &dyn Progress,
@@ -86,11 +88,9 @@ pub fn update(
     if let Some(path) = git::tracked_codeweaver_dir(&codebase.repo, target.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() });
     }
-    let files = OpenFiles::default();
     let store = codebase.create_store()?;
-    let reader = StoreReader::open_with(&store, &files)?.unwrap_or_else(|| StoreReader::empty(&store));
-    let mut run =
-        Run { codebase, embedder, target, options, progress, files: &files, started, kept: Vec::new() };
+    let reader = StoreReader::open_with(&store, files)?.unwrap_or_else(|| StoreReader::empty(&store));
+    let mut run = Run { codebase, embedder, target, options, progress, files, started, kept: Vec::new() };
     if !options.reindex
         && let Some(kept) = run.unfinished_reindex(&reader)
     {

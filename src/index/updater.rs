@@ -87,17 +87,37 @@ fn run_leased(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    super::repair::make_readable(codebase)?;
-    let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
-    let result = match update(codebase, embedder.as_ref(), target, options, progress) {
-        // Collected and renumbered under our feet: what was built is still found by its key.
-        Err(IndexError::EpochChanged) => update(codebase, embedder.as_ref(), target, options, progress),
-        result => result,
-    };
+    // There is nothing to wait for, nor to be kept from: the working tree is compared beside it.
+    if target.is_head && codebase.knows(target) {
+        return std::thread::scope(|scope| {
+            let comparing = scope.spawn(|| compare_files(codebase, target));
+            let result = update_readable(codebase, target, options, progress);
+            comparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            result
+        });
+    }
+    let result = update_readable(codebase, target, options, progress);
     if result.is_ok() && target.is_head {
         compare_files(codebase, target);
     }
     result
+}
+
+fn update_readable(
+    codebase: &Codebase,
+    target: &Target,
+    options: UpdateOptions,
+    progress: &dyn Progress,
+) -> Result<UpdateReport, IndexError> {
+    let files = super::repair::make_readable(codebase)?;
+    let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
+    match update(codebase, embedder.as_ref(), &files, target, options, progress) {
+        // Collected and renumbered under our feet: what was built is still found by its key.
+        Err(IndexError::EpochChanged) => {
+            update(codebase, embedder.as_ref(), &files, target, options, progress)
+        }
+        result => result,
+    }
 }
 
 /// Compares the working tree now, so that the next query need not hash files that a clone or checkout has just written.

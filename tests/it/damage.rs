@@ -5,6 +5,7 @@ use crate::sandbox::{Question, Sandbox, ask, assert_sound, hybrid, open, reader,
 use codeweaver::index::{Target, UpdateOptions, repair, update, updater};
 use codeweaver::query::{Ann, Request, Searcher};
 use codeweaver::store::StoreLayout;
+use codeweaver::store::reader::OpenFiles;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -313,6 +314,7 @@ fn a_missing_blob_is_counted_and_comes_back() {
     let again = update::update(
         &codebase,
         embedder.as_ref(),
+        &OpenFiles::default(),
         &Target::head(&codebase).unwrap(),
         UpdateOptions::default(),
         &codeweaver::index::progress::Silent,
