@@ -13,7 +13,7 @@ use super::path_facts::PathMemory;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
-use super::view::{Freshness, MatchState, Opened, View, ViewMemory, Wanted};
+use super::view::{Freshness, MatchState, Opened, View, ViewMemory, Wanted, Worktree};
 use crate::embed::{self, Embedder};
 use crate::git::{self, ByteSlice, Compared, GitError};
 use crate::index::plan::skip_reason;
@@ -69,12 +69,25 @@ impl Searcher {
         updater: AskUpdater<'_>,
         answer: impl Fn(&View) -> Result<Answer, QueryError>,
     ) -> Result<(View, Answer), QueryError> {
-        let open = |budget| {
-            let (rev, committed) = (request.rev.as_deref(), request.committed);
-            self.view_while(rev, committed, budget, request.timeout_ms, updater, &request.cancel)
+        let wanted = self.wanted(request.rev.as_deref(), request.committed, request.overlay_budget_ms)?;
+        let wanted = Wanted { cancel: request.cancel.clone(), ..wanted };
+        let open = |worktree| {
+            let wanted = Wanted { worktree, ..wanted.clone() };
+            self.open(&wanted, request.timeout_ms, updater)
         };
-        let view = open(request.overlay_budget_ms)?;
-        let first = answer(&view)?;
+        let (view, first) = match self.presuming_clean(&wanted, &answer)? {
+            Presumed::Rightly(view, first) => (*view, first),
+            Presumed::Wrongly(compared) => {
+                let view = open(Worktree::Compared(compared))?;
+                let first = answer(&view)?;
+                (view, first)
+            }
+            Presumed::Nothing => {
+                let view = open(wanted.worktree.clone())?;
+                let first = answer(&view)?;
+                (view, first)
+            }
+        };
         let Some(compared) = view.compared.as_ref().filter(|it| it.is_remembered || view.unchecked > 0)
         else {
             return Ok((view, first));
@@ -84,9 +97,43 @@ impl Searcher {
         }
         // Look again, at everything and without a budget.
         self.memory.worktree.forget();
-        let view = open(u64::from(u32::MAX))?;
+        let view = open(Worktree::Within(Duration::from_millis(u64::from(u32::MAX))))?;
         let second = answer(&view)?;
         Ok((view, second))
+    }
+
+    /// Answers from the commit alone while the working tree is compared, if it was clean when it was compared last: both take
+    /// about as long.
+    fn presuming_clean(
+        &self,
+        wanted: &Wanted,
+        answer: &impl Fn(&View) -> Result<Answer, QueryError>,
+    ) -> Result<Presumed, QueryError> {
+        let Worktree::Within(budget) = wanted.worktree else { return Ok(Presumed::Nothing) };
+        let (codebase, target) = (&self.codebase, &wanted.target);
+        codebase.check_trust()?;
+        if !self.memory.was_clean(codebase, target) || !codebase.knows(target) {
+            return Ok(Presumed::Nothing);
+        }
+        let committed = Wanted { worktree: Worktree::LeftOut, ..wanted.clone() };
+        let from_commit = || -> Result<Option<(Answer, Box<View>)>, QueryError> {
+            match View::open(codebase, self.embedder(), &self.memory, &committed)? {
+                Opened::View(view) => Ok(Some((answer(&view)?, view))),
+                Opened::Behind(_) => Ok(None),
+            }
+        };
+        std::thread::scope(|scope| {
+            let comparing = scope.spawn(|| self.memory.compare(codebase, target, budget));
+            let answered = from_commit();
+            let compared = comparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let is_clean = compared.changes.changes.is_empty() && compared.changes.filtered.is_empty();
+            match answered? {
+                Some((first, view)) if is_clean && view.freshness == Freshness::Fresh => {
+                    Ok(Presumed::Rightly(Box::new(view.with_clean_worktree(compared)), first))
+                }
+                _ => Ok(Presumed::Wrongly(compared)),
+            }
+        })
     }
 
     /// The view that questions about `rev` (HEAD and the working tree if `None`) are answered from.
@@ -111,17 +158,22 @@ impl Searcher {
         updater: AskUpdater<'_>,
         cancel: &Cancel,
     ) -> Result<View, QueryError> {
-        cancel.check()?;
         let wanted = Wanted { cancel: cancel.clone(), ..self.wanted(rev, committed, budget_ms)? };
-        let open = || View::open(&self.codebase, self.embedder(), &self.memory, &wanted);
+        self.open(&wanted, timeout_ms, updater)
+    }
+
+    fn open(&self, wanted: &Wanted, timeout_ms: u64, updater: AskUpdater<'_>) -> Result<View, QueryError> {
+        wanted.cancel.check()?;
+        let is_head = wanted.target.is_head;
+        let open = || View::open(&self.codebase, self.embedder(), &self.memory, wanted);
         match open()? {
             Opened::View(view) => Ok(*view),
             Opened::Behind(meanwhile) => {
                 // A named revision is worth waiting for; HEAD is answered from what there is when time is up.
                 let patience =
-                    if rev.is_some() { Duration::from_secs(3600) } else { Duration::from_millis(timeout_ms) };
+                    if is_head { Duration::from_millis(timeout_ms) } else { Duration::from_secs(3600) };
                 let decision = freshness::sync(&self.codebase, &wanted.target, patience, updater)?;
-                cancel.check()?;
+                wanted.cancel.check()?;
                 if decision == Freshness::Synced
                     && let Opened::View(mut view) = open()?
                 {
@@ -130,7 +182,7 @@ impl Searcher {
                     }
                     return Ok(*view);
                 }
-                match meanwhile.filter(|_| rev.is_none()) {
+                match meanwhile.filter(|_| is_head) {
                     Some(mut view) => {
                         if decision == Freshness::SkippedIndexing {
                             view.freshness = decision;
@@ -146,11 +198,13 @@ impl Searcher {
     }
 
     fn wanted(&self, rev: Option<&str>, committed: bool, budget_ms: u64) -> Result<Wanted, QueryError> {
-        let (budget, cancel) = (Duration::from_millis(budget_ms), Cancel::default());
+        let cancel = Cancel::default();
         match rev {
             None => {
                 let target = Target::head(&self.codebase)?;
-                Ok(Wanted { spec: "HEAD".to_owned(), target, worktree: !committed, budget, cancel })
+                let budget = Duration::from_millis(budget_ms);
+                let worktree = if committed { Worktree::LeftOut } else { Worktree::Within(budget) };
+                Ok(Wanted { spec: "HEAD".to_owned(), target, worktree, cancel })
             }
             Some(spec) => {
                 let revision = self.codebase.repo.resolve(spec)?;
@@ -160,7 +214,7 @@ impl Searcher {
                     reference: None,
                     is_head: false,
                 };
-                Ok(Wanted { spec: spec.to_owned(), target, worktree: false, budget, cancel })
+                Ok(Wanted { spec: spec.to_owned(), target, worktree: Worktree::LeftOut, cancel })
             }
         }
     }
@@ -381,6 +435,15 @@ impl Found {
             absent_languages: Vec::new(),
         }
     }
+}
+
+/// What came of presuming that the working tree is clean.
+enum Presumed {
+    Rightly(Box<View>, Answer),
+    /// It is not: this is what it was compared to.
+    Wrongly(Compared),
+    /// There was no reason to.
+    Nothing,
 }
 
 /// What was found, with what is shown of it.

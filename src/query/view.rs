@@ -64,16 +64,25 @@ pub enum MatchState {
 }
 
 /// Which tree is asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Wanted {
     /// As typed, or `HEAD`.
     pub spec: String,
     pub target: Target,
-    /// Lay the working tree over it.
-    pub worktree: bool,
-    pub budget: Duration,
+    pub worktree: Worktree,
     /// Whether somebody still waits.
     pub cancel: Cancel,
+}
+
+/// How the working tree comes in.
+#[derive(Clone)]
+pub enum Worktree {
+    /// It does not.
+    LeftOut,
+    /// It is compared, within this time, and laid over the tree.
+    Within(Duration),
+    /// As [`Self::Within`], but it was compared just now.
+    Compared(Compared),
 }
 
 /// What views have in common, kept by a long-lived process.
@@ -126,6 +135,24 @@ pub enum Opened {
     Behind(Option<Box<View>>),
 }
 
+impl ViewMemory {
+    /// Whether the working tree was as `target` when it was compared last, by an earlier process.
+    pub fn was_clean(&self, codebase: &Codebase, target: &Target) -> bool {
+        codebase.repo.work_dir().is_some()
+            && self.worktree.was_clean(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
+    }
+
+    /// Compares the working tree with `target`.
+    pub fn compare(
+        &self,
+        codebase: &Codebase,
+        target: &Target,
+        budget: Duration,
+    ) -> Result<Compared, GitError> {
+        self.worktree.compare(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache(), budget)
+    }
+}
+
 impl View {
     /// Opens the view of `wanted`. Never writes.
     pub fn open(
@@ -151,6 +178,36 @@ impl View {
         wanted: &Wanted,
     ) -> Result<Opened, QueryError> {
         codebase.check_trust()?;
+        let budget = match &wanted.worktree {
+            Worktree::Within(budget) if codebase.repo.work_dir().is_some() => *budget,
+            Worktree::Compared(compared) => {
+                let compared = compared.clone();
+                return View::try_open_comparing(codebase, embedder, memory, wanted, || Ok(Some(compared)));
+            }
+            Worktree::LeftOut | Worktree::Within(_) => {
+                return View::try_open_comparing(codebase, embedder, memory, wanted, || Ok(None));
+            }
+        };
+        let compare = || memory.compare(codebase, &wanted.target, budget).map(Some);
+        if memory.worktree.is_quick() || !codebase.knows(&wanted.target) {
+            return View::try_open_comparing(codebase, embedder, memory, wanted, compare);
+        }
+        // Looking at all files takes longer than opening the index, and needs other things.
+        std::thread::scope(|scope| {
+            let comparing = scope.spawn(compare);
+            View::try_open_comparing(codebase, embedder, memory, wanted, || {
+                comparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })
+    }
+
+    fn try_open_comparing(
+        codebase: &Codebase,
+        embedder: Option<&dyn Embedder>,
+        memory: &ViewMemory,
+        wanted: &Wanted,
+        compare: impl FnOnce() -> Result<Option<Compared>, GitError>,
+    ) -> Result<Opened, QueryError> {
         let reader = StoreReader::open_with(&codebase.store(), &memory.files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
@@ -165,7 +222,7 @@ impl View {
         if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
         }
-        let tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
+        let tree_oid = wanted.target.tree_oid();
         let exact = reader.snapshot(&codebase.snapshot_key(&tree_oid))?;
         let is_exact = exact.is_some();
         let base = match exact {
@@ -197,10 +254,17 @@ impl View {
             ));
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
-        if wanted.worktree && codebase.repo.work_dir().is_some() {
-            overlay.worktree(wanted)?;
+        if let Some(compared) = compare()? {
+            overlay.worktree(wanted, compared)?;
         }
         Ok(Opened::View(Box::new(overlay.finish(wanted))))
+    }
+
+    /// This view of a commit, once the working tree turned out to be as committed.
+    pub fn with_clean_worktree(mut self, compared: Compared) -> View {
+        self.unchecked = compared.changes.unchecked;
+        self.compared = Some(compared);
+        self
     }
 
     /// Live rows per segment.
@@ -334,16 +398,13 @@ impl Overlay<'_> {
         wanted.cancel.check()?;
         let built = built?;
         self.lay(&plan, built.as_deref())?;
-        self.snapshot.totals.tree_oid = wanted.target.tree.map(|oid| oid.to_string()).unwrap_or_default();
+        self.snapshot.totals.tree_oid = wanted.target.tree_oid();
         self.view.overlaid = true;
         Ok(true)
     }
 
     /// Lays modified, added, deleted and untracked files over it.
-    fn worktree(&mut self, wanted: &Wanted) -> Result<(), QueryError> {
-        let cache = self.codebase.stat_cache();
-        let tree = wanted.target.tree.as_ref();
-        let compared = self.memory.worktree.compare(&self.codebase.repo, tree, &cache, wanted.budget)?;
+    fn worktree(&mut self, wanted: &Wanted, compared: Compared) -> Result<(), QueryError> {
         wanted.cancel.check()?;
         let found = compared.changes.clone();
         self.view.compared = Some(compared.clone());
