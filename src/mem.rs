@@ -86,6 +86,19 @@ impl DotKernel {
     }
 }
 
+/// Asks for `row` to be in the cache soon.
+pub fn prefetch(row: &[i8]) {
+    const LINE: usize = 64;
+    #[cfg(target_arch = "x86_64")]
+    for line in row.chunks(LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (row, LINE);
+}
+
 /// Both slices must have the same length, a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]

@@ -102,8 +102,12 @@ impl Lexical {
         let n_rows = self.segments.iter().map(|segment| segment.rows.len() as u64).sum();
         let of_segments = parallel::map(self.segments.len(), n_rows, |s| {
             let mut best = Best::new(keep);
-            for (row, score) in self.segments[s].rows.iter().enumerate().filter(|(_, row)| row.bm25 > 0.0) {
-                best.add(score.bm25, RowId { segment: s as u32, row: row as u32 });
+            let scores = &self.segments[s];
+            for &row in &scores.met {
+                let score = scores.rows[row as usize].bm25;
+                if score > 0.0 {
+                    best.add(score, RowId { segment: s as u32, row });
+                }
             }
             best.rows
         });
@@ -148,6 +152,8 @@ impl InSegment<'_> {
 #[derive(Default)]
 struct SegmentScores {
     rows: Vec<RowScore>,
+    /// Rows that have a term, each once: few of all, mostly.
+    met: Vec<u32>,
     /// Per doc.
     files: Vec<FileLexical>,
     frequencies: Frequencies,
@@ -170,6 +176,7 @@ impl SegmentScores {
         let (n_rows, n_docs) = (segment.n_rows() as usize, segment.n_docs() as usize);
         SegmentScores {
             rows: vec![RowScore::default(); n_rows],
+            met: Vec::new(),
             files: vec![FileLexical::default(); n_docs],
             frequencies: Frequencies { of_docs: vec![0.0; n_docs], touched: Vec::new() },
             tf_of_docs: Vec::new(),
@@ -219,6 +226,9 @@ impl Scorer<'_> {
             scores.frequencies.add(record.doc, tf * field_weight);
             if !is_wanted {
                 return;
+            }
+            if score.counted == 0 {
+                scores.met.push(row);
             }
             let len = f32::from(record.field_len[f]);
             score.bm25 +=

@@ -19,60 +19,73 @@ const LEAST_READ: u64 = if cfg!(debug_assertions) { 8 } else { 16 * 1024 };
 const SHARE: u64 = 36;
 /// Vectors that are read before anybody asks whether the answer is still wanted.
 const PART: usize = 4096;
+/// How far ahead of its reading a vector is fetched into the cache.
+const AHEAD: usize = 8;
 
 /// Rows near the vector with their dot products, per segment: those of the best whose signs are near.
 pub fn nearest(search: &Search<'_>) -> Vec<Vec<(f32, RowId)>> {
     let query = signs::of_rows(search.vector, search.vector.len());
     let (n_segments, n_rows) = (search.view.reader.segments.len(), search.scope.n_rows);
-    let distances = parallel::map(n_segments, n_rows, |s| distances(search, s, &query));
+    let distances = parallel::map(n_segments, n_rows, |s| Distances::of(search, s, &query));
     let limit = limit(&distances, LEAST_READ.max(n_rows / SHARE));
     parallel::map(n_segments, n_rows, |s| read(search, s, &distances[s], limit))
 }
 
-/// Of each row of the scope in segment `s`, in order; as far as it came before it was over.
-fn distances(search: &Search<'_>, s: usize, query: &[u64]) -> Vec<u16> {
-    let rows = &search.scope.rows[s];
-    let signs = search.view.reader.segments[s].signs();
-    let mut distances = Vec::with_capacity(rows.n_live() as usize);
-    for run in rows.runs().flat_map(parts) {
-        if (search.is_over)() {
-            break;
+/// How many signs of each row of the scope in a segment differ from those of the query.
+struct Distances {
+    /// In order, as far as they came before it was over.
+    of_rows: Vec<u16>,
+    /// How many rows there are at each distance.
+    n_rows: Vec<u64>,
+}
+
+impl Distances {
+    fn of(search: &Search<'_>, s: usize, query: &[u64]) -> Distances {
+        let rows = &search.scope.rows[s];
+        let signs = search.view.reader.segments[s].signs();
+        let mut of_rows = Vec::with_capacity(rows.n_live() as usize);
+        for run in rows.runs().flat_map(parts) {
+            if (search.is_over)() {
+                break;
+            }
+            mem::sign_distances(query, &signs.of(run), &mut of_rows);
         }
-        mem::sign_distances(query, &signs.of(run), &mut distances);
+        let mut n_rows = vec![0; 64 * query.len() + 1];
+        for &distance in &of_rows {
+            n_rows[usize::from(distance)] += 1;
+        }
+        Distances { of_rows, n_rows }
     }
-    distances
 }
 
 /// The least distance within which `wanted` rows lie.
-fn limit(distances: &[Vec<u16>], wanted: u64) -> u16 {
-    let mut counts: Vec<u64> = Vec::new();
-    for &distance in distances.iter().flatten() {
-        if counts.len() <= usize::from(distance) {
-            counts.resize(usize::from(distance) + 1, 0);
-        }
-        counts[usize::from(distance)] += 1;
-    }
+fn limit(distances: &[Distances], wanted: u64) -> u16 {
+    let n_distances = distances.first().map_or(0, |of_segment| of_segment.n_rows.len());
     let mut sum = 0;
-    let reached = counts.iter().position(|count| {
-        sum += count;
+    let reached = (0..n_distances).find(|&distance| {
+        sum += distances.iter().map(|of_segment| of_segment.n_rows[distance]).sum::<u64>();
         sum >= wanted
     });
     reached.map_or(u16::MAX, |distance| distance as u16)
 }
 
 /// The rows of segment `s` within `limit` but those that cannot be among the best.
-fn read(search: &Search<'_>, s: usize, distances: &[u16], limit: u16) -> Vec<(f32, RowId)> {
+fn read(search: &Search<'_>, s: usize, distances: &Distances, limit: u16) -> Vec<(f32, RowId)> {
     let segment = &search.view.reader.segments[s];
     let (vectors, dim) = (segment.vectors(), segment.dim());
+    let vector = |row: u32| &vectors[row as usize * dim..][..dim];
+    let rows = search.scope.rows[s].runs().flatten().zip(&distances.of_rows);
+    let near: Vec<u32> = rows.filter(|(_, distance)| **distance <= limit).map(|(row, _)| row).collect();
     let mut best = Best::new(search.keep);
-    let near =
-        search.scope.rows[s].runs().flatten().zip(distances).filter(|(_, distance)| **distance <= limit);
-    for (n_read, (row, _)) in near.enumerate() {
-        if n_read % PART == 0 && (search.is_over)() {
+    for (at, &row) in near.iter().enumerate() {
+        if at % PART == 0 && (search.is_over)() {
             break;
         }
-        let vector = &vectors[row as usize * dim..][..dim];
-        best.add(search.kernel.dot(vector) as f32, RowId { segment: s as u32, row });
+        // They lie pages apart, which no processor foresees.
+        if let Some(&next) = near.get(at + AHEAD) {
+            mem::prefetch(vector(next));
+        }
+        best.add(search.kernel.dot(vector(row)) as f32, RowId { segment: s as u32, row });
     }
     best.rows
 }
