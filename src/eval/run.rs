@@ -184,7 +184,7 @@ impl Opened {
         let symbols = file.chunks.iter().flat_map(|chunk| {
             let segment = &self.view.reader.segments[chunk.id.segment as usize];
             let symbols = segment.symbols_of(&segment.rows()[chunk.id.row as usize]);
-            symbols.iter().map(|symbol| segment.string(symbol.name).to_owned())
+            symbols.map(|symbol| segment.string(symbol.name).to_owned())
         });
         Place {
             path: String::from_utf8_lossy(self.view.entry(file.entry).0).into_owned(),

@@ -217,7 +217,7 @@ impl<'a> Definitions<'a> {
         let mut defs: Vec<Def> = Vec::new();
         for id in locate::rows(self.view, record.doc) {
             let row = segment.rows().get(id.row as usize)?;
-            defs.extend(segment.symbols_of(row).iter().map(|symbol| Def {
+            defs.extend(segment.symbols_of(row).map(|symbol| Def {
                 name: segment.string(symbol.name).to_owned(),
                 qualified: segment.string(symbol.qualified_name).to_owned(),
                 kind: SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other),
@@ -265,9 +265,7 @@ impl<'a> Definitions<'a> {
             let segment = &self.view.reader.segments[s];
             let Some(record) = segment.rows().get(row as usize) else { return };
             let base = self.view.reader.state.segments[s].doc_base;
-            for symbol in
-                segment.symbols_of(record).iter().filter(|symbol| segment.string(symbol.name) == name)
-            {
+            for symbol in segment.symbols_of(record).filter(|symbol| segment.string(symbol.name) == name) {
                 found.extend(self.view.entries_of(base + record.doc).map(|entry| (entry, symbol.start_byte)));
             }
         };

@@ -13,7 +13,8 @@ use crate::chunk::tokens;
 use crate::git::BlobReader;
 use crate::index::Codebase;
 use crate::store::StoreError;
-use crate::store::segment::{RowRecord, Segment, StringRef, SymbolRecord};
+use crate::store::segment::{RowRecord, Segment, StringRef};
+use crate::store::symbols::SymbolRecord;
 
 /// Further spans that are named per file.
 const MORE_IN_FILE: usize = 5;
@@ -113,7 +114,7 @@ fn one(blobs: &mut BlobReader, view: &View, file: &RankedFile, budget: &Budget) 
     let best = &file.chunks[0];
     let (segment, row) = place(view, best.id);
     let (path, _) = view.entry(file.entry);
-    let symbols = segment.symbols_of(row);
+    let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
     // The symbol that gave the chunk its class, so that signature and class speak of the same thing.
     let head = symbols.iter().min_by_key(|symbol| {
         let len = symbol.end_byte.saturating_sub(symbol.start_byte);

@@ -204,7 +204,7 @@ fn add_rows(
                 return;
             }
             let Some(record) = segment.rows().get(row as usize) else { return };
-            let strengths = segment.symbols_of(record).iter().map(|symbol| {
+            let strengths = segment.symbols_of(record).map(|symbol| {
                 name.strength(
                     segment.string(symbol.name),
                     segment.string(symbol.qualified_name),

@@ -52,10 +52,9 @@ impl Scope {
                     || languages.iter().any(|name| name == segment.language(record.language));
                 let kind = kinds.is_empty() || {
                     let class = SemanticClass::from_u8(record.class).map_or("", SemanticClass::name);
-                    let symbols = segment.symbols_of(record);
                     kinds.iter().any(|wanted| {
                         wanted.eq_ignore_ascii_case(class)
-                            || symbols.iter().any(|s| {
+                            || segment.symbols_of(record).any(|s| {
                                 SymbolKind::from_u8(s.kind)
                                     .is_some_and(|k| k.name().eq_ignore_ascii_case(wanted))
                             })

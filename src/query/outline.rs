@@ -70,7 +70,7 @@ impl Searcher {
         for id in locate::rows(&view, file.doc) {
             let segment = &view.reader.segments[id.segment as usize];
             let row = &segment.rows()[id.row as usize];
-            symbols.extend(segment.symbols_of(row).iter().map(|symbol| OutlineSymbol {
+            symbols.extend(segment.symbols_of(row).map(|symbol| OutlineSymbol {
                 name: segment.string(symbol.name).to_owned(),
                 qualified_name: segment.string(symbol.qualified_name).to_owned(),
                 kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),

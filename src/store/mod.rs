@@ -25,7 +25,9 @@ pub mod shard;
 pub mod signs;
 pub mod snapshot;
 pub mod state;
+pub mod symbols;
 pub mod time;
+pub(crate) mod varint;
 
 pub use error::StoreError;
 pub use layout::{Layout, StoreLayout};

@@ -12,6 +12,7 @@
 //! decoded, a dead one is skipped; only mixed blocks are decoded (`df_live` in the design's section on statistics).
 
 use super::container::read_u32;
+use super::varint;
 use bitpacking::{BitPacker, BitPacker4x};
 use rustc_hash::FxHashMap;
 
@@ -54,8 +55,8 @@ impl GrowingList {
     fn push(&mut self, row: u32, tf: u32) {
         debug_assert!(self.df == 0 || row > self.last_row);
         let gap = if self.df == 0 { row } else { row - self.last_row };
-        put_varint(&mut self.bytes, gap);
-        put_varint(&mut self.bytes, tf);
+        varint::put(&mut self.bytes, gap);
+        varint::put(&mut self.bytes, tf);
         self.df += 1;
         self.last_row = row;
     }
@@ -111,7 +112,7 @@ impl PostingsBuilder {
             let ours = &mut self.lists[id as usize];
             let mut at = 0;
             let (Some(first), Some(tf)) =
-                (get_varint(&theirs.bytes, &mut at), get_varint(&theirs.bytes, &mut at))
+                (varint::get(&theirs.bytes, &mut at), varint::get(&theirs.bytes, &mut at))
             else {
                 continue;
             };
@@ -134,7 +135,7 @@ impl PostingsBuilder {
             tfs.clear();
             let (mut at, mut row) = (0, 0);
             while let (Some(gap), Some(tf)) =
-                (get_varint(&list.bytes, &mut at), get_varint(&list.bytes, &mut at))
+                (varint::get(&list.bytes, &mut at), varint::get(&list.bytes, &mut at))
             {
                 row += gap;
                 rows.push(row);
@@ -167,7 +168,7 @@ impl PostingsWriter {
         self.fst
             .insert(key, self.lists.len() as u64)
             .expect("keys come in ascending order, by the contract of `add`");
-        put_varint(&mut self.lists, rows.len() as u32);
+        varint::put(&mut self.lists, rows.len() as u32);
         let packer = BitPacker4x::new();
         let n_blocks = rows.len() / BLOCK;
         let headers_at = self.lists.len();
@@ -194,9 +195,9 @@ impl PostingsWriter {
         }
         for (&row, &tf) in rows.iter().zip(tfs).skip(n_blocks * BLOCK) {
             // Most words stand in few chunks, once: that is what must be small.
-            put_varint(&mut self.lists, (row - previous) << 1 | u32::from(tf > 1));
+            varint::put(&mut self.lists, (row - previous) << 1 | u32::from(tf > 1));
             if tf > 1 {
-                put_varint(&mut self.lists, tf);
+                varint::put(&mut self.lists, tf);
             }
             previous = row;
         }
@@ -251,7 +252,7 @@ impl<'a> Postings<'a> {
 
     fn list_at(&self, offset: u64) -> Option<PostingList<'a>> {
         let mut at = usize::try_from(offset).ok()?;
-        let df = get_varint(self.lists, &mut at)?;
+        let df = varint::get(self.lists, &mut at)?;
         let n_blocks = df as usize / BLOCK;
         let payload_at = at.checked_add(n_blocks.checked_mul(BLOCK_HEADER)?)?;
         if payload_at > self.lists.len() {
@@ -381,34 +382,13 @@ impl PostingList<'_> {
 
     fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
         for _ in 0..self.df as usize % BLOCK {
-            let Some(head) = get_varint(self.bytes, &mut at) else { return };
-            let tf = if head & 1 == 1 { get_varint(self.bytes, &mut at) } else { Some(1) };
+            let Some(head) = varint::get(self.bytes, &mut at) else { return };
+            let tf = if head & 1 == 1 { varint::get(self.bytes, &mut at) } else { Some(1) };
             let Some(tf) = tf else { return };
             previous = previous.wrapping_add(head >> 1);
             visit(previous, tf);
         }
     }
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u32) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u32> {
-    let mut value = 0u32;
-    for shift in (0..35).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        value |= u32::from(byte & 0x7f).checked_shl(shift)?;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

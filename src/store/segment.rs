@@ -9,7 +9,7 @@
 //! | 3 | [`DocRecord`] per doc, in doc order |
 //! | 4 | doc ordinals sorted by key, u32 |
 //! | 5 | first position in section 4 for each first byte of an object id, 257 × u32 |
-//! | 6 | [`SymbolRecord`] per symbol, in row order |
+//! | 6 | the symbols of the chunks, in row order (see [`super::symbols`]) |
 //! | 7 | strings, UTF-8 |
 //! | 8, 9 | term dictionary and posting lists (see [`super::postings`]) |
 //! | 10 | language names, one a line |
@@ -19,9 +19,10 @@
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
-use super::rows::{DocKey, DocMeta, RowMeta};
+use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
 use super::shard::ShardData;
 use super::signs::{self, Signs};
+use super::symbols::{self, SymbolRecord, Symbols};
 use crate::git::{ByteSlice, Oid};
 use crate::mem::Mapped;
 use crate::text;
@@ -33,8 +34,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 2 (1 wrote frequencies of one), and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
-pub const VERSION: u32 = 2 + 100 * text::TERMS_VERSION;
+/// Format 3 (2 had symbols of equal length, 1 wrote frequencies of one), and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
+pub const VERSION: u32 = 3 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
@@ -78,7 +79,8 @@ pub struct RowRecord {
     pub end_line: u32,
     pub token_count: u32,
     pub title: StringRef,
-    pub first_symbol: u32,
+    /// Where its symbols begin in section 6.
+    pub symbols_at: u32,
     pub n_symbols: u16,
     /// Index into the language names.
     pub language: u16,
@@ -112,31 +114,16 @@ impl DocRecord {
     }
 }
 
-/// A definition, 56 bytes.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-pub struct SymbolRecord {
-    pub name: StringRef,
-    pub qualified_name: StringRef,
-    pub signature: StringRef,
-    pub doc: StringRef,
-    pub start_byte: u32,
-    pub end_byte: u32,
-    pub start_line: u32,
-    pub end_line: u32,
-    pub row: u32,
-    pub kind: u8,
-    pub class: u8,
-    pub nesting: u8,
-    pub zero: u8,
-}
-
 /// A place in the strings section.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct StringRef {
-    offset: u32,
-    len: u32,
+    pub(super) offset: u32,
+    pub(super) len: u32,
+}
+
+impl StringRef {
+    pub const EMPTY: StringRef = StringRef { offset: 0, len: 0 };
 }
 
 /// A shard and its segment in memory, being built: docs are pushed in order, then it is written once.
@@ -235,7 +222,7 @@ impl SegmentBuilder {
         writer.section(DOCS, bytemuck::cast_slice(&docs).to_vec());
         writer.section(DOCS_SORTED, bytemuck::cast_slice(&sorted).to_vec());
         writer.section(DOCS_FANOUT, bytemuck::cast_slice(&fanout).to_vec());
-        writer.section(SYMBOLS, bytemuck::cast_slice(&symbols).to_vec());
+        writer.section(SYMBOLS, symbols);
         writer.section(STRINGS, strings.bytes);
         let (terms, lists) = self.postings.finish();
         writer.section(TERMS, terms);
@@ -308,7 +295,7 @@ struct Strings {
 impl Strings {
     fn put(&mut self, text: &str) -> StringRef {
         if text.is_empty() {
-            return StringRef { offset: 0, len: 0 };
+            return StringRef::EMPTY;
         }
         let place = StringRef { offset: self.bytes.len() as u32, len: text.len() as u32 };
         let known = *self.known.entry(FxBuildHasher.hash_one(text)).or_insert(place);
@@ -359,33 +346,13 @@ fn row_records(
     row_docs: &[u32],
     strings: &mut Strings,
     languages: &mut Languages,
-) -> (Vec<RowRecord>, Vec<SymbolRecord>) {
+) -> (Vec<RowRecord>, Vec<u8>) {
     let mut rows = Vec::with_capacity(data.rows.len());
-    let mut symbols = Vec::new();
+    let mut packed = Vec::new();
     for (i, row) in data.rows.iter().enumerate() {
-        let first_symbol = symbols.len() as u32;
-        for symbol in row.symbols.iter().take(usize::from(u16::MAX)) {
-            // A signature holds the name nearly always, a qualified name always: one string serves all three.
-            let signature = strings.put(&symbol.signature);
-            let qualified_name = strings.put_within(signature, &symbol.qualified_name);
-            let name = strings.put_within(qualified_name, &symbol.name);
-            symbols.push(SymbolRecord {
-                name,
-                qualified_name,
-                signature,
-                doc: strings.put(&symbol.doc),
-                start_byte: symbol.byte_range.start,
-                end_byte: symbol.byte_range.end,
-                start_line: symbol.lines.0,
-                end_line: symbol.lines.1,
-                row: i as u32,
-                kind: symbol.kind,
-                class: symbol.class,
-                nesting: symbol.nesting,
-                zero: 0,
-            });
-        }
-        rows.push(RowRecord {
+        let of_row = row.symbols.iter().take(usize::from(u16::MAX));
+        let of_row: Vec<SymbolRecord> = of_row.map(|symbol| symbol_record(symbol, strings)).collect();
+        let record = RowRecord {
             doc: row_docs[i],
             start_byte: row.byte_range.start,
             end_byte: row.byte_range.end,
@@ -393,17 +360,38 @@ fn row_records(
             end_line: row.lines.1,
             token_count: row.token_count,
             title: strings.put(&row.title),
-            first_symbol,
-            n_symbols: (symbols.len() as u32 - first_symbol) as u16,
+            symbols_at: packed.len() as u32,
+            n_symbols: of_row.len() as u16,
             language: languages.id(&row.language),
             field_len: field_len[i],
             class: row.class,
             source: row.source,
             is_container: u8::from(row.is_container),
             zero: 0,
-        });
+        };
+        symbols::put(&mut packed, &record, &of_row);
+        rows.push(record);
     }
-    (rows, symbols)
+    (rows, packed)
+}
+
+fn symbol_record(symbol: &SymbolMeta, strings: &mut Strings) -> SymbolRecord {
+    // A signature holds the name nearly always, a qualified name always: one string serves all three.
+    let signature = strings.put(&symbol.signature);
+    let qualified_name = strings.put_within(signature, &symbol.qualified_name);
+    SymbolRecord {
+        name: strings.put_within(qualified_name, &symbol.name),
+        qualified_name,
+        signature,
+        doc: strings.put(&symbol.doc),
+        start_byte: symbol.byte_range.start,
+        end_byte: symbol.byte_range.end,
+        start_line: symbol.lines.0,
+        end_line: symbol.lines.1,
+        kind: symbol.kind,
+        class: symbol.class,
+        nesting: symbol.nesting,
+    }
 }
 
 fn sort_docs(docs: &[DocMeta]) -> (Vec<u32>, Vec<u32>) {
@@ -536,10 +524,8 @@ impl Segment {
         doc.rows().contains(&row).then_some((ordinal, doc))
     }
 
-    pub fn symbols_of(&self, row: &RowRecord) -> &[SymbolRecord] {
-        let symbols: &[SymbolRecord] = self.file.records(SYMBOLS).unwrap_or(&[]);
-        let first = row.first_symbol as usize;
-        symbols.get(first..first + usize::from(row.n_symbols)).unwrap_or(&[])
+    pub fn symbols_of(&self, row: &RowRecord) -> Symbols<'_> {
+        Symbols::of(self.file.section(SYMBOLS).unwrap_or(&[]), row)
     }
 
     pub fn string(&self, place: StringRef) -> &str {
@@ -607,7 +593,7 @@ impl Segment {
         let n_docs = self.file.records::<DocRecord>(DOCS)?.len();
         let n_sorted = self.file.records::<u32>(DOCS_SORTED)?.len();
         let fanout = self.file.records::<u32>(DOCS_FANOUT)?;
-        self.file.records::<SymbolRecord>(SYMBOLS)?;
+        self.file.section(SYMBOLS)?;
         let n_hashes = self.file.records::<[u8; 16]>(INPUT_HASHES)?.len();
         let consistent = n_rows == header.n_rows as usize
             && n_docs == header.n_docs as usize
@@ -671,7 +657,7 @@ mod tests {
         }
         let absent = DocKey { variant: 1, ..data.docs[0].key };
         assert_eq!(segment.find(&absent), None);
-        let symbol = segment.symbols_of(&segment.rows()[0])[0];
+        let symbol = segment.symbols_of(&segment.rows()[0]).next().unwrap();
         assert_eq!(segment.string(symbol.qualified_name), "Parser::f0");
         let mut rows = 0;
         segment.list(Field::Body, "alpha").unwrap().for_each(|_, tf| rows += tf);

@@ -443,7 +443,7 @@ fn store(bytes: &[u8], language: LanguageId, blob: &ChunkedBlob) {
     assert_eq!(segment.n_rows() as usize, rows.len());
     for (record, row) in segment.rows().iter().zip(&rows) {
         assert_eq!(segment.string(record.title), row.title);
-        for (found, symbol) in segment.symbols_of(record).iter().zip(&row.symbols) {
+        for (found, symbol) in segment.symbols_of(record).zip(&row.symbols) {
             assert_eq!(segment.string(found.name), symbol.name);
             assert_eq!(segment.string(found.qualified_name), symbol.qualified_name);
         }
