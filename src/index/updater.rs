@@ -11,6 +11,7 @@ use super::update::{Target, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
 use crate::git;
 use crate::store::lock::Lock;
+use crate::store::reader::OpenFiles;
 use crate::store::{StoreError, fault, layout};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,9 +113,9 @@ fn update_readable(
     let files = super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
     match update(codebase, embedder.as_ref(), &files, target, options, progress) {
-        // Collected and renumbered under our feet: what was built is still found by its key.
+        // Collected and renumbered under our feet, perhaps repaired: what was built is still found by its key.
         Err(IndexError::EpochChanged) => {
-            update(codebase, embedder.as_ref(), &files, target, options, progress)
+            update(codebase, embedder.as_ref(), &OpenFiles::default(), target, options, progress)
         }
         result => result,
     }

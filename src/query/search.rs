@@ -57,34 +57,38 @@ impl Searcher {
     fn search_unguarded(&self, request: &Request, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
         request.check()?;
         let started = Instant::now();
-        let deadline = started + Duration::from_millis(request.timeout_ms);
-        let (view, answer) = self.verified(request, updater, |view| self.answer(request, view, deadline))?;
+        let answer = |view: &View, deadline| self.answer(request, view, deadline);
+        let (view, answer) = self.verified(request, updater, answer)?;
         Ok(self.respond(request, &view, answer, started))
     }
 
-    /// What `answer` makes of the view of `request`. Files that are about to be shown are always verified (G8).
+    /// What `answer` makes of the view of `request` until the time that it is given. Files that are about to be shown are always verified (G8).
     pub(super) fn verified(
         &self,
         request: &Request,
         updater: AskUpdater<'_>,
-        answer: impl Fn(&View) -> Result<Answer, QueryError>,
+        answer: impl Fn(&View, Instant) -> Result<Answer, QueryError>,
     ) -> Result<(View, Answer), QueryError> {
+        let patience = Duration::from_millis(request.timeout_ms);
+        let deadline = Instant::now() + patience;
         let wanted = self.wanted(request.rev.as_deref(), request.committed, request.overlay_budget_ms)?;
         let wanted = Wanted { cancel: request.cancel.clone(), ..wanted };
         let open = |worktree| {
             let wanted = Wanted { worktree, ..wanted.clone() };
             self.open(&wanted, request.timeout_ms, updater)
         };
-        let (view, first) = match self.presuming_clean(&wanted, &answer)? {
+        let (view, first) = match self.presuming_clean(&wanted, |view| answer(view, deadline))? {
             Presumed::Rightly(view, first) => (*view, first),
             Presumed::Wrongly(compared) => {
+                // What was answered in vain is not to be paid for by the asker.
+                let deadline = Instant::now() + patience;
                 let view = open(Worktree::Compared(compared))?;
-                let first = answer(&view)?;
+                let first = answer(&view, deadline)?;
                 (view, first)
             }
             Presumed::Nothing => {
                 let view = open(wanted.worktree.clone())?;
-                let first = answer(&view)?;
+                let first = answer(&view, deadline)?;
                 (view, first)
             }
         };
@@ -98,7 +102,7 @@ impl Searcher {
         // Look again, at everything and without a budget.
         self.memory.worktree.forget();
         let view = open(Worktree::Within(Duration::from_millis(u64::from(u32::MAX))))?;
-        let second = answer(&view)?;
+        let second = answer(&view, deadline)?;
         Ok((view, second))
     }
 
@@ -107,7 +111,7 @@ impl Searcher {
     fn presuming_clean(
         &self,
         wanted: &Wanted,
-        answer: &impl Fn(&View) -> Result<Answer, QueryError>,
+        answer: impl Fn(&View) -> Result<Answer, QueryError>,
     ) -> Result<Presumed, QueryError> {
         let Worktree::Within(budget) = wanted.worktree else { return Ok(Presumed::Nothing) };
         let (codebase, target) = (&self.codebase, &wanted.target);
@@ -126,9 +130,12 @@ impl Searcher {
             let comparing = scope.spawn(|| self.memory.compare(codebase, target, budget));
             let answered = from_commit();
             let compared = comparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            let is_clean = compared.changes.changes.is_empty() && compared.changes.filtered.is_empty();
+            if !compared.changes.changes.is_empty() || !compared.changes.filtered.is_empty() {
+                // Also if the commit alone has no answer.
+                return Ok(Presumed::Wrongly(compared));
+            }
             match answered? {
-                Some((first, view)) if is_clean && view.freshness == Freshness::Fresh => {
+                Some((first, view)) if view.freshness == Freshness::Fresh => {
                     Ok(Presumed::Rightly(Box::new(view.with_clean_worktree(compared)), first))
                 }
                 _ => Ok(Presumed::Wrongly(compared)),

@@ -61,7 +61,7 @@ impl Searcher {
         };
         as_search.check()?;
         guarded(&self.codebase, || {
-            let (view, answer) = self.verified(&as_search, updater, |view| {
+            let (view, answer) = self.verified(&as_search, updater, |view, _| {
                 let found = self.similar_in(view, request)?;
                 self.to_answer(&as_search, view, found)
             })?;

@@ -22,6 +22,18 @@ fn similar_finds_the_twin_and_not_itself() {
 }
 
 #[test]
+fn similar_knows_what_is_new_since_everything_was_clean() {
+    let repo = indexed();
+    // What is remembered must be older than a tick of the clock.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    repo.codeweaver(["index", "-q"]).success();
+    repo.write("src/new.rs", FILES[0].1.replace("parse_header", "parse_trailer"));
+    let response = repo.codeweaver(["similar", "-o", "json", "src/new.rs:2"]).success().json();
+    let paths: Vec<_> = response["matches"].as_array().unwrap().iter().map(|m| &m["file"]["path"]).collect();
+    assert!(paths[..2].contains(&&"src/parse.rs".into()), "{response:#}");
+}
+
+#[test]
 fn an_outline_lists_definitions_of_any_revision() {
     let repo = indexed();
     repo.codeweaver(["outline", "src/parse.rs"]).success().says(&["1 definition", "pub fn parse_header"]);

@@ -196,7 +196,7 @@ impl std::fmt::Debug for WorktreeReader {
 }
 
 /// Whether a relative path names something below the root and outside of `.git`.
-fn is_inside(path: &BStr) -> bool {
+pub(super) fn is_inside(path: &BStr) -> bool {
     !path.is_empty()
         && !path.contains(&0)
         && !path.split(|byte| *byte == b'/').any(|name| {

@@ -7,7 +7,7 @@ use gix::index::extension::Tree as CachedTree;
 use gix::objs::{Find as _, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
 
-use super::super::{BString, ByteSlice as _, ByteVec as _, GitError, Oid, Repo};
+use super::super::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Oid, Repo};
 
 /// The index of this worktree, empty if there is none yet. Its checksum is not verified: that is git's affair.
 pub(in crate::git) fn read(repo: &Repo) -> Result<gix::index::State, GitError> {
@@ -39,6 +39,22 @@ impl LazyIndex {
         let state = Arc::new(read(repo)?);
         Ok(self.state.get_or_init(|| state).clone())
     }
+}
+
+/// All directories on the way to tracked files with their slash, each once; the root is empty.
+pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
+    let mut last: &BStr = "".into();
+    let below_root = index.entries().iter().flat_map(move |entry| {
+        let path = entry.path(index);
+        // What begins alike lies together in the index.
+        let common = path.iter().zip(last.iter()).take_while(|(a, b)| a == b).count();
+        last = path;
+        path.find_iter("/")
+            .map(|slash| slash + 1)
+            .filter(move |&end| end > common)
+            .map(|end| path[..end].as_bstr())
+    });
+    std::iter::once("".into()).chain(below_root)
 }
 
 /// A file of the committed tree.

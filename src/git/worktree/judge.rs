@@ -24,7 +24,7 @@ pub(super) fn judge(
     deadline: Instant,
 ) -> Result<WorktreeChanges, GitError> {
     let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
-    let rules = cleaning_rules(repo, root, index, &looked.untracked.paths);
+    let rules = cleaning_rules(repo, root, index, &looked.untracked.rules);
     let unchecked = looked.unchecked();
     let mut judge = Judge {
         repo,

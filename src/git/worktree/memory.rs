@@ -143,7 +143,7 @@ impl WorktreeMemory {
         let observed = Time::now();
         let index = Arc::new(index::read(repo)?);
         if let Some(watch) = &mut watch {
-            directories(&index).for_each(|prefix| watch.tracked(prefix));
+            index::directories(&index).for_each(|prefix| watch.tracked(prefix));
         }
         let (mut looked, head) = look(repo, &index, head_tree, watch.as_mut(), cache_file, deadline)?;
         let sights = looked.take_sights();
@@ -317,7 +317,8 @@ impl Comparison {
         }
         let index = self.index.get(repo)?;
         // Positions are of the index as it was.
-        let is_same = self.sources.iter().all(Source::is_unchanged);
+        let is_same =
+            self.sources.iter().all(Source::is_unchanged) && self.looked.tracked.fits(index.entries().len());
         if !is_same || !self.look_again(repo, root, &index, &touched, is_walked, deadline)? {
             return Ok(None);
         }
@@ -385,22 +386,6 @@ impl Comparison {
     }
 }
 
-/// All directories on the way to tracked files with their slash, each once; the root is empty.
-pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
-    let mut last: &BStr = "".into();
-    let below_root = index.entries().iter().flat_map(move |entry| {
-        let path = entry.path(index);
-        // What begins alike lies together in the index.
-        let common = path.iter().zip(last.iter()).take_while(|(a, b)| a == b).count();
-        last = path;
-        path.find_iter("/")
-            .map(|slash| slash + 1)
-            .filter(move |&end| end > common)
-            .map(|end| path[..end].as_bstr())
-    });
-    std::iter::once("".into()).chain(below_root)
-}
-
 fn sources(repo: &Repo) -> Vec<Source> {
     source_paths(repo).into_iter().map(Source::of).collect()
 }
@@ -408,6 +393,7 @@ fn sources(repo: &Repo) -> Vec<Source> {
 fn source_paths(repo: &Repo) -> Vec<PathBuf> {
     let info = repo.common_dir().join("info");
     let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
+    paths.push("/etc/gitattributes".into());
     paths.extend(user_file(repo, "core.excludesFile", "ignore"));
     paths.extend(user_file(repo, "core.attributesFile", "attributes"));
     paths
@@ -426,7 +412,7 @@ impl Source {
 
     pub fn is_unchanged(&self) -> bool {
         let seen = Source::stat(&self.path);
-        seen == self.seen && !seen.is_some_and(|stat| stat.mtime.is_racy(self.observed))
+        seen == self.seen && !seen.is_some_and(|stat| stat.mtime.max(stat.ctime).is_racy(self.observed))
     }
 }
 
@@ -528,6 +514,61 @@ mod tests {
                 enough,
                 "of 180 comparisons {n_as_left} were as left, {n_after_touch} with touched files"
             );
+        }
+    }
+
+    /// Ignore and attribute files are in force although git does not look at them, or they are another repository's.
+    #[test]
+    fn what_is_left_knows_all_that_decides_for_others() {
+        type Scene = (&'static [&'static [&'static str]], &'static str, &'static str);
+        let scenes: [Scene; 4] = [
+            (&[&["update-index", "--skip-worktree", ".gitignore"]], ".gitignore", "/out/\n*.new\n"),
+            (&[&["update-index", "--assume-unchanged", ".gitignore"]], ".gitignore", "/out/\n*.new\n"),
+            (&[&["init", "-q", "d0"]], "d0/.gitattributes", "* filter=x\n"),
+            (&[], "out/.gitattributes", "* filter=x\n"),
+        ];
+        for (commands, path, text) in scenes {
+            let repo = with_kept_files();
+            repo.write("d0/f0", "modified\n").write("out/kept", "modified\n").write("a.new", "untracked\n");
+            repo.write("d0/.gitattributes", "* -text\n").write("out/.gitattributes", "* -text\n");
+            for command in commands {
+                repo.git(*command);
+            }
+            for round in 0..3 {
+                std::thread::sleep(Duration::from_millis(50));
+                let open = repo.open();
+                let tree = open.head().unwrap().tree;
+                let found = worktree_changes(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
+                assert_eq!(found, knowing_nothing(&open), "{path}, round {round}");
+                // In place: no directory tells of it.
+                if round == 1 {
+                    repo.write(path, text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_left_by_somebody_else_is_no_danger() {
+        let repo = with_kept_files();
+        std::fs::remove_file(repo.root().join("d0/f0")).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let open = repo.open();
+        let tree = open.head().unwrap().tree;
+        let compare = || worktree_changes(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
+        compare();
+        let left = PathBuf::from(format!("{}-seen", cache(&repo).display()));
+        let good = std::fs::read(&left).unwrap();
+        let content = &good[..good.len() - 16];
+        for at in 8..content.len() {
+            // With a checksum that fits: the file may have been made.
+            let mut bad = content.to_vec();
+            bad[at] = !bad[at];
+            bad.extend_from_slice(&blake3::hash(&bad).as_bytes()[..16]);
+            std::fs::write(&left, &bad).unwrap();
+            repo.write("d1/sub/f1", format!("{at}\n"));
+            compare();
         }
     }
 

@@ -112,8 +112,7 @@ impl Looked {
     fn take_sights(&mut self) -> Option<Sights> {
         let files = std::mem::take(&mut self.tracked.sights);
         let directories = self.untracked.directories.take();
-        let rules = std::mem::take(&mut self.untracked.rules);
-        Some(Sights { files: files?, directories: directories?, rules })
+        Some(Sights { files: files?, directories: directories? })
     }
 }
 
@@ -123,13 +122,14 @@ struct Sights {
     files: Vec<(usize, Option<FileStat>)>,
     /// Of directories that were walked, with their slash; the root is empty.
     directories: Vec<(BString, FileStat)>,
-    /// Files in these directories that decide what is ignored and how files are cleaned, unless they are tracked.
-    rules: Vec<BString>,
 }
+
+/// Names of files that say something about others.
+const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
 
 /// Whether a file of this name says something about others.
 fn decides_for_others(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b".gitignore") || name.eq_ignore_ascii_case(b".gitattributes")
+    RULES.iter().any(|rules| name.eq_ignore_ascii_case(rules.as_bytes()))
 }
 
 /// Looks at every tracked file and every directory, and beside that at how the index differs from `head_tree`.

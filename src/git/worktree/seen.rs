@@ -16,15 +16,18 @@ use std::time::Instant;
 use rustc_hash::FxHashSet;
 
 use super::super::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
-use super::clean::is_absent;
+use super::clean::{is_absent, is_inside};
 use super::index::LazyIndex;
-use super::memory::{Comparison, Judged, Source, directories};
+use super::index::directories;
+use super::memory::{Comparison, Judged, Source};
 use super::sealed::{self, Sealed, take, take_path, take_slice};
 use super::stat::{FileStat, Time};
-use super::tracked::Tracked;
+use super::tracked::{Tracked, is_compared};
 use super::untracked::{Untracked, folds_case};
 use super::watch::Touched;
-use super::{FileState, Looked, Sights, WorktreeBlob, WorktreeChange, WorktreeChanges, decides_for_others};
+use super::{
+    FileState, Looked, RULES, Sights, WorktreeBlob, WorktreeChange, WorktreeChanges, decides_for_others,
+};
 
 /// Larger results are made anew each time.
 const MAX_CHANGES: usize = 10_000;
@@ -91,7 +94,7 @@ impl Expected {
 ///
 /// Layout, little endian: magic `CWSEEN01`; identity 16 bytes (working tree, git's configuration); sources u8, each: path, what
 /// was seen; bytes per oid u8; HEAD's tree u8 (whether there is one), oid; positions of files gone, suspicious and linked, each a
-/// count u32 and u32 each; checked u64; untracked paths; changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with
+/// count u32 and u32 each; checked u64; untracked paths; untracked ignore and attribute files; changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with
 /// bytes), and with bytes oid, mode u8, size u64; checked u64; filtered paths; blocks u32, the length of each u32; blocks. A block
 /// holds paths: bytes shared with the one before u16, the rest, what to expect of it. Paths: length u16, bytes; several: a count
 /// u32 before. What to expect: 0 nothing, 1 a directory, 2 and a stat as in the cache of files. In the envelope of [`sealed`]. A
@@ -126,13 +129,11 @@ impl Seen {
         let root = if is_here { Path::new("") } else { root };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let n_threads = cores.min(self.blocks.len()).max(1);
-        let (next, is_unknown) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (next, n_done, is_unknown) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
             let mut touched = Vec::new();
             while let Some(block) = self.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if is_unknown.load(Ordering::Relaxed) || Instant::now() > deadline {
-                    // Whoever sees that the time is up leaves this block undone too.
-                    next.fetch_sub(1, Ordering::Relaxed);
                     break;
                 }
                 if look_at(&self.bytes[block.clone()], root, &mut touched).is_none()
@@ -140,6 +141,7 @@ impl Seen {
                 {
                     is_unknown.store(true, Ordering::Relaxed);
                 }
+                n_done.fetch_add(1, Ordering::Relaxed);
             }
             touched
         };
@@ -151,8 +153,7 @@ impl Seen {
             }
             touched
         });
-        let n_done = next.into_inner().min(self.blocks.len());
-        let unchecked = (self.blocks.len() - n_done) * PER_BLOCK;
+        let unchecked = (self.blocks.len() - n_done.into_inner()) * PER_BLOCK;
         let is_unknown = is_unknown.into_inner() || touched.len() > MAX_TOUCHED;
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
         Sighted { touched, unchecked }
@@ -181,14 +182,17 @@ fn look_at(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<
         }
         if !expected.is_so(&full) {
             let is_directory = path.is_empty() || path.ends_with(b"/");
-            let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
-            if is_directory || decides_for_others(name) {
+            if is_directory || decides_for_others(name_of(path.as_ref())) {
                 return None;
             }
             touched.push(path.clone());
         }
     }
     Some(())
+}
+
+fn name_of(path: &BStr) -> &[u8] {
+    &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
 /// Leaves a comparison whose look began at `observed` to the next process. Best effort, and nothing where a later change could
@@ -221,9 +225,12 @@ fn file(cache_file: &Path) -> PathBuf {
     file.into()
 }
 
-/// Of the working tree and of everything that git is configured to do, in files or by the environment.
+/// Of this program, the working tree and everything that git is configured to do, in files or by the environment.
 fn identity(repo: &Repo) -> Option<[u8; 16]> {
     let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes()).update(b"\0");
+    let without_system = std::env::var_os("GIT_ATTR_NOSYSTEM").unwrap_or_default();
+    hasher.update(without_system.as_encoded_bytes()).update(b"\0");
     hasher.update(repo.work_dir()?.as_os_str().as_encoded_bytes()).update(b"\0");
     hasher.update(repo.git_dir().as_os_str().as_encoded_bytes()).update(b"\0");
     hasher.update(&repo.local().config_snapshot().plumbing().to_bstring());
@@ -249,16 +256,17 @@ fn encode(
     put_outcome(&mut bytes, comparison, index.object_hash())?;
 
     let mut blocks = Blocks { observed, blocks: Vec::new(), last: BString::default(), n_in_block: PER_BLOCK };
-    for (position, stat) in &sights.files {
-        let path = index.entries()[*position].path(&index);
-        blocks.put(path, stat.map_or(Expected::Nothing, Expected::Exactly))?;
-    }
+    let now = |path: &BStr| Expected::now(&root.join(gix::path::from_bstr(path).ok()?));
+    // What makes a look at everything necessary comes first, while there is time for it.
     for (prefix, stat) in &sights.directories {
         blocks.put(prefix.as_ref(), Expected::Exactly(*stat))?;
     }
-    let now = |path: &BStr| Expected::now(&root.join(gix::path::from_bstr(path).ok()?));
-    for path in comparison.looked.untracked.paths.iter().chain(&sights.rules) {
-        blocks.put(path.as_ref(), now(path.as_ref())?)?;
+    // Nobody compares these with the index, but what they say is in force.
+    let unwatched =
+        index.entries().iter().filter(|entry| !is_compared(entry)).map(|entry| entry.path(&index));
+    let rules = unwatched.filter(|path| decides_for_others(name_of(path)));
+    for path in rules.chain(comparison.looked.untracked.rules.iter().map(|path| path.as_ref())) {
+        blocks.put(path, now(path)?)?;
     }
     // Tracked files may lie where nobody walks.
     let walked: FxHashSet<&BStr> = sights.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
@@ -269,10 +277,17 @@ fn encode(
             _ => now(prefix.trim_end_with(|c| c == '/').as_bstr())?,
         };
         blocks.put(prefix, expected)?;
-        for name in [".gitignore", ".gitattributes"] {
+        for name in RULES {
             let path = BString::from([prefix, name.as_bytes()].concat());
             blocks.put(path.as_ref(), now(path.as_ref())?)?;
         }
+    }
+    for path in &comparison.looked.untracked.paths {
+        blocks.put(path.as_ref(), now(path.as_ref())?)?;
+    }
+    for (position, stat) in &sights.files {
+        let path = index.entries()[*position].path(&index);
+        blocks.put(path, stat.map_or(Expected::Nothing, Expected::Exactly))?;
     }
     bytes.extend_from_slice(&(blocks.blocks.len() as u32).to_le_bytes());
     for block in &blocks.blocks {
@@ -342,6 +357,7 @@ fn put_outcome(bytes: &mut Vec<u8>, comparison: &Comparison, kind: gix::hash::Ki
     }
     bytes.extend_from_slice(&(tracked.checked as u64).to_le_bytes());
     put_paths(bytes, &untracked.paths)?;
+    put_paths(bytes, &untracked.rules)?;
     let found = &judged.changes;
     bytes.extend_from_slice(&(found.changes.len() as u32).to_le_bytes());
     for change in &found.changes {
@@ -401,7 +417,11 @@ fn take_outcome(rest: &mut &[u8]) -> Option<(Looked, Judged)> {
     };
     let (gone, suspicious, linked) = (positions(rest)?, positions(rest)?, positions(rest)?);
     let tracked = Tracked { gone, suspicious, linked, checked: count(rest)?, ..Tracked::default() };
-    let untracked = Untracked { paths: take_paths(rest)?, ..Untracked::default() };
+    let (paths, rules) = (take_paths(rest)?, take_paths(rest)?);
+    let untracked = Untracked { paths, rules, ..Untracked::default() };
+    if !untracked.paths.iter().chain(&untracked.rules).all(|path| is_inside(path.as_ref())) {
+        return None;
+    }
     let n_changes = u32::from_le_bytes(take(rest)?);
     let change = |_| {
         let path = take_path(rest)?;

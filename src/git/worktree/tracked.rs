@@ -41,6 +41,13 @@ impl Tracked {
         self.unchecked += other.unchecked;
     }
 
+    /// Whether it speaks of entries that an index with so many can have.
+    pub fn fits(&self, n_entries: usize) -> bool {
+        let mut positions =
+            [&self.gone, &self.suspicious, &self.conflicted, &self.linked].into_iter().flatten();
+        positions.all(|position| *position < n_entries) && self.checked <= n_entries
+    }
+
     fn saw(&mut self, position: usize, stat: Option<FileStat>) {
         if let Some(sights) = &mut self.sights {
             sights.push((position, stat));
@@ -79,7 +86,7 @@ pub(super) fn is_vouched(repo: &Repo, root: &Path, index: &gix::index::State, po
 
 /// Whether the disk matters for this entry: it does not for submodules, sparse directories and what the user has asked git
 /// not to look at.
-fn is_compared(entry: &gix::index::Entry) -> bool {
+pub(super) fn is_compared(entry: &gix::index::Entry) -> bool {
     !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
         && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
 }

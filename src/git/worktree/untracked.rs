@@ -9,10 +9,11 @@ use gix::worktree::stack::state::ignore::Source;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
-use super::decides_for_others;
+use super::index::directories;
 use super::listing::{Listings, TrackedNames};
 use super::stat::FileStat;
 use super::watch::Watch;
+use super::{RULES, decides_for_others};
 
 /// Deeper directories cannot be named in one call of the system.
 const MAX_DEPTH: usize = 1_000;
@@ -25,7 +26,7 @@ pub(super) struct Untracked {
     pub unchecked: usize,
     /// What was seen of the directories that were walked; `None` if one of them changes just now.
     pub directories: Option<Vec<(BString, FileStat)>>,
-    /// Files in them that decide for others, unless they are tracked.
+    /// Files that decide for others ([`decides_for_others`]) in all directories that matter, unless they are tracked.
     pub rules: Vec<BString>,
 }
 
@@ -52,9 +53,11 @@ pub(super) fn find(
         folded,
         watch,
         deadline,
+        walked: FxHashSet::default(),
         found: Untracked::default(),
     };
     walk.directory(&mut BString::default(), 0);
+    walk.rules_elsewhere();
     walk.found.directories = walk.listings.seen();
     walk.listings.store(walk.found.unchecked == 0);
     Ok(walk.found)
@@ -100,6 +103,8 @@ struct Walk<'a> {
     folded: Option<FxHashSet<BString>>,
     watch: Option<&'a mut Watch>,
     deadline: Instant,
+    /// With their slash.
+    walked: FxHashSet<BString>,
     found: Untracked,
 }
 
@@ -117,18 +122,19 @@ impl Walk<'_> {
         let none = TrackedNames::default();
         let tracked = self.tracked.get(prefix.as_bstr()).unwrap_or(&none);
         let Some(listing) = self.listings.of(prefix.as_bstr(), &full, tracked, self.index) else { return };
+        let base = prefix.len();
+        for name in listing.files.iter().filter(|name| decides_for_others(name)) {
+            self.found.rules.push([prefix.as_slice(), name].concat().into());
+        }
         if depth > 0 && listing.is_nested {
             if let Some(watch) = &mut self.watch {
                 watch.not_walked(prefix.as_bstr());
             }
             return;
         }
-        let base = prefix.len();
+        self.walked.insert(prefix.clone());
         for name in listing.files {
             prefix.push_str(&name);
-            if decides_for_others(&name) {
-                self.found.rules.push(prefix.clone());
-            }
             if !self.is_tracked_in_other_case(prefix) && !self.excludes.has(prefix.as_bstr(), EntryMode::FILE)
             {
                 self.found.paths.push(prefix.clone());
@@ -146,6 +152,21 @@ impl Walk<'_> {
             }
             prefix.truncate(base);
         }
+    }
+
+    /// Tracked files may lie where nobody walks: in ignored directories and in those of other repositories.
+    fn rules_elsewhere(&mut self) {
+        for prefix in directories(self.index).filter(|&prefix| !self.walked.contains(prefix)) {
+            for name in RULES {
+                let path = BString::from([prefix, name.as_bytes()].concat());
+                let is_tracked = self.index.entry_by_path(path.as_ref()).is_some();
+                if !is_tracked && std::fs::symlink_metadata(self.root.join(path.to_path_lossy())).is_ok() {
+                    self.found.rules.push(path);
+                }
+            }
+        }
+        self.found.rules.sort();
+        self.found.rules.dedup();
     }
 
     fn is_tracked_in_other_case(&self, path: &BString) -> bool {
