@@ -52,13 +52,11 @@ impl Scope {
                     || languages.iter().any(|name| name == segment.language(record.language));
                 let kind = kinds.is_empty() || {
                     let class = SemanticClass::from_u8(record.class).map_or("", SemanticClass::name);
-                    kinds.iter().any(|wanted| {
-                        wanted.eq_ignore_ascii_case(class)
-                            || segment.symbols_of(record).any(|s| {
-                                SymbolKind::from_u8(s.kind)
-                                    .is_some_and(|k| k.name().eq_ignore_ascii_case(wanted))
-                            })
-                    })
+                    let is_wanted = |name: &str| kinds.iter().any(|wanted| wanted.eq_ignore_ascii_case(name));
+                    is_wanted(class)
+                        || segment.symbols_of(record).any(|symbol| {
+                            SymbolKind::from_u8(symbol.kind).is_some_and(|kind| is_wanted(kind.name()))
+                        })
                 };
                 if language && kind {
                     kept.insert(row, row + 1);

@@ -138,12 +138,13 @@ struct InSegment<'a> {
 impl InSegment<'_> {
     fn of<'a>(view: &'a View, s: usize, terms: &[QueryTerm]) -> InSegment<'a> {
         let (segment, live) = (&view.reader.segments[s], &view.live()[s]);
-        let postings = segment.postings();
+        // What was superseded and not yet merged away has no say.
+        let is_live = live.n_live() > 0;
+        let postings = segment.postings().filter(|_| is_live);
         let lists = |term: &QueryTerm| FIELDS.map(|field| postings.as_ref()?.get(field, &term.term));
         let lists: Vec<Lists<'a>> = terms.iter().map(lists).collect();
         let df = |lists: &Lists<'_>| lists.map(|list| list.map_or(0, |list| list.df_live(live)));
-        // What was superseded and not yet merged away has no say.
-        let scores = if live.n_live() > 0 { SegmentScores::of(segment) } else { SegmentScores::default() };
+        let scores = if is_live { SegmentScores::of(segment) } else { SegmentScores::default() };
         InSegment { df: lists.iter().map(df).collect(), lists, scores }
     }
 }

@@ -36,7 +36,7 @@ struct Distances {
     /// In order, as far as they came before it was over.
     of_rows: Vec<u16>,
     /// How many rows there are at each distance.
-    n_rows: Vec<u64>,
+    at_distance: Vec<u64>,
 }
 
 impl Distances {
@@ -50,20 +50,20 @@ impl Distances {
             }
             mem::sign_distances(query, &signs.of(run), &mut of_rows);
         }
-        let mut n_rows = vec![0; 64 * query.len() + 1];
+        let mut at_distance = vec![0; 64 * query.len() + 1];
         for &distance in &of_rows {
-            n_rows[usize::from(distance)] += 1;
+            at_distance[usize::from(distance)] += 1;
         }
-        Distances { of_rows, n_rows }
+        Distances { of_rows, at_distance }
     }
 }
 
 /// The least distance within which `wanted` rows lie.
 fn limit(distances: &[Distances], wanted: u64) -> u16 {
-    let n_distances = distances.first().map_or(0, |of_segment| of_segment.n_rows.len());
+    let n_distances = distances.first().map_or(0, |of_segment| of_segment.at_distance.len());
     let mut sum = 0;
     let reached = (0..n_distances).find(|&distance| {
-        sum += distances.iter().map(|of_segment| of_segment.n_rows[distance]).sum::<u64>();
+        sum += distances.iter().map(|of_segment| of_segment.at_distance[distance]).sum::<u64>();
         sum >= wanted
     });
     reached.map_or(u16::MAX, |distance| distance as u16)

@@ -1,4 +1,4 @@
-//! The definitions of a segment's chunks, packed: they are most of an index of code that declares much.
+//! The definitions of a segment's chunks, packed: code that declares much has millions of them.
 //!
 //! Every number is a varint, near to what it is likely to be like (`~ x` is the difference to `x`). Per definition:
 //!

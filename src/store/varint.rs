@@ -8,7 +8,7 @@ pub fn put(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
-/// The integer at `at`, which is moved behind it; `None` at the end of `bytes` and for more than 32 bits.
+/// The integer at `at`, which is moved behind it; `None` at the end of `bytes` and for more than five bytes.
 #[inline]
 pub fn get(bytes: &[u8], at: &mut usize) -> Option<u32> {
     let mut value = 0u32;

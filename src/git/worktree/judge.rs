@@ -12,7 +12,10 @@ use super::clean::{Found, is_absent};
 use super::index::{Committed, HeadSide};
 use super::stat::{FileStat, Kind, Known, StatCache, Time};
 use super::tracked::{RealDirectories, Tracked};
-use super::{FileState, Looked, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader, user_file};
+use super::{
+    FileState, Looked, SYSTEM_ATTRIBUTES, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader,
+    user_file,
+};
 
 /// What has changed, given what the disk shows and how the index differs from the commit.
 pub(super) fn judge(
@@ -26,6 +29,9 @@ pub(super) fn judge(
     let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
     let rules = cleaning_rules(repo, root, index, &looked.untracked.rules);
     let unchecked = looked.unchecked();
+    let known = StatCache::load(cache_file);
+    // A walk that was broken off may not have seen all that the rules are made of: what was hashed under others stays.
+    let may_store = looked.untracked.unchecked == 0 || known.is_under(rules);
     let mut judge = Judge {
         repo,
         root,
@@ -33,9 +39,10 @@ pub(super) fn judge(
         head,
         reader: None,
         is_complete: unchecked == 0,
-        known: StatCache::load(cache_file).if_under(rules),
+        known: known.if_under(rules),
         fresh: StatCache::under(rules),
         has_news: false,
+        may_store,
         deadline,
         result: WorktreeChanges { checked: looked.tracked.checked, unchecked, ..Default::default() },
     };
@@ -47,7 +54,7 @@ pub(super) fn judge(
 
 /// Identity of everything but the file itself that decides its cleaned bytes: attributes, line-end settings, and the index,
 /// since git leaves the line ends of a file alone that was committed with carriage returns.
-fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, untracked: &[BString]) -> [u8; 16] {
+fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[BString]) -> [u8; 16] {
     const NAME: &[u8] = b".gitattributes";
     let is_attributes =
         |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
@@ -61,21 +68,23 @@ fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, untracked
             hasher.update(key.as_bytes()).update(&value).update(b"\0");
         }
     }
-    let mut file = |path: &Path| {
-        let is_file = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    let mut file = |path: &Path, may_be_link: bool| {
+        let meta = if may_be_link { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+        let is_file = meta.is_ok_and(|meta| meta.is_file());
         if let Some(bytes) = is_file.then(|| std::fs::read(path).ok()).flatten() {
             apply = true;
             hasher.update(path.as_os_str().as_encoded_bytes()).update(blake3::hash(&bytes).as_bytes());
         }
     };
-    file(&repo.common_dir().join("info").join("attributes"));
+    file(Path::new(SYSTEM_ATTRIBUTES), true);
+    file(&repo.common_dir().join("info").join("attributes"), true);
     if let Some(path) = user_file(repo, "core.attributesFile", "attributes") {
-        file(&path);
+        file(&path, true);
     }
     let tracked = index.entries().iter().map(|entry| entry.path(index));
-    for path in tracked.chain(untracked.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path)) {
+    for path in tracked.chain(rules.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path)) {
         if let Ok(path) = gix::path::from_bstr(path) {
-            file(&root.join(path));
+            file(&root.join(path), false);
         }
     }
     for entry in index.entries().iter().filter(|entry| is_attributes(entry.path(index))) {
@@ -115,6 +124,7 @@ struct Judge<'a> {
     fresh: StatCache,
     /// Whether `fresh` holds something that `known` did not.
     has_news: bool,
+    may_store: bool,
     deadline: Instant,
     result: WorktreeChanges,
 }
@@ -225,7 +235,7 @@ impl Judge<'_> {
     }
 
     fn finish(mut self, cache_file: &Path) -> WorktreeChanges {
-        if self.has_news {
+        if self.has_news && self.may_store {
             if !self.is_complete {
                 self.fresh.keep_from(self.known);
             }

@@ -23,7 +23,9 @@ use super::seen::{self, Seen};
 use super::stat::{FileStat, Kind, Time};
 use super::untracked::{Excludes, folds_case};
 use super::watch::{MAX_FILES, Touched, Watch};
-use super::{Looked, WorktreeChanges, WorktreeReader, index, judge, look, tracked, user_file};
+use super::{
+    Looked, SYSTEM_ATTRIBUTES, WorktreeChanges, WorktreeReader, index, judge, look, tracked, user_file,
+};
 
 /// Everything is looked at again when the last time is longer ago.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -393,7 +395,7 @@ fn sources(repo: &Repo) -> Vec<Source> {
 fn source_paths(repo: &Repo) -> Vec<PathBuf> {
     let info = repo.common_dir().join("info");
     let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
-    paths.push("/etc/gitattributes".into());
+    paths.push(SYSTEM_ATTRIBUTES.into());
     paths.extend(user_file(repo, "core.excludesFile", "ignore"));
     paths.extend(user_file(repo, "core.attributesFile", "attributes"));
     paths

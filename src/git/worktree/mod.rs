@@ -124,6 +124,9 @@ struct Sights {
     directories: Vec<(BString, FileStat)>,
 }
 
+/// Attributes of the whole machine.
+const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
+
 /// Names of files that say something about others.
 const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
 

@@ -92,7 +92,7 @@ impl Expected {
 
 /// A comparison that an earlier process has left.
 ///
-/// Layout, little endian: magic `CWSEEN01`; identity 16 bytes (working tree, git's configuration); sources u8, each: path, what
+/// Layout, little endian: magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration); sources u8, each: path, what
 /// was seen; bytes per oid u8; HEAD's tree u8 (whether there is one), oid; positions of files gone, suspicious and linked, each a
 /// count u32 and u32 each; checked u64; untracked paths; untracked ignore and attribute files; changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with
 /// bytes), and with bytes oid, mode u8, size u64; checked u64; filtered paths; blocks u32, the length of each u32; blocks. A block
@@ -176,6 +176,9 @@ fn look_at(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<
         full.push(root);
         // With its slash, a link would be followed.
         let name = path.strip_suffix(b"/").unwrap_or(&path);
+        if !name.is_empty() && !is_inside(name.as_bstr()) {
+            return None;
+        }
         full.push(gix::path::from_bstr(name.as_bstr()).ok()?);
         if full.as_os_str().is_empty() {
             full.push(".");

@@ -172,9 +172,13 @@ impl StatCache {
         StatCache { entries: FxHashMap::default(), rules }
     }
 
+    pub fn is_under(&self, rules: [u8; 16]) -> bool {
+        self.rules == rules
+    }
+
     /// This cache if it was made under `rules`, otherwise an empty one: other attributes clean the same file to other bytes.
     pub fn if_under(self, rules: [u8; 16]) -> StatCache {
-        if self.rules == rules { self } else { StatCache::under(rules) }
+        if self.is_under(rules) { self } else { StatCache::under(rules) }
     }
 
     /// Entries that a change could hide behind are left out: the time of last change must be older than the cache file,

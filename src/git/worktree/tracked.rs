@@ -66,7 +66,7 @@ impl Tracked {
         for positions in [&mut self.gone, &mut self.suspicious, &mut self.linked] {
             positions.retain(|known| *known != position);
         }
-        self.checked -= usize::from(is_compared(&index.entries()[position]));
+        self.checked = self.checked.saturating_sub(usize::from(is_compared(&index.entries()[position])));
         self.append(compare_part(repo, root, index, position..position + 1, deadline));
     }
 }

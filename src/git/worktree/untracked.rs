@@ -154,8 +154,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Tracked files may lie where nobody walks: in ignored directories and in those of other repositories.
+    /// Tracked files may lie where nobody walks: in ignored directories and in those of other repositories. Whoever had no
+    /// time for a walk does not know where that is.
     fn rules_elsewhere(&mut self) {
+        if self.found.unchecked > 0 {
+            return;
+        }
         for prefix in directories(self.index).filter(|&prefix| !self.walked.contains(prefix)) {
             for name in RULES {
                 let path = BString::from([prefix, name.as_bytes()].concat());
