@@ -550,6 +550,23 @@ mod tests {
         }
     }
 
+    /// A directory that became a link is no reason to look at everything for ever.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_left_holds_beside_a_linked_directory() {
+        let repo = with_kept_files();
+        std::fs::rename(repo.root().join("d1"), repo.root().parent().unwrap().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", repo.root().join("d1")).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let open = repo.open();
+        let tree = open.head().unwrap().tree;
+        let found = worktree_changes(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
+        assert_eq!(found, knowing_nothing(&open));
+        // The file behind the link is there and was said not to be: it alone is looked at again.
+        let seen = Seen::load(&open, &cache(&repo)).unwrap().look(repo.root(), Instant::now() + AMPLE);
+        assert!(matches!(seen.touched, Touched::Files(files) if files.iter().eq(["d1/sub/f1"])));
+    }
+
     #[test]
     #[cfg(target_os = "linux")]
     fn what_is_left_by_somebody_else_is_no_danger() {

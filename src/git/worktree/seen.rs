@@ -17,8 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::super::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
 use super::clean::{is_absent, is_inside};
-use super::index::LazyIndex;
-use super::index::directories;
+use super::index::{LazyIndex, directories};
 use super::memory::{Comparison, Judged, Source};
 use super::sealed::{self, Sealed, take, take_path, take_slice};
 use super::stat::{FileStat, Time};
@@ -92,13 +91,14 @@ impl Expected {
 
 /// A comparison that an earlier process has left.
 ///
-/// Layout, little endian: magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration); sources u8, each: path, what
-/// was seen; bytes per oid u8; HEAD's tree u8 (whether there is one), oid; positions of files gone, suspicious and linked, each a
-/// count u32 and u32 each; checked u64; untracked paths; untracked ignore and attribute files; changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with
-/// bytes), and with bytes oid, mode u8, size u64; checked u64; filtered paths; blocks u32, the length of each u32; blocks. A block
-/// holds paths: bytes shared with the one before u16, the rest, what to expect of it. Paths: length u16, bytes; several: a count
-/// u32 before. What to expect: 0 nothing, 1 a directory, 2 and a stat as in the cache of files. In the envelope of [`sealed`]. A
-/// file that is anything else counts as missing; losing it costs time only.
+/// Layout, little endian: magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration); sources u8, each:
+/// path, what was seen; bytes per oid u8; HEAD's tree u8 (whether there is one), oid; positions of files gone, suspicious and
+/// linked, each a count u32 and u32 each; checked u64; untracked paths; untracked ignore and attribute files; changes u32, each:
+/// path, state u8, bits u8 (1: conflicted, 2: with bytes), and with bytes oid, mode u8, size u64; checked u64; filtered paths;
+/// blocks u32, the length of each u32; blocks. A block holds paths: bytes shared with the one before u16, the rest, what to
+/// expect of it. Paths: length u16, bytes; several: a count u32 before. What to expect: 0 nothing, 1 a directory, 2 and a stat
+/// as in the cache of files. In the envelope of [`sealed`]. A file that is anything else counts as missing; losing it costs
+/// time only.
 pub(super) struct Seen {
     pub comparison: Comparison,
     bytes: Sealed,
@@ -274,12 +274,10 @@ fn encode(
     // Tracked files may lie where nobody walks.
     let walked: FxHashSet<&BStr> = sights.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
     for prefix in directories(&index).filter(|prefix| !walked.contains(prefix)) {
-        let is_real = std::fs::symlink_metadata(root.join(gix::path::from_bstr(prefix).ok()?.as_ref()));
-        let expected = match is_real {
-            Ok(meta) if meta.is_dir() => Expected::Directory,
-            _ => now(prefix.trim_end_with(|c| c == '/').as_bstr())?,
-        };
-        blocks.put(prefix, expected)?;
+        // With its slash, a link would be followed.
+        let name = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
+        let is_real = Expected::Directory.is_so(&root.join(gix::path::from_bstr(name).ok()?));
+        blocks.put(prefix, if is_real { Expected::Directory } else { now(name)? })?;
         for name in RULES {
             let path = BString::from([prefix, name.as_bytes()].concat());
             blocks.put(path.as_ref(), now(path.as_ref())?)?;
