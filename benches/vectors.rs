@@ -8,13 +8,13 @@
 mod common;
 
 use codeweaver::embed::Embedder;
-use codeweaver::index::{Codebase, graph};
-use codeweaver::mem::DotKernel;
+use codeweaver::index::{Codebase, hnsw};
 use codeweaver::query::dense;
 use codeweaver::query::filter::Scope;
 use codeweaver::query::view::View;
 use codeweaver::query::{Ann, Filters, Searcher};
 use codeweaver::store::StoreReader;
+use codeweaver::sys::DotKernel;
 use common::{Result, Samples, corpora, mib, row, setting};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -40,11 +40,11 @@ fn measure(name: &str, dir: &Path) -> Result<()> {
     let hnsw = [("index.hnsw".to_owned(), "always".to_owned())];
     let codebase = Codebase::open(dir, &hnsw)?;
     let started = Instant::now();
-    let mut n_graphs = graph::build_missing(&codebase)?;
+    let mut n_graphs = hnsw::build_missing(&codebase)?;
     // A large repository has a builder of its own in the background.
     while graph_is_missing(&codebase)? {
         std::thread::sleep(Duration::from_millis(500));
-        n_graphs += graph::build_missing(&codebase)?;
+        n_graphs += hnsw::build_missing(&codebase)?;
     }
     row(
         name,
@@ -69,7 +69,7 @@ fn measure(name: &str, dir: &Path) -> Result<()> {
 
 fn graph_is_missing(codebase: &Codebase) -> Result<bool> {
     let reader = StoreReader::open(&codebase.store())?.ok_or("no index")?;
-    Ok(!graph::missing(codebase, &reader.state).is_empty())
+    Ok(!hnsw::missing(codebase, &reader.state).is_empty())
 }
 
 fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: usize) {

@@ -33,13 +33,18 @@ pub mod config;
 pub mod embed;
 pub mod eval;
 pub mod git;
-pub mod graph;
+pub mod hooks;
 pub mod index;
 pub mod mcp;
-pub mod mem;
 pub mod policy;
+pub mod process;
 pub mod query;
 pub mod store;
+pub mod sys;
+#[cfg(test)]
+mod testing;
 pub mod text;
 #[cfg(test)]
 mod tidy;
+pub mod worktree;
+pub mod xref;

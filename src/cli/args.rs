@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use super::verbs;
+use super::commands;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
     #[command(subcommand)]
-    pub verb: Verb,
+    pub command: Command,
 }
 
 /// Options of every verb.
@@ -64,34 +64,34 @@ pub enum ColorWhen {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Verb {
-    Init(verbs::init::InitArgs),
-    Deinit(verbs::deinit::DeinitArgs),
-    Index(verbs::index::IndexArgs),
-    Search(verbs::search::SearchArgs),
-    Similar(verbs::similar::SimilarArgs),
-    Outline(verbs::outline::OutlineArgs),
-    Graph(verbs::graph::GraphArgs),
-    Read(verbs::read::ReadArgs),
-    Status(verbs::status::StatusArgs),
-    Doctor(verbs::doctor::DoctorArgs),
-    Config(verbs::config::ConfigArgs),
-    Chunks(verbs::chunks::ChunksArgs),
-    Verify(verbs::verify::VerifyArgs),
-    Mcp(verbs::mcp::McpArgs),
-    Eval(verbs::eval::EvalArgs),
-    Gc(verbs::gc::GcArgs),
-    Hook(verbs::hook::HookArgs),
-    Completions(verbs::completions::CompletionsArgs),
-    Man(verbs::completions::ManArgs),
+pub enum Command {
+    Init(commands::init::InitArgs),
+    Deinit(commands::deinit::DeinitArgs),
+    Index(commands::index::IndexArgs),
+    Search(commands::search::SearchArgs),
+    Similar(commands::similar::SimilarArgs),
+    Outline(commands::outline::OutlineArgs),
+    Graph(commands::graph::GraphArgs),
+    Read(commands::read::ReadArgs),
+    Status(commands::status::StatusArgs),
+    Doctor(commands::doctor::DoctorArgs),
+    Config(commands::config::ConfigArgs),
+    Chunks(commands::chunks::ChunksArgs),
+    Verify(commands::verify::VerifyArgs),
+    Mcp(commands::mcp::McpArgs),
+    Eval(commands::eval::EvalArgs),
+    Gc(commands::gc::GcArgs),
+    Hook(commands::hook::HookArgs),
+    Completions(commands::completions::CompletionsArgs),
+    Man(commands::completions::ManArgs),
 }
 
-impl Verb {
+impl Command {
     /// True if the process is to leave the session of whoever started it.
     pub fn is_detached(&self) -> bool {
         match self {
-            Verb::Index(args) => args.detached,
-            Verb::Hook(_) => verbs::hook::is_detached(),
+            Command::Index(args) => args.detached,
+            Command::Hook(_) => commands::hook::is_detached(),
             _ => false,
         }
     }

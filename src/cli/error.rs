@@ -13,8 +13,9 @@ use crate::embed::EmbedError;
 use crate::eval::EvalError;
 use crate::eval::error::at;
 use crate::git::GitError;
-use crate::git::hooks::HookError;
+use crate::hooks::HookError;
 use crate::index::{IndexError, Lifecycle};
+use crate::mcp::clients::ClientError;
 use crate::policy::PolicyError;
 use crate::query::QueryError;
 use crate::store::StoreError;
@@ -85,6 +86,12 @@ impl From<std::io::Error> for CliError {
             "check the disk and where the output goes",
         );
         CliError { is_broken_pipe, ..error }
+    }
+}
+
+impl From<ClientError> for CliError {
+    fn from(ClientError { what, why, fix }: ClientError) -> Self {
+        CliError::new(what, why, fix)
     }
 }
 

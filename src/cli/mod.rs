@@ -1,6 +1,6 @@
 //! The command line: what was typed → the library → text for a person or JSON for a program.
 //!
-//! * [`args`]: what can be typed; [`verbs`]: one small file per verb.
+//! * [`args`]: what can be typed; [`commands`]: one small file per command.
 //! * [`context`]: the repository, the terminal and the streams of this invocation.
 //! * [`render`]: text that is safe to print: colour, links, numbers, escapes.
 //! * [`results`]: how matches look.
@@ -12,16 +12,16 @@
 pub mod args;
 pub mod checkpoint;
 pub mod chunk_stats;
+pub mod client_setup;
+pub mod commands;
 pub mod context;
 pub mod error;
 pub mod logging;
 pub mod progress;
 pub mod render;
 pub mod results;
-pub mod setup;
-pub mod verbs;
 
-use args::{Cli, Verb};
+use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
 use error::CliError;
@@ -43,19 +43,19 @@ pub fn main() -> ExitCode {
     let operation = matches.subcommand_name().unwrap_or_default();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     // Before anything starts a thread or opens a file.
-    if cli.verb.is_detached() {
-        crate::git::detach::become_session_leader();
+    if cli.command.is_detached() {
+        crate::process::become_session_leader();
     }
     if let Ok(program) = std::env::current_exe() {
         crate::index::child::set_program(program);
     }
     let context = Context::new(&cli.global);
     // The server starts its own logging: it also logs to its client.
-    if !matches!(&cli.verb, Verb::Mcp(args) if args.serves()) {
+    if !matches!(&cli.command, Command::Mcp(args) if args.serves()) {
         logging::start(&context);
     }
     let started = std::time::Instant::now();
-    let result = run(cli.verb, &context);
+    let result = run(cli.command, &context);
     let duration_ms = started.elapsed().as_millis() as u64;
     let error = result.as_ref().err().map(|e| format!("{}: {}", e.what, e.why));
     tracing::info!(component = "cli", operation, duration_ms, error, "done");
@@ -65,26 +65,26 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(verb: Verb, context: &Context) -> Result<ExitCode, CliError> {
-    match verb {
-        Verb::Init(args) => verbs::init::run(args, context),
-        Verb::Deinit(args) => verbs::deinit::run(args, context),
-        Verb::Index(args) => verbs::index::run(args, context),
-        Verb::Search(args) => verbs::search::run(args, context),
-        Verb::Status(args) => verbs::status::run(args, context),
-        Verb::Similar(args) => verbs::similar::run(args, context),
-        Verb::Outline(args) => verbs::outline::run(args, context),
-        Verb::Graph(args) => verbs::graph::run(args, context),
-        Verb::Read(args) => verbs::read::run(args, context),
-        Verb::Doctor(args) => verbs::doctor::run(args, context),
-        Verb::Config(args) => verbs::config::run(args, context),
-        Verb::Chunks(args) => verbs::chunks::run(args, context),
-        Verb::Verify(args) => verbs::verify::run(args, context),
-        Verb::Mcp(args) => verbs::mcp::run(args, context),
-        Verb::Eval(args) => verbs::eval::run(args, context),
-        Verb::Gc(args) => verbs::gc::run(args, context),
-        Verb::Hook(args) => verbs::hook::run(args, context),
-        Verb::Completions(args) => verbs::completions::run(args, context),
-        Verb::Man(args) => verbs::completions::run_man(args, context),
+fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Init(args) => commands::init::run(args, context),
+        Command::Deinit(args) => commands::deinit::run(args, context),
+        Command::Index(args) => commands::index::run(args, context),
+        Command::Search(args) => commands::search::run(args, context),
+        Command::Status(args) => commands::status::run(args, context),
+        Command::Similar(args) => commands::similar::run(args, context),
+        Command::Outline(args) => commands::outline::run(args, context),
+        Command::Graph(args) => commands::graph::run(args, context),
+        Command::Read(args) => commands::read::run(args, context),
+        Command::Doctor(args) => commands::doctor::run(args, context),
+        Command::Config(args) => commands::config::run(args, context),
+        Command::Chunks(args) => commands::chunks::run(args, context),
+        Command::Verify(args) => commands::verify::run(args, context),
+        Command::Mcp(args) => commands::mcp::run(args, context),
+        Command::Eval(args) => commands::eval::run(args, context),
+        Command::Gc(args) => commands::gc::run(args, context),
+        Command::Hook(args) => commands::hook::run(args, context),
+        Command::Completions(args) => commands::completions::run(args, context),
+        Command::Man(args) => commands::completions::run_man(args, context),
     }
 }

@@ -10,8 +10,8 @@ use std::time::SystemTime;
 
 use super::EmbedError;
 use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN};
+use super::model_input::RECIPE_VERSION;
 use super::quantise::QUANTISATION;
-use super::recipe::RECIPE_VERSION;
 use crate::config::ModelSettings;
 
 /// Where the graph of a model is looked for in its folder.

@@ -10,7 +10,7 @@
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
-//! * [`recipe`]: chunk → input. [`mod@quantise`]: f32 → int8.
+//! * [`model_input`]: chunk → input. [`mod@quantise`]: f32 → int8.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ mod known;
 mod local;
 #[cfg(feature = "onnx")]
 mod model2vec;
+mod model_input;
 #[cfg(feature = "onnx")]
 mod onnx;
 #[cfg(feature = "onnx")]
 mod ort_library;
 mod quantise;
-mod recipe;
 mod table;
 mod vocabulary;
 
 pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
+pub use model_input::{RECIPE_VERSION, document_input, input_hash};
 pub use quantise::{QUANTISATION, quantise, scale_for};
-pub use recipe::{RECIPE_VERSION, document_input, input_hash};
 pub use table::{TableError, TableModel, encode_table, verify_table};
 pub use vocabulary::{Vocabulary, VocabularyError};
 

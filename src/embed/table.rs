@@ -11,11 +11,11 @@
 use std::cell::RefCell;
 
 use super::bag::{bag_of, bag_of_path};
+use super::model_input::RECIPE_VERSION;
 use super::quantise::{QUANTISATION, quantise, scale_for};
-use super::recipe::RECIPE_VERSION;
 use super::vocabulary::{Vocabulary, VocabularyError};
 use super::{EmbedCost, EmbedError, Embedder};
-use crate::mem::add_rows;
+use crate::sys::add_rows;
 use crate::text::TERMS_VERSION;
 
 const MAGIC: [u8; 8] = *b"cw-table";

@@ -56,8 +56,8 @@ pub fn hash_blob(bytes: &[u8], kind: gix::hash::Kind) -> Oid {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::TestRepo;
     use super::*;
+    use crate::testing::TestRepo;
 
     #[test]
     fn sizes_and_bytes_are_those_of_git() {

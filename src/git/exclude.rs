@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
 
-use crate::mem::Mapped;
+use crate::sys::Mapped;
 
-use super::{BString, GitError, Oid, Repo, worktree};
+use super::{BString, GitError, Oid, Repo};
 
 /// The directory of the store, at the root of the main worktree.
 pub const STORE_DIR: &str = ".codeweaver";
@@ -43,7 +43,7 @@ pub fn tracked_codeweaver_dir(repo: &Repo, tree: Option<&Oid>) -> Result<Option<
         Err(source) => return Err(GitError::Io { action: "read", path: index_file, source }),
         Ok(_) => {}
     }
-    let index = worktree::read_index(repo)?;
+    let index = repo.read_index()?;
     let tracked = index
         .entries()
         .iter()
@@ -158,8 +158,8 @@ fn read(path: &Path) -> Result<Vec<u8>, ExcludeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::TestRepo;
     use super::*;
+    use crate::testing::TestRepo;
 
     #[test]
     fn the_rule_is_added_once_and_removed_without_a_trace() {

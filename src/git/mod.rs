@@ -8,15 +8,10 @@
 //! not local, replace refs are not applied (requirements G6, X4, X5).
 
 mod blobs;
-pub mod detach;
 mod error;
 mod exclude;
-pub mod hooks;
 mod repo;
-#[cfg(test)]
-pub(crate) mod testing;
 mod tree;
-pub mod worktree;
 
 pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 
@@ -28,7 +23,3 @@ pub use error::GitError;
 pub use exclude::{ExcludeError, STORE_DIR, exclude_from_info, remove_exclude, tracked_codeweaver_dir};
 pub use repo::{Head, Operation, Repo, Revision};
 pub use tree::{Mode, TreeChange, TreeFile, diff_trees, entry_at, walk_tree};
-pub use worktree::{
-    Compared, FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeMemory, WorktreeReader,
-    read_worktree_file, worktree_changes,
-};

@@ -86,7 +86,7 @@ impl Repo {
         Self::discover_with(dir, true, |options| options)
     }
 
-    pub(super) fn discover_with(
+    pub(crate) fn discover_with(
         dir: &Path,
         is_named: bool,
         adjust: impl Fn(gix::open::Options) -> gix::open::Options,
@@ -261,7 +261,22 @@ impl Repo {
         self.local().object_hash()
     }
 
-    pub(super) fn unreadable(&self, error: &dyn std::fmt::Display) -> GitError {
+    /// Reads the git index of this worktree, which is empty before the first `git add`. The checksum is not verified.
+    ///
+    /// # Errors
+    /// [`GitError::Unreadable`] if the file is not a git index.
+    pub(crate) fn read_index(&self) -> Result<gix::index::State, GitError> {
+        const SKIP_CHECKSUM: bool = true;
+        let local = self.local();
+        let path = local.index_path();
+        if !path.exists() {
+            return Ok(gix::index::State::new(local.object_hash()));
+        }
+        let file = gix::index::File::at(&path, local.object_hash(), SKIP_CHECKSUM, Default::default());
+        file.map(|file| file.into_parts().0).map_err(|error| self.unreadable(&error))
+    }
+
+    pub(crate) fn unreadable(&self, error: &dyn std::fmt::Display) -> GitError {
         GitError::Unreadable { path: self.git_dir().to_owned(), reason: one_line(error) }
     }
 }
@@ -374,8 +389,8 @@ fn why_not_open(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> Gi
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::TestRepo;
     use super::*;
+    use crate::testing::TestRepo;
 
     fn one_commit() -> TestRepo {
         TestRepo::with_files(&[("a.txt", "one\n"), ("dir/b.txt", "two\n")])

@@ -270,8 +270,8 @@ fn is_checkable_name(name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::TestRepo;
     use super::*;
+    use crate::testing::TestRepo;
 
     fn listed(repo: &TestRepo, rev: &str) -> Vec<String> {
         let out = repo.git_text(["ls-tree", "-r", "--format=%(objectmode) %(objectname) %(path)", rev]);

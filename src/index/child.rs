@@ -1,8 +1,8 @@
 //! The updater as a process of its own: readers never write, they ask it (requirement S4).
 
-use super::{Codebase, Target, graph};
+use super::{Codebase, Target, hnsw};
 use crate::config::HnswMode;
-use crate::git::detach::{self, SHORT_LIVED_VARIABLES};
+use crate::process::{self, SHORT_LIVED_VARIABLES};
 use crate::store::lock;
 use crate::store::state::State;
 use std::ffi::OsString;
@@ -77,7 +77,7 @@ pub fn update_in_background(codebase: &Codebase) {
 /// question finds them.
 pub fn build_graphs(codebase: &Codebase) {
     let state = State::read(&codebase.store().state()).ok().flatten();
-    if state.is_none_or(|state| graph::missing(codebase, &state).is_empty()) {
+    if state.is_none_or(|state| hnsw::missing(codebase, &state).is_empty()) {
         return;
     }
     let started = if codebase.settings.index.hnsw == HnswMode::Always {
@@ -98,7 +98,7 @@ pub fn build_graphs(codebase: &Codebase) {
 pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
     let none: [(&str, &str); 0] = [];
     let args = [place(codebase), args.to_vec()].concat();
-    detach::spawn_detached(program_file()?, &args, &codebase.root(), none)
+    process::spawn_detached(program_file()?, &args, &codebase.root(), none)
 }
 
 /// How a child is told which repository it is about: by the directory it runs in and by what git has set, or, where that

@@ -20,7 +20,7 @@ pub mod compact;
 pub mod error;
 pub mod gate;
 pub mod gc;
-pub mod graph;
+pub mod hnsw;
 pub mod journal;
 pub mod plan;
 pub mod progress;

@@ -9,7 +9,7 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::write_state;
 use crate::git::Oid;
-use crate::store::graph::Graph;
+use crate::store::hnsw::Graph;
 use crate::store::layout::StoreLayout;
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;

@@ -9,10 +9,10 @@ use super::error::IndexError;
 use super::progress::Progress;
 use super::update::{Target, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
-use crate::git;
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;
 use crate::store::{StoreError, fault, layout};
+use crate::worktree;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -124,7 +124,7 @@ fn update_readable(
 /// Compares the working tree now, so that the next query need not hash files that a clone or checkout has just written.
 fn compare_files(codebase: &Codebase, target: &Target) {
     if codebase.repo.work_dir().is_some() {
-        let compared = git::worktree_changes(
+        let compared = worktree::worktree_changes(
             &codebase.repo,
             target.tree.as_ref(),
             &codebase.stat_cache(),

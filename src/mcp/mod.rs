@@ -15,7 +15,8 @@
 //! The handshake touches no repository. Indexing runs in another process ([`crate::index::child`]).
 
 pub mod answer;
-pub mod codebases;
+pub mod clients;
+mod codebases;
 pub mod cursor;
 pub mod end;
 pub mod log;

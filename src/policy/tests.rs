@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::git::testing::TestRepo;
 use crate::git::walk_tree;
+use crate::testing::TestRepo;
 
 fn policy_with(repo: &TestRepo, settings: &PolicySettings) -> Policy {
     Policy::for_tree(&repo.open(), Some(&repo.oid("HEAD^{tree}")), settings).unwrap()

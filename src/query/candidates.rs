@@ -8,7 +8,6 @@
 //! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
 //! segmented. Everything found is then scored on all evidence.
 
-use super::best::Best;
 use super::cancel::IsOver;
 use super::definitions::{self, Wanted};
 use super::dense;
@@ -17,10 +16,11 @@ use super::lexical::{FileLexical, Lexical};
 use super::path_facts::PathMemory;
 use super::rank::Weights;
 use super::request::{Ann, Mode};
+use super::top_k::Best;
 use super::view::{RowId, View};
-use crate::mem::DotKernel;
 use crate::store::entries::NO_DOC;
 use crate::store::rows::DocKey;
+use crate::sys::DotKernel;
 use crate::text::{Mention, QueryTerm};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;

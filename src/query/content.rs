@@ -4,8 +4,8 @@
 
 use super::cancel::Cancel;
 use super::candidates::Candidate;
-use super::copies::Copy;
 use super::error::QueryError;
+use super::near_duplicates::Copy;
 use super::rank::{RankedFile, class_of};
 use super::response::{Content, FileInfo, Match, MatchType, Place, Span};
 use super::view::{RowId, View};

@@ -1,15 +1,15 @@
 //! Nearest vectors: exact scan, scan of signs or graph, as the planner decides (requirement R1).
 
-use super::best::Best;
+use super::binary_quantisation;
 use super::cancel::IsOver;
 use super::filter::Scope;
 use super::parallel;
 use super::request::Ann;
-use super::sketch;
+use super::top_k::Best;
 use super::view::{RowId, View};
-use crate::index::graph::{MIN_RECALL, MIN_ROWS};
-use crate::mem::DotKernel;
-use crate::store::graph::Graph;
+use crate::index::hnsw::{MIN_RECALL, MIN_ROWS};
+use crate::store::hnsw::Graph;
+use crate::sys::DotKernel;
 
 /// A graph is walked only if at least this share of a segment's rows may be found: with fewer, most of the walk is in vain.
 const MIN_LIVE_SHARE: f64 = 0.5;
@@ -48,7 +48,7 @@ impl Method {
         match ann {
             Ann::Auto | Ann::Hnsw if has_graphs => Method::Graphs,
             Ann::Signs => Method::Signs,
-            Ann::Auto if n_rows >= sketch::MIN_ROWS => Method::Signs,
+            Ann::Auto if n_rows >= binary_quantisation::MIN_ROWS => Method::Signs,
             Ann::Auto | Ann::Exact | Ann::Hnsw => Method::Exact,
         }
     }
@@ -75,7 +75,7 @@ impl Search<'_> {
         let graphs: Vec<Option<Graph>> = (0..n_segments).map(|s| self.graph(s, ann)).collect();
         let method = Method::choose(ann, self.scope.n_rows, graphs.iter().any(Option::is_some));
         let of_segments = match method {
-            Method::Signs => sketch::nearest(self),
+            Method::Signs => binary_quantisation::nearest(self),
             Method::Exact | Method::Graphs => {
                 parallel::map(n_segments, self.scope.n_rows, |s| match &graphs[s] {
                     Some(graph) => self.walk(s, graph),
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn only_large_scopes_are_not_read_whole() {
-        let (few, many) = (sketch::MIN_ROWS - 1, sketch::MIN_ROWS);
+        let (few, many) = (binary_quantisation::MIN_ROWS - 1, binary_quantisation::MIN_ROWS);
         assert_eq!(Method::choose(Ann::Auto, few, false), Method::Exact);
         assert_eq!(Method::choose(Ann::Auto, many, false), Method::Signs);
         assert_eq!(Method::choose(Ann::Auto, many, true), Method::Graphs);

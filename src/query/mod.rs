@@ -2,19 +2,18 @@
 //!
 //! * [`request`], [`intent`]: what is asked, and to what end.
 //! * [`view`]: which snapshot answers, with the working tree laid over it, and its [`members`]; [`freshness`]: how current it is.
-//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`] with [`sketch`], [`lexical`],
+//! * [`filter`], [`candidates`]: which chunks come into question, by several kinds of evidence ([`dense`] with [`binary_quantisation`], [`lexical`],
 //!   [`definitions`], paths).
 //! * [`rank`]: their order; all weights in one table, no I/O.
-//! * [`copies`]: what says the same is shown once; [`path_facts`], [`paths`], [`evidence`]: parts of the order.
+//! * [`near_duplicates`]: what says the same is shown once; [`path_facts`], [`paths`], [`evidence`]: parts of the order.
 //! * [`content`], [`response`]: their text within the token budget, and the answer.
 //! * [`search`]: all of it in sequence, as long as somebody waits ([`Cancel`]).
 //! * [`similar`], [`outline`], [`read`]: the other questions; [`locate`]: paths as people write them.
 
-mod best;
+mod binary_quantisation;
 mod cancel;
 pub mod candidates;
 pub mod content;
-pub mod copies;
 pub mod definitions;
 pub mod dense;
 pub mod error;
@@ -25,6 +24,7 @@ pub mod intent;
 pub mod lexical;
 pub mod locate;
 mod members;
+pub mod near_duplicates;
 pub mod outline;
 mod parallel;
 pub mod path_facts;
@@ -36,9 +36,9 @@ pub mod request;
 pub mod response;
 pub mod search;
 pub mod similar;
-mod sketch;
 #[cfg(test)]
 mod tests;
+mod top_k;
 pub mod view;
 pub mod weights;
 

@@ -4,10 +4,10 @@
 //! role (tests, examples, documentation, …). `docs/ranking.md` says what each signal is and what it is worth.
 
 use super::candidates::{Candidate, Candidates, mention_fit};
-use super::copies::Copy;
 use super::definitions::Wanted;
 use super::evidence::{self, FileEvidence};
 use super::intent::{Intent, QueryIntent};
+use super::near_duplicates::Copy;
 use super::path_facts::PathMemory;
 use super::paths::{self, Words, has_implementation, is_named, mention_share, path_nearness, path_share};
 use super::relevance::calibrate;

@@ -5,7 +5,8 @@ use super::locate;
 use super::search::Searcher;
 use super::view::MatchState;
 use crate::chunk::language;
-use crate::git::{self, ByteSlice, Oid, WorktreeReader};
+use crate::git::{self, ByteSlice, Oid};
+use crate::worktree::WorktreeReader;
 
 /// More is cut, and said.
 const MAX_BYTES: usize = 256 * 1024;

@@ -3,22 +3,23 @@
 use super::cancel::Cancel;
 use super::candidates::{self, Question};
 use super::content::{self, Budget};
-use super::copies;
 use super::definitions;
 use super::error::{QueryError, guarded};
 use super::filter::{canonical_language, passes_path};
 use super::freshness;
 use super::intent;
+use super::near_duplicates;
 use super::path_facts::PathMemory;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
 use super::view::{Freshness, MatchState, Opened, View, ViewMemory, Wanted, Worktree};
 use crate::embed::{self, Embedder};
-use crate::git::{self, ByteSlice, Compared, GitError};
+use crate::git::{self, ByteSlice, GitError};
 use crate::index::plan::skip_reason;
 use crate::index::{Codebase, Target};
 use crate::text;
+use crate::worktree::Compared;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -293,7 +294,7 @@ impl Searcher {
         } else if weights.whole_files == 0.0 {
             rank::chunks(&context, &found)
         } else {
-            copies::fold(view, rank::rank(&context, &found))
+            near_duplicates::fold(view, rank::rank(&context, &found))
         };
         if found.timed_out || Instant::now() > deadline {
             warnings.push(format!(

@@ -2,10 +2,10 @@
 
 use super::{Mode, Request, Searcher};
 use crate::eval::foreign;
-use crate::git::testing::TestRepo;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, Target, UpdateOptions, updater};
 use crate::query::rank::WEIGHTS;
+use crate::testing::TestRepo;
 use std::time::{Duration, Instant};
 
 const FILES: &[(&str, &str)] = &[

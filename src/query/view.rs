@@ -11,10 +11,7 @@ use super::freshness;
 use super::members::{Members, MembersMemory};
 use super::request::Filters;
 use crate::embed::Embedder;
-use crate::git::{
-    self, BString, BlobReader, Compared, FileState, GitError, Oid, WorktreeChange, WorktreeMemory,
-    WorktreeReader,
-};
+use crate::git::{self, BString, BlobReader, GitError, Oid};
 use crate::index::build;
 use crate::index::plan::{self, Plan, PlannedDoc};
 use crate::index::publish;
@@ -28,6 +25,7 @@ use crate::store::rows::DocKey;
 use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
+use crate::worktree::{Compared, FileState, WorktreeChange, WorktreeMemory, WorktreeReader};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -13,7 +13,7 @@
 //! Opening checks magic, version and bounds; only [`Container::verify`] reads the whole file.
 
 use super::error::StoreError;
-use crate::mem::Mapped;
+use crate::sys::Mapped;
 use std::path::{Path, PathBuf};
 
 const HEADER_LEN: usize = 16;

@@ -9,11 +9,12 @@
 //! the reason it is left out; a *snapshot* is a set of entries. Compaction concatenates adjacent segments, so doc ids stay and no
 //! snapshot changes.
 
+pub mod binary_quantisation;
 pub mod container;
 pub mod entries;
 pub mod error;
 pub mod fault;
-pub mod graph;
+pub mod hnsw;
 pub mod layout;
 pub mod live;
 pub mod lock;
@@ -22,7 +23,6 @@ pub mod reader;
 pub mod rows;
 pub mod segment;
 pub mod shard;
-pub mod signs;
 pub mod snapshot;
 pub mod state;
 pub mod symbols;

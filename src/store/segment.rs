@@ -16,15 +16,15 @@
 //! | 11 | input hash per row, 16 bytes each |
 //! | 12 | signs of the vectors (see [`super::signs`]); only of segments with many rows, absent in older ones |
 
+use super::binary_quantisation::{self, Signs};
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
 use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
 use super::shard::ShardData;
-use super::signs::{self, Signs};
 use super::symbols::{self, SymbolRecord, Symbols};
 use crate::git::{ByteSlice, Oid};
-use crate::mem::Mapped;
+use crate::sys::Mapped;
 use crate::text;
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -231,7 +231,7 @@ impl SegmentBuilder {
         let hashes: Vec<u8> = self.data.rows.iter().flat_map(|row| row.input_hash).collect();
         writer.section(INPUT_HASHES, hashes);
         if header.n_rows >= MIN_ROWS_WITH_SIGNS {
-            let signs = signs::of_rows(&self.data.vectors, self.data.dim);
+            let signs = binary_quantisation::of_rows(&self.data.vectors, self.data.dim);
             writer.section(SIGNS, bytemuck::cast_slice(&signs).to_vec());
         }
         writer.finish()
@@ -549,7 +549,7 @@ impl Segment {
     }
 
     pub fn signs(&self) -> Signs<'_> {
-        let n_words = self.header.n_rows as usize * signs::words(self.dim());
+        let n_words = self.header.n_rows as usize * binary_quantisation::words(self.dim());
         let stored = self.file.records(SIGNS).ok().filter(|stored: &&[u64]| stored.len() == n_words);
         Signs { stored, vectors: self.vectors(), dim: self.dim() }
     }

@@ -5,15 +5,15 @@
 //!
 //! * [`terms`]: text → terms.
 //! * [`stem`]: the suffix rules.
-//! * [`random`]: what looks like a key or a hash and never becomes a term.
+//! * [`entropy`]: what looks like a key or a hash and never becomes a term.
 //! * [`affinity`]: how near two terms are.
 //! * [`mentions`]: paths and lines in a question, such as a stack trace has.
 //! * [`query`]: a question → weighted terms and the identifiers in it.
 
 mod affinity;
+mod entropy;
 mod mentions;
 mod query;
-mod random;
 mod stem;
 mod terms;
 

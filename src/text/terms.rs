@@ -10,7 +10,7 @@
 //! single characters and pairs of neighbours; other scripts whole words. What [looks random](super::random) is dropped.
 
 use super::MAX_TERM_BYTES;
-use super::random::looks_random;
+use super::entropy::looks_random;
 use super::stem::stem_in_place;
 
 /// Where a term came from. One run yields its parts in order and then its whole.

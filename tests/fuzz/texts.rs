@@ -4,11 +4,11 @@ use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class};
 use codeweaver::config::{self, Origin, REPOSITORY_FILE_NAME, Settings, Sources, keys};
 use codeweaver::eval::Suite;
-use codeweaver::git::hooks::{
+use codeweaver::git::{BStr, Mode, Repo};
+use codeweaver::hooks::{
     Change, Event, GitVersion, HookCall, HookFile, HookSite, InstallOptions, Outcome, Place, Surroundings,
     SurveyedFile, plan,
 };
-use codeweaver::git::{BStr, Mode, Repo};
 use codeweaver::policy::{PathDecision, Policy, governs};
 use codeweaver::store::lock;
 use std::ffi::OsString;
@@ -48,7 +48,7 @@ impl Lease {
         write(&root.join("a.txt"), b"changed\n");
         let cache = dir.join("stat");
         let repo = Repo::discover(&root).expect("git made a repository");
-        let _ = codeweaver::git::worktree_changes(&repo, None, &cache, Duration::from_secs(60));
+        let _ = codeweaver::worktree::worktree_changes(&repo, None, &cache, Duration::from_secs(60));
         let stat = std::fs::read(&cache).unwrap_or_default();
         let lease = b"PID 4711, started 2026-11-21T10:00:00Z".to_vec();
         let pool = Pool::new(vec![Case::new("lease", lease), Case::new("stat", stat)]);
@@ -80,7 +80,7 @@ impl Target for Lease {
         }
         write(&self.cache, &case.bytes);
         let changes =
-            codeweaver::git::worktree_changes(&self.repo, None, &self.cache, Duration::from_secs(60));
+            codeweaver::worktree::worktree_changes(&self.repo, None, &self.cache, Duration::from_secs(60));
         behaviour(changes.map(|changes| changes.changes.len()).map_err(|error| message(&error.to_string())))
     }
 

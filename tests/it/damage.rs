@@ -27,7 +27,7 @@ fn indexed() -> Sandbox {
     }
     sandbox.commit("second");
     sandbox.index();
-    let _ = codeweaver::index::graph::build_missing(&open(sandbox.root())).unwrap();
+    let _ = codeweaver::index::hnsw::build_missing(&open(sandbox.root())).unwrap();
     sandbox
 }
 
@@ -159,7 +159,7 @@ fn every_kind_of_damage_is_named_and_repaired() {
             );
             ask_damaged(&sandbox, &what);
             repaired(&sandbox, &wanted, &what);
-            let _ = codeweaver::index::graph::build_missing(&open(sandbox.root())).unwrap();
+            let _ = codeweaver::index::hnsw::build_missing(&open(sandbox.root())).unwrap();
         }
     }
 }

@@ -228,7 +228,7 @@ fn notes_are_cut_with_their_code_and_edges_too() {
 
 #[test]
 fn bounds_are_said() {
-    use codeweaver::graph::{CallGraphRequest, Direction, Grade};
+    use codeweaver::xref::{CallGraphRequest, Direction, Grade};
     let repo = fixture("python");
     for i in 0..20 {
         repo.write(

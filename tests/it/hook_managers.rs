@@ -4,7 +4,7 @@
 //! (`node_modules/.bin` and `py/bin` below it). A test whose manager cannot be had says so and passes.
 
 use crate::harness::{FILES, TestRepo, program};
-use codeweaver::git::hooks::GitVersion;
+use codeweaver::hooks::GitVersion;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;

@@ -3,8 +3,8 @@
 use crate::harness::TestRepo;
 use crate::mcp_client::McpClient;
 use crate::sandbox::open;
-use codeweaver::graph::{CallGraphRequest, Direction};
 use codeweaver::query::{Cancel, Filters, QueryError, Request, Searcher, SimilarRequest};
+use codeweaver::xref::{CallGraphRequest, Direction};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

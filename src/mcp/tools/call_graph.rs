@@ -3,10 +3,10 @@
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::tokens;
-use crate::graph::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Pages};
 use crate::mcp::codebases::Asked;
 use crate::mcp::cursor::Cursor;
 use crate::query::view::short;
+use crate::xref::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Pages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ impl Tool for CallGraph {
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
         let absolute =
-            graph::place(&arguments.symbol).map(|place| place.0).filter(|path| Path::new(path).is_absolute());
+            xref::place(&arguments.symbol).map(|place| place.0).filter(|path| Path::new(path).is_absolute());
         let asked = call.answerable(arguments.path.as_deref(), absolute)?;
         let tokens = token_limit(arguments.token_limit, asked.codebase().settings.search.token_limit)?;
         let mut request =
@@ -100,11 +100,11 @@ impl Tool for CallGraph {
         }
         let limit = arguments.limit.map(|n| number("limit", "between 1 and 5000", n)).transpose()?;
         let edges = limit.unwrap_or(request.limit);
-        if !(1..=graph::MAX_LIMIT).contains(&edges) {
+        if !(1..=xref::MAX_LIMIT).contains(&edges) {
             return Err(CallError::parameter("limit", "between 1 and 5000", edges));
         }
         // What one answer does not hold, the next ones do.
-        request.limit = graph::MAX_LIMIT;
+        request.limit = xref::MAX_LIMIT;
         let note_limit = arguments.note_limit.map(|n| number("note_limit", "at least 0", n)).transpose()?;
         let note_limit = note_limit.unwrap_or(request.note_limit);
         // Which notes are relevant depends on the edges that there is room for.
@@ -144,7 +144,7 @@ fn number<T: TryFrom<i64>>(name: &str, must: &str, given: i64) -> Result<T, Call
 
 /// With the file of a place relative to the root.
 fn symbol(symbol: &str, asked: &Asked) -> Result<String, CallError> {
-    let Some((path, _, _)) = graph::place(symbol) else { return Ok(symbol.to_owned()) };
+    let Some((path, _, _)) = xref::place(symbol) else { return Ok(symbol.to_owned()) };
     let outside = |_| CallError::parameter("symbol", "a place inside the repository", symbol);
     Ok(format!("{}{}", asked.file(path).map_err(outside)?, &symbol[path.len()..]))
 }

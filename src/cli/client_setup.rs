@@ -1,0 +1,193 @@
+//! `mcp --install`, `--print` and `--uninstall`: the server in the configuration of its clients (requirement U6).
+
+use super::context::{Context, shown_path};
+use super::error::CliError;
+use super::render;
+use crate::mcp::clients::edit::EditError;
+use crate::mcp::clients::places::Surroundings;
+use crate::mcp::clients::plan::{Command, Plan, Planner, Step};
+use crate::mcp::clients::receipt::Receipts;
+use crate::mcp::clients::table::{self, CLIENTS, Client};
+use crate::mcp::clients::{Scope, diff, plan};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Registration with clients instead of serving.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Set-up of clients")]
+#[command(group(ArgGroup::new("setup").args(["install", "print", "uninstall"])))]
+#[command(group(ArgGroup::new("change").args(["install", "uninstall"])))]
+pub struct SetupArgs {
+    /// Add the server to the configuration of these clients
+    #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser())]
+    pub install: Vec<&'static Client>,
+    /// Print what to add to the configuration of a client
+    #[arg(long, value_name = "CLIENT", value_parser = client_parser(), hide_possible_values = true)]
+    pub print: Option<&'static Client>,
+    /// Take the server out again; what else is in the files stays, what was there before is restored
+    #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser(), hide_possible_values = true)]
+    pub uninstall: Vec<&'static Client>,
+    /// Show the changes as a diff and write nothing
+    #[arg(long, requires = "change")]
+    pub dry_run: bool,
+    /// Whose configuration
+    #[arg(long, value_enum, value_name = "SCOPE", default_value_t, requires = "setup")]
+    pub scope: Scope,
+    /// Write the full path of this program, for clients that do not have your PATH
+    #[arg(long, requires = "setup", conflicts_with = "uninstall")]
+    pub absolute_path: bool,
+}
+
+impl SetupArgs {
+    /// True if anything was asked of the set-up.
+    pub fn is_wanted(&self) -> bool {
+        self.print.is_some() || !self.install.is_empty() || !self.uninstall.is_empty()
+    }
+}
+
+fn client_parser() -> impl TypedValueParser<Value = &'static Client> {
+    let values = CLIENTS.iter().map(|client| PossibleValue::new(client.id).aliases(client.aliases));
+    PossibleValuesParser::new(values)
+        .try_map(|name| table::find(&name).ok_or_else(|| EditError(format!("no client is called {name}"))))
+}
+
+/// Carries out what `args` ask for. Nothing is written unless every file can be edited.
+///
+/// # Errors
+/// Three parts as everywhere: a file that cannot be read, edited safely or written; no home directory; no repository
+/// for `--scope project`.
+pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let surroundings = Surroundings::of_process();
+    let command = Command::find(&surroundings, args.absolute_path)?;
+    if let Some(client) = args.print {
+        return print(client, args.scope, &command, &surroundings, context);
+    }
+    let root = match args.scope {
+        Scope::User => None,
+        Scope::Project => Some(project_root(context)?),
+    };
+    let mut receipts = Receipts::load(&surroundings);
+    let planner = Planner {
+        surroundings: &surroundings,
+        receipts: &receipts,
+        root: root.as_deref(),
+        command: &command,
+    };
+    let mut plans = Vec::new();
+    for client in distinct(&args.install) {
+        plans.push((client, planner.install(client)?));
+    }
+    for client in distinct(&args.uninstall) {
+        plans.extend(planner.uninstall(client)?.into_iter().map(|step| (client, step)));
+    }
+    if root.is_some() && command.is_absolute() && !args.install.is_empty() {
+        context.warn(&format!("{} is a path of this machine, in a file that others share", command.shown()));
+    }
+    for (client, step) in plans {
+        match step {
+            Step::Keep { file } => say(context, "Up to date:", client, &file)?,
+            Step::Absent { file } => say(context, "Not there:", client, &file)?,
+            Step::Change(plan) if args.dry_run => show(context, &plan)?,
+            Step::Change(plan) => apply(context, client, *plan, &mut receipts)?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn distinct(clients: &[&'static Client]) -> Vec<&'static Client> {
+    let mut seen: Vec<&'static Client> = Vec::new();
+    for client in clients {
+        if !seen.iter().any(|known| known.id == client.id) {
+            seen.push(client);
+        }
+    }
+    seen
+}
+
+fn project_root(context: &Context) -> Result<PathBuf, CliError> {
+    let repo = context.repo()?;
+    let root = repo.work_dir().ok_or_else(|| {
+        CliError::new(
+            "there is no project to configure",
+            "a bare repository has no working tree to keep files in",
+            "leave --scope project out, or use --project PATH",
+        )
+    })?;
+    Ok(root.canonicalize()?)
+}
+
+fn print(
+    client: &'static Client,
+    scope: Scope,
+    command: &Command,
+    surroundings: &Surroundings,
+    context: &Context,
+) -> Result<ExitCode, CliError> {
+    let file = match scope {
+        Scope::User => client.user.first().and_then(|place| surroundings.find(place)),
+        Scope::Project => Some(PathBuf::from(plan::project_file(client)?)),
+    };
+    if let Some(file) = file {
+        context.note(&format!("{} reads this from {}", client.name, shown_path(&file)));
+    }
+    let mut out = context.out();
+    write!(out, "{}", command.snippet(client)?)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn apply(
+    context: &Context,
+    client: &'static Client,
+    plan: Plan,
+    receipts: &mut Receipts,
+) -> Result<(), CliError> {
+    let label = if plan.receipt.is_some() { "Installed:" } else { "Removed:" };
+    let earlier = receipts.find(client.id, &plan.target).cloned();
+    // The receipt comes first: without its edit it does no harm, without it the edit could not be undone to the byte.
+    if let Err(error) = receipts.set(client.id, &plan.target, plan.receipt.clone()) {
+        context.warn(&format!(
+            "{}: {}; the entry can be taken out later, blanks may differ",
+            error.what, error.why
+        ));
+    }
+    if let Err(error) = plan.write() {
+        let _ = receipts.set(client.id, &plan.target, earlier);
+        return Err(error.into());
+    }
+    say(context, label, client, &plan.file)?;
+    if plan.receipt.is_some() {
+        context.note(&format!("Next:      {}", client.next));
+    }
+    Ok(())
+}
+
+fn say(context: &Context, label: &str, client: &Client, file: &Path) -> Result<(), CliError> {
+    let mut out = context.out();
+    let label = context.paint.good(format!("{label:<11}"));
+    writeln!(out, "{label} {:<14}  {}", client.name, shown_path(file))?;
+    out.flush()?;
+    Ok(())
+}
+
+fn show(context: &Context, plan: &Plan) -> Result<(), CliError> {
+    let mut out = context.out();
+    for line in diff::unified(&shown_path(&plan.file), plan.before.as_deref(), plan.after.as_deref()).lines()
+    {
+        // A tab is no danger, and a diff that is to be applied needs it.
+        let safe: Vec<_> = line.split('\t').map(render::safe).collect();
+        let safe = safe.join("\t");
+        let painted = match line.as_bytes().first() {
+            Some(b'+') => context.paint.good(safe),
+            Some(b'-') => context.paint.error(safe),
+            Some(b'@') => context.paint.title(safe),
+            _ => safe,
+        };
+        writeln!(out, "{painted}")?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! `chunks`: how a file is cut, or how well a whole tree is (requirements C3, C6, C11).
+
+use crate::chunk::{self, ChunkedBlob};
+use crate::cli::chunk_stats::{self, LanguageStats, Report};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::render::{self, count, safe};
+use crate::git::ByteSlice;
+use crate::index::Codebase;
+use crate::policy::Policy;
+use crate::worktree::read_worktree_file;
+use clap::Args;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Show how a file is cut into chunks, or measure a whole tree
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git codeweaver chunks src/lib.rs              the chunks of a file of the working tree
+  git codeweaver chunks --stats                 sizes, boundaries and degradations over HEAD
+  git codeweaver chunks --stats v1.2 --sample   and 100 chunks of each language, drawn by hash
+
+It needs no index and changes nothing.")]
+pub struct ChunksArgs {
+    /// File; with --stats a revision (default HEAD)
+    #[arg(value_name = "FILE|REV", required_unless_present = "stats")]
+    what: Option<String>,
+    /// Measure every file of a tree
+    #[arg(long)]
+    stats: bool,
+    /// List this many chunks of each language
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100", requires = "stats")]
+    sample: Option<usize>,
+    /// One JSON object on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let mut out = context.out();
+    if args.stats {
+        let revision = codebase.repo.resolve(args.what.as_deref().unwrap_or("HEAD"))?;
+        let report = chunk_stats::measure(&codebase, &revision.tree, args.sample.unwrap_or(0))?;
+        if args.json {
+            writeln!(out, "{}", render::json(&report, true)?)?
+        } else {
+            write_stats(&mut out, &report, context)?
+        }
+    } else {
+        let path = context.repository_path(&codebase, args.what.as_deref().unwrap_or_default());
+        let (language, chunked) = chunk_file(&codebase, &path)?;
+        if args.json {
+            let report = serde_json::json!({ "path": path, "language": language, "chunked": chunked });
+            writeln!(out, "{}", render::json(&report, true)?)?;
+        } else {
+            write_chunks(&mut out, &path, language, &chunked, context)?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedBlob), CliError> {
+    let path = path.as_bytes().as_bstr();
+    let bytes = read_worktree_file(&codebase.repo, path)?.ok_or_else(|| {
+        CliError::new(
+            format!("there is no file {path}"),
+            "the file is looked for below the current directory, then below the root of the repository",
+            "check the path; `chunks --stats REV` measures a whole tree",
+        )
+    })?;
+    let tree = codebase.repo.head()?.tree;
+    let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), &codebase.settings.policy)?;
+    let language = policy.language(None, path, &bytes);
+    let language = chunk::language::by_path(path).unwrap_or(language);
+    Ok((language.name(), chunk::chunk_blob(&bytes, language, &codebase.settings.chunker)))
+}
+
+fn write_chunks(
+    out: &mut impl Write,
+    path: &str,
+    language: &str,
+    chunked: &ChunkedBlob,
+    context: &Context,
+) -> Result<(), CliError> {
+    let n = render::plural(chunked.chunks.len() as u64, "chunk");
+    writeln!(out, "{} ({language}, {n})", context.paint.title(safe(path)))?;
+    for chunk in &chunked.chunks {
+        let span = format!("{}-{}", chunk.line_span.start, chunk.line_span.end);
+        let source = serde_json::to_value(chunk.source)?;
+        let facts = format!(
+            "{} tokens, {}, {}",
+            chunk.token_count,
+            source.as_str().unwrap_or_default(),
+            chunk.class.name()
+        );
+        writeln!(
+            out,
+            "{span:>11}  {}  {}",
+            context.paint.bold(safe(&chunk.title)),
+            context.paint.dim(facts)
+        )?;
+        for symbol in &chunk.symbols {
+            let kind = serde_json::to_value(symbol.kind)?;
+            let name = safe(&symbol.qualified_name);
+            writeln!(
+                out,
+                "{:>11}  {}{} {name}",
+                "",
+                "  ".repeat(symbol.nesting.into()),
+                kind.as_str().unwrap_or_default()
+            )?;
+        }
+    }
+    for degradation in &chunked.degradations {
+        let reason = serde_json::to_value(degradation.reason)?;
+        let range = &degradation.byte_range;
+        writeln!(
+            out,
+            "degraded: {} in bytes {}..{}",
+            reason.as_str().unwrap_or_default(),
+            range.start,
+            range.end
+        )?;
+    }
+    Ok(())
+}
+
+fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Result<(), CliError> {
+    let head = format!(
+        "{:<14} {:>8} {:>9} {:>7} {:>9} {:>9} {:>8} {:>8}  degradations",
+        "language", "files", "chunks", "mean", "mean >800", "200-800", "on nodes", "unknown"
+    );
+    writeln!(out, "{}", context.paint.bold(head))?;
+    let mut rows: Vec<(&&str, &LanguageStats)> = report.languages.iter().collect();
+    rows.sort_by(|a, b| b.1.chunks.cmp(&a.1.chunks).then_with(|| a.0.cmp(b.0)));
+    for (language, stats) in rows {
+        writeln!(out, "{}", row(language, stats))?;
+    }
+    writeln!(out, "{}", context.paint.bold(row("all", &report.total)))?;
+    writeln!(
+        out,
+        "\nmean: tokens a chunk; mean >800 and 200-800: chunks of files with more than 800 tokens"
+    )?;
+    for (language, samples) in &report.samples {
+        writeln!(out, "\n{}", context.paint.bold(language))?;
+        for sample in samples {
+            let place = format!("{}:{}-{}", safe(&sample.path), sample.span.0, sample.span.1);
+            writeln!(out, "{:>6} tokens  {place}  {}", sample.tokens, safe(&sample.title))?;
+        }
+    }
+    Ok(())
+}
+
+fn row(language: &str, stats: &LanguageStats) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let degradations: Vec<String> =
+        stats.degradations.iter().map(|(reason, n)| format!("{reason} {}", count(*n))).collect();
+    format!(
+        "{language:<14} {:>8} {:>9} {:>7.0} {:>9.0} {:>9} {:>8} {:>8}  {}",
+        count(stats.files),
+        count(stats.chunks),
+        stats.mean_tokens,
+        stats.mean_tokens_of_larger_files,
+        percent(stats.share_200_to_800),
+        percent(stats.share_on_nodes),
+        percent(stats.share_unknown),
+        degradations.join(", ")
+    )
+    .trim_end()
+    .to_owned()
+}

@@ -1,0 +1,72 @@
+//! `deinit`: undoes `init` exactly (requirement G1).
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::git::{self, GitError};
+use crate::hooks;
+use crate::index::Codebase;
+use crate::index::status::hook_site;
+use crate::store::{StoreError, lock};
+use clap::Args;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Undo `init`: remove the hooks and the index
+#[derive(Debug, Args)]
+#[command(
+    after_help = "With --keep-index only the hooks go; the index can still be searched, and `init` picks it up again."
+)]
+pub struct DeinitArgs {
+    /// Keep .codeweaver/ and what is stored in it
+    #[arg(long)]
+    keep_index: bool,
+    /// Also remove the hooks that `init --global` installed for every repository
+    #[arg(long)]
+    global: bool,
+}
+
+pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    refuse_while_indexing(&codebase)?;
+    let report = hooks::uninstall(&hook_site(&codebase), args.global)?;
+    let mut out = context.out();
+    let label = context.paint.good("Removed:");
+    for path in &report.removed {
+        writeln!(out, "{label} {}", shown_path(path))?;
+    }
+    for path in &report.restored {
+        writeln!(out, "{label} the codeweaver block in {}", shown_path(path))?;
+    }
+    if !report.scopes.is_empty() {
+        writeln!(out, "{label} the hooks in git's configuration")?;
+    }
+    for path in &report.damaged {
+        context.warn(&format!(
+            "the codeweaver block in {} has been edited; take it out by hand",
+            path.display()
+        ));
+    }
+    if args.keep_index {
+        writeln!(out, "Kept:    {}/", shown_path(codebase.layout.root()))?;
+    } else {
+        let was_there = codebase.layout.root().exists();
+        codebase.layout.remove().map_err(CliError::from)?;
+        git::remove_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
+        if was_there {
+            writeln!(out, "{label} {}/", shown_path(codebase.layout.root()))?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run in any worktree still writes to what would be removed.
+fn refuse_while_indexing(codebase: &Codebase) -> Result<(), CliError> {
+    let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
+    for file in locks.filter(|file| file.file_name().to_string_lossy().starts_with("work-")) {
+        if let Some(holder) = lock::holder(&file.path()) {
+            return Err(StoreError::Locked { holder }.into());
+        }
+    }
+    Ok(())
+}

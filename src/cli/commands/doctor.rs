@@ -1,0 +1,313 @@
+//! `doctor`: checks everything that can be wrong, and says how to put it right (requirement U5).
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::{exit, render};
+use crate::embed;
+use crate::hooks::{self, EventState, GitVersion};
+use crate::index::status::hook_site;
+use crate::index::{Codebase, Lifecycle};
+use crate::mcp::clients::Scope;
+use crate::mcp::clients::places::Surroundings;
+use crate::mcp::clients::registered;
+use crate::store::{StoreReader, lock};
+use clap::Args;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Less free space than this is worth a word.
+const LOW_DISK_BYTES: u64 = 200 << 20;
+const PROGRAM: &str = if cfg!(windows) { "git-codeweaver.exe" } else { "git-codeweaver" };
+
+/// Check everything that can be wrong, and say how to put it right
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 good (warnings included), 1 something is broken, 2 error.")]
+pub struct DoctorArgs {
+    /// One JSON object on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+struct Check {
+    name: &'static str,
+    verdict: Verdict,
+    what: String,
+    /// Empty if all is well.
+    fix: String,
+}
+
+impl Check {
+    fn ok(name: &'static str, what: impl Into<String>) -> Check {
+        Check { name, verdict: Verdict::Ok, what: what.into(), fix: String::new() }
+    }
+
+    fn warn(name: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Check {
+        Check { name, verdict: Verdict::Warn, what: what.into(), fix: fix.into() }
+    }
+
+    fn fail(name: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Check {
+        Check { name, verdict: Verdict::Fail, what: what.into(), fix: fix.into() }
+    }
+}
+
+pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let mut checks = vec![git(), repository(&codebase), path()];
+    checks.extend([hooks(&codebase), hook_log(&codebase), settings(&codebase), model(&codebase)]);
+    checks.extend([index(&codebase), lease(&codebase), write_permission(&codebase), disk(&codebase)]);
+    checks.extend(clients(&codebase));
+    let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
+    let mut out = context.out();
+    if args.json {
+        writeln!(
+            out,
+            "{}",
+            render::json(&serde_json::json!({ "good": !is_broken, "checks": checks }), true)?
+        )?;
+    } else {
+        for check in &checks {
+            let label = match check.verdict {
+                Verdict::Ok => context.paint.good("ok  "),
+                Verdict::Warn => context.paint.warning("warn"),
+                Verdict::Fail => context.paint.error("FAIL"),
+            };
+            writeln!(out, "{label}  {:<11} {}", check.name, render::safe(&check.what))?;
+            if !check.fix.is_empty() {
+                writeln!(out, "      {:<11} fix: {}", "", render::safe(&check.fix))?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::from(if is_broken { exit::NEGATIVE } else { 0 }))
+}
+
+fn git() -> Check {
+    match GitVersion::detect() {
+        Ok(version) if version.has_configured_hooks() => {
+            Check::ok("git", format!("git {version}, hooks by configuration"))
+        }
+        Ok(version) => Check::ok("git", format!("git {version}, hooks by files (2.54 and later need none)")),
+        Err(e) => Check::warn("git", e.to_string(), e.fix()),
+    }
+}
+
+fn repository(codebase: &Codebase) -> Check {
+    let kind = if codebase.repo.is_bare() { "bare repository" } else { "worktree" };
+    let text = format!("{kind} {}", codebase.root().display());
+    match codebase.check_trust() {
+        Err(e) => {
+            let error = CliError::from(e);
+            Check::fail("repository", format!("{}: {}", error.what, error.why), error.fix)
+        }
+        Ok(_) => match codebase.repo.operation() {
+            Some(operation) => Check::ok("repository", format!("{text}, {operation:?} under way")),
+            None => Check::ok("repository", text),
+        },
+    }
+}
+
+/// `git codeweaver` needs the program on the path; the hooks know it by its full name as well.
+fn path() -> Check {
+    let found = std::env::var_os("PATH").and_then(|paths| {
+        std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file())
+    });
+    let this = std::env::current_exe().ok().and_then(|file| file.canonicalize().ok());
+    match (found, this) {
+        (Some(found), this) if found.canonicalize().ok() == this => {
+            Check::ok("program", found.display().to_string())
+        }
+        (Some(found), Some(this)) => Check::warn(
+            "program",
+            format!("`git codeweaver` runs {}, this is {}", found.display(), this.display()),
+            "remove the one you do not want, or change the order of PATH",
+        ),
+        (Some(found), None) => Check::ok("program", found.display().to_string()),
+        (None, this) => {
+            let dir = this.and_then(|file| file.parent().map(PathBuf::from)).unwrap_or_default();
+            Check::warn(
+                "program",
+                "not on the PATH, so `git codeweaver` is not found",
+                format!("add {} to PATH", dir.display()),
+            )
+        }
+    }
+}
+
+fn hooks(codebase: &Codebase) -> Check {
+    let status = match hooks::inspect(&hook_site(codebase)) {
+        Ok(status) => status,
+        Err(e) => return Check::warn("hooks", e.to_string(), e.fix()),
+    };
+    let states = status.events.iter().map(|(_, state)| state);
+    if status.is_installed() && !status.binary_found {
+        return Check::fail("hooks", "installed, but the program they call is gone", "git codeweaver init");
+    }
+    if states.clone().any(|state| *state == EventState::Outdated) {
+        return Check::warn("hooks", "installed by another version", "git codeweaver init");
+    }
+    if status.is_installed() {
+        return Check::ok(
+            "hooks",
+            format!("post-commit, -checkout, -merge, -rewrite ({})", codebase.settings.hooks.mode.name()),
+        );
+    }
+    let missing: Vec<&str> = status
+        .events
+        .iter()
+        .filter(|(_, state)| {
+            matches!(state, EventState::Foreign | EventState::Missing | EventState::SwitchedOff)
+        })
+        .map(|(event, _)| event.name())
+        .collect();
+    let fix = "git codeweaver init; without hooks the index follows at the next search";
+    Check::warn("hooks", format!("not installed: {}", missing.join(", ")), fix)
+}
+
+/// Hooks are silent; here is where their errors come to light.
+fn hook_log(codebase: &Codebase) -> Check {
+    let path = codebase.layout.cache().join("hook.log");
+    match std::fs::read(&path)
+        .ok()
+        .and_then(|text| String::from_utf8_lossy(&text).lines().last().map(str::to_owned))
+    {
+        Some(last) => Check::warn(
+            "hook log",
+            format!("last error: {last}"),
+            format!("remove {} once it is dealt with", shown_path(&path)),
+        ),
+        None => Check::ok("hook log", "no errors"),
+    }
+}
+
+fn settings(codebase: &Codebase) -> Check {
+    match codebase.loaded.warnings.as_slice() {
+        [] => Check::ok("settings", "valid; `git codeweaver config --show` lists them"),
+        warnings => Check::warn("settings", warnings.join("; "), "git codeweaver config --show"),
+    }
+}
+
+fn model(codebase: &Codebase) -> Check {
+    let tried = embed::open(&codebase.settings.model).and_then(|model| {
+        let vector = model.embed_query("does it answer")?;
+        Ok(format!("{} ({} dimensions)", model.name(), vector.len()))
+    });
+    match tried {
+        Ok(text) => Check::ok("model", text),
+        Err(e) => Check::fail("model", format!("{}: {}", e.what(), e.why()), e.fix()),
+    }
+}
+
+fn index(codebase: &Codebase) -> Check {
+    let store = codebase.store();
+    let reader = match StoreReader::open(&store) {
+        Ok(reader) => reader,
+        Err(e) => return Check::fail("index", e.to_string(), "git codeweaver verify --repair"),
+    };
+    if let Some(reader) = &reader {
+        for key in reader.state.snapshots.keys() {
+            if let Err(e) = reader.snapshot(key) {
+                return Check::fail("index", e.to_string(), "git codeweaver verify --repair");
+            }
+        }
+    }
+    let lifecycle = codebase.lifecycle(reader.as_ref());
+    let chunks = reader.as_ref().map_or(0, |r| r.state.segments.iter().map(|s| u64::from(s.n_rows)).sum());
+    match lifecycle {
+        Lifecycle::Indexed => Check::ok(
+            "index",
+            format!(
+                "{} stored, every file opens; `verify` checks each byte",
+                render::plural(chunks, "chunk")
+            ),
+        ),
+        Lifecycle::Indexing => Check::ok("index", "the first index is being built"),
+        other => {
+            let error = CliError::from(other);
+            Check::warn("index", format!("{} ({})", error.what, error.why), error.fix)
+        }
+    }
+}
+
+/// The clients that are told of the server: one check in all, or one for each that cannot start it.
+fn clients(codebase: &Codebase) -> Vec<Check> {
+    let surroundings = Surroundings::of_process();
+    let found = registered::find(&surroundings, codebase.repo.work_dir());
+    let (mut good, mut checks) = (Vec::new(), Vec::new());
+    for entry in &found {
+        let name = match entry.scope {
+            Scope::User => entry.client.name.to_owned(),
+            Scope::Project => format!("{} (project)", entry.client.name),
+        };
+        match entry.problem(&surroundings) {
+            None => good.push(name),
+            Some(problem) => {
+                let what = format!("{name}: {problem} ({})", shown_path(&entry.file));
+                // The file of a project may be meant for another machine.
+                let check = if entry.scope == Scope::User { Check::fail } else { Check::warn };
+                checks.push(check("mcp client", what, entry.fix()));
+            }
+        }
+    }
+    if !good.is_empty() {
+        checks.insert(0, Check::ok("mcp clients", format!("registered: {}", good.join(", "))));
+    } else if checks.is_empty() {
+        let what = "none has the server; `git codeweaver mcp --install CLIENT` adds it";
+        checks.push(Check::ok("mcp clients", what));
+    }
+    checks
+}
+
+fn lease(codebase: &Codebase) -> Check {
+    match lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)) {
+        Some(holder) => Check::ok("lock", format!("held by a running indexer ({holder})")),
+        None => Check::ok("lock", "free"),
+    }
+}
+
+fn write_permission(codebase: &Codebase) -> Check {
+    let root = codebase.layout.root();
+    let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    match tempfile::Builder::new().prefix(crate::store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
+        Ok(_) => Check::ok("permission", format!("{} is writable", shown_path(dir))),
+        Err(e) => Check::fail(
+            "permission",
+            format!("{}: {e}", shown_path(dir)),
+            format!("make {} writable", shown_path(dir)),
+        ),
+    }
+}
+
+fn disk(codebase: &Codebase) -> Check {
+    let root = codebase.layout.root();
+    let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    match free_bytes(dir) {
+        Some(free) if free < LOW_DISK_BYTES => Check::warn(
+            "disk",
+            format!("only {} free", render::bytes(free)),
+            "git codeweaver gc, or free some space",
+        ),
+        Some(free) => Check::ok("disk", format!("{} free", render::bytes(free))),
+        None => Check::ok("disk", "free space is not known"),
+    }
+}
+
+#[cfg(unix)]
+fn free_bytes(dir: &std::path::Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(dir).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_dir: &std::path::Path) -> Option<u64> {
+    None
+}

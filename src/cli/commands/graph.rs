@@ -1,0 +1,296 @@
+//! `graph`: who calls, is called by, mentions or defines a symbol.
+
+use super::search::{Format, answer, catch_up, refuse};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit;
+use crate::cli::render::{self, Paint, count, plural, safe};
+use crate::query::Searcher;
+use crate::xref::{
+    CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node,
+};
+use clap::{Args, ValueEnum};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Edges of one node that are shown to a person.
+const MAX_UNRESOLVED: usize = 12;
+
+/// Show who calls, is called by, mentions or defines a symbol
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git codeweaver graph callers parse_header             who calls it
+  git codeweaver graph callees Parser.next --depth 2    what it calls, and what these call
+  git codeweaver graph references src/config.rs:40      mentions of what is defined there
+  git codeweaver graph callers login --rev v1.2         as it was then
+
+Every edge says how sure it is: exact (proven by scope, import, package or declared type), unique_name (the
+only definition that fits), ambiguous (all that fit are listed), unresolved (a library, or a value).
+
+Exit codes: 0 found, 1 nothing found, 2 error or not indexed.")]
+pub struct GraphArgs {
+    /// What to show
+    #[arg(value_enum)]
+    direction: DirectionArg,
+    /// A name, Type.name, or FILE:LINE
+    symbol: String,
+    /// Levels of callers or callees, 1 to 5
+    #[arg(short, long, default_value_t = 1)]
+    depth: u32,
+    /// Most edges to show (default 200)
+    #[arg(short, long)]
+    limit: Option<usize>,
+    /// Most notes on what could not be settled (default 50)
+    #[arg(long, value_name = "N")]
+    note_limit: Option<usize>,
+    /// Branch, tag, commit or tree instead of HEAD and the working tree
+    #[arg(long)]
+    rev: Option<String>,
+    /// What is committed only, without changes in the working tree
+    #[arg(long)]
+    committed: bool,
+    /// The same as --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    json: bool,
+    /// How the answer is written
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    output_format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DirectionArg {
+    Callers,
+    Callees,
+    Both,
+    References,
+    Definitions,
+}
+
+impl From<DirectionArg> for Direction {
+    fn from(direction: DirectionArg) -> Direction {
+        match direction {
+            DirectionArg::Callers => Direction::Callers,
+            DirectionArg::Callees => Direction::Callees,
+            DirectionArg::Both => Direction::Both,
+            DirectionArg::References => Direction::References,
+            DirectionArg::Definitions => Direction::Definitions,
+        }
+    }
+}
+
+pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let format = if args.json { Format::Json } else { args.output_format };
+    let symbol = match args.symbol.rsplit_once(':') {
+        Some((file, line)) if line.parse::<u32>().is_ok() => {
+            format!("{}:{line}", context.repository_path(&codebase, file))
+        }
+        _ => args.symbol.clone(),
+    };
+    let mut request = CallGraphRequest::new(&symbol, args.direction.into());
+    request.depth = args.depth;
+    request.limit = args.limit.unwrap_or(request.limit);
+    request.note_limit = args.note_limit.unwrap_or(request.note_limit);
+    request.rev = args.rev;
+    request.committed = args.committed;
+    let searcher = Searcher::new(codebase);
+    let response = match answer(&searcher, context, |updater| searcher.call_graph(&request, updater)) {
+        Ok(response) => response,
+        Err(error) => return Err(refuse(error, &searcher.codebase, format, context)?),
+    };
+    let mut out = context.out();
+    match format {
+        Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
+        Format::Table => table(&mut out, &response, &searcher.codebase.root(), context.paint)?,
+        Format::Markdown => markdown(&mut out, &response)?,
+    }
+    out.flush()?;
+    drop(out);
+    if format != Format::Json {
+        response.warnings.iter().for_each(|warning| context.warn(warning));
+    }
+    catch_up(&searcher.codebase);
+    let nothing = if request.direction == Direction::Definitions {
+        response.roots.is_empty()
+    } else {
+        response.edges.is_empty()
+    };
+    Ok(ExitCode::from(if nothing { exit::NEGATIVE } else { 0 }))
+}
+
+fn headline(response: &CallGraphResponse) -> String {
+    let symbol = safe(&response.symbol).into_owned();
+    let what = match response.direction {
+        Direction::Callers => "Callers of",
+        Direction::Callees => "Callees of",
+        Direction::Both => "Callers and callees of",
+        Direction::References => "References to",
+        Direction::Definitions => "Definitions of",
+    };
+    match response.status {
+        CallGraphStatus::NotFound => {
+            format!("Nothing called '{symbol}' is defined in {}", safe(&response.rev))
+        }
+        CallGraphStatus::Unsupported => {
+            format!("'{symbol}' is defined in a language whose calls are not read")
+        }
+        _ if response.direction == Direction::Definitions => {
+            format!("{what} {symbol}: {}", count(response.roots.len() as u64))
+        }
+        _ => format!(
+            "{what} {symbol}: {} ({} read in {} ms)",
+            plural(response.total_edge_count as u64, "edge"),
+            plural(response.coverage.files_read as u64, "file"),
+            response.execution_time_ms
+        ),
+    }
+}
+
+fn table(
+    out: &mut impl Write,
+    response: &CallGraphResponse,
+    root: &Path,
+    paint: Paint,
+) -> Result<(), CliError> {
+    writeln!(out, "{}", headline(response))?;
+    let nodes: BTreeMap<&str, &Node> =
+        response.nodes.iter().map(|node| (node.symbol_id.as_str(), node)).collect();
+    let ways: &[bool] = match response.direction {
+        Direction::Callees => &[false],
+        Direction::Both => &[true, false],
+        _ => &[true],
+    };
+    for id in &response.roots {
+        let Some(node) = nodes.get(id.as_str()) else { continue };
+        writeln!(out, "\n{}", place(node, root, paint))?;
+        if response.direction == Direction::Definitions {
+            continue;
+        }
+        for &is_up in ways {
+            if ways.len() > 1 {
+                writeln!(out, "{}", paint.dim(if is_up { "  called by" } else { "  calls" }))?;
+            }
+            let mut tree =
+                Tree { response, nodes: &nodes, root, paint, is_up, shown: BTreeSet::from([id.as_str()]) };
+            tree.below(out, id, 1)?;
+        }
+    }
+    let n_notes = response.total_note_count;
+    if n_notes > 0 {
+        writeln!(
+            out,
+            "\n{}",
+            paint.dim(format!("{} on what could not be settled: --json", plural(n_notes as u64, "note")))
+        )?;
+    }
+    Ok(())
+}
+
+fn place(node: &Node, root: &Path, paint: Paint) -> String {
+    let line = node.span.map_or(1, |span| span.0);
+    let shown = match node.span {
+        Some(span) => format!("{}:{}-{}", safe(&node.file), span.0, span.1),
+        None => safe(&node.file).into_owned(),
+    };
+    let place = paint.link(&root.join(&node.file), line, &paint.title(&shown));
+    let said = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
+    format!("{place}  {}", safe(said))
+}
+
+struct Tree<'a> {
+    response: &'a CallGraphResponse,
+    nodes: &'a BTreeMap<&'a str, &'a Node>,
+    root: &'a Path,
+    paint: Paint,
+    /// Towards callers.
+    is_up: bool,
+    shown: BTreeSet<&'a str>,
+}
+
+impl<'a> Tree<'a> {
+    fn below(&mut self, out: &mut impl Write, id: &str, depth: usize) -> Result<(), CliError> {
+        let indent = "  ".repeat(depth);
+        let mut n_unresolved = 0;
+        for edge in &self.response.edges {
+            let (here, there) = match (self.is_up, &edge.dst_symbol_id) {
+                (true, Some(dst)) => (dst.as_str(), Some(edge.src_symbol_id.as_str())),
+                (true, None) => continue,
+                (false, dst) => (edge.src_symbol_id.as_str(), dst.as_deref()),
+            };
+            if here != id {
+                continue;
+            }
+            if edge.grade == Grade::Unresolved {
+                n_unresolved += 1;
+                if n_unresolved > MAX_UNRESOLVED {
+                    continue;
+                }
+            }
+            let node = there.and_then(|there| self.nodes.get(there));
+            let said = match node {
+                Some(node) => place(node, self.root, self.paint),
+                None => safe(&edge.name).into_owned(),
+            };
+            writeln!(out, "{indent}{} {said}  {}", grade(edge, self.paint), self.paint.dim(sites(edge)))?;
+            if let Some(there) = there.filter(|_| depth < self.response.depth as usize)
+                && self.shown.insert(there)
+            {
+                self.below(out, there, depth + 1)?;
+            }
+        }
+        if n_unresolved > MAX_UNRESOLVED {
+            let more = format!("{} more that are not resolved", n_unresolved - MAX_UNRESOLVED);
+            writeln!(out, "{indent}{}", self.paint.dim(more))?;
+        }
+        Ok(())
+    }
+}
+
+fn grade(edge: &Edge, paint: Paint) -> String {
+    let padded = format!("{:<11}", edge.grade.name());
+    match edge.grade {
+        Grade::Exact => paint.good(padded),
+        Grade::UniqueName => paint.bold(padded),
+        Grade::Ambiguous => paint.warning(padded),
+        Grade::Unresolved => paint.dim(padded),
+    }
+}
+
+/// `lines 3, 9 (import)`.
+fn sites(edge: &Edge) -> String {
+    let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
+    let more = if edge.site_count > lines.len() { ", …" } else { "" };
+    let word = if edge.site_count == 1 { "line" } else { "lines" };
+    let mention = if edge.kind == EdgeKind::Reference { "mention, " } else { "" };
+    let of = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
+    format!("({mention}{word} {}{more}: {}{of})", lines.join(", "), edge.evidence)
+}
+
+fn markdown(out: &mut impl Write, response: &CallGraphResponse) -> Result<(), CliError> {
+    let code = |text: &str| format!("`{}`", safe(text).replace('`', "'"));
+    writeln!(out, "# {}\n", headline(response).replace('`', "'"))?;
+    for node in response.nodes.iter().filter(|node| response.roots.contains(&node.symbol_id)) {
+        writeln!(out, "- {} {}", code(&node.symbol_id), code(&node.signature))?;
+    }
+    if !response.edges.is_empty() {
+        writeln!(out, "\n| from | to | grade | evidence | lines |\n|---|---|---|---|---|")?;
+    }
+    for edge in &response.edges {
+        let to = edge.dst_symbol_id.as_deref().unwrap_or(&edge.name);
+        let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
+        let cell = |text: &str| code(text).replace('|', "\\|");
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            cell(&edge.src_symbol_id),
+            cell(to),
+            edge.grade.name(),
+            edge.evidence,
+            lines.join(", ")
+        )?;
+    }
+    Ok(())
+}

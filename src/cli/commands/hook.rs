@@ -1,0 +1,143 @@
+//! `hook`: what git's hooks call. Never fails, never prints (requirement G2).
+
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit;
+use crate::config::HooksMode;
+use crate::hooks::HookCall;
+use crate::index::progress::Silent;
+use crate::index::{Codebase, IndexError, child, hnsw, journal, updater};
+use crate::store::layout::Trust;
+use crate::store::{Layout, time};
+use clap::Args;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The log is cut to its newer half above this.
+const MAX_LOG_BYTES: u64 = 256 << 10;
+
+/// Update the index after HEAD moved (git calls this)
+///
+/// Waits for nothing and prints nothing; what goes wrong is in .codeweaver/cache/hook.log. `hook sync` looks at HEAD
+/// whatever happened.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The hooks that `init` installs call it: `git-codeweaver hook post-checkout OLD NEW 1`."
+)]
+pub struct HookArgs {
+    /// Name of the hook and what git passes to it, or `sync`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "EVENT [ARGS]")]
+    args: Vec<OsString>,
+}
+
+/// The script says in the environment or by itself whether git waits; the environment is what can be seen this early. A
+/// process of its own session that git waits for all the same is merely not ended by Ctrl-C.
+pub fn is_detached() -> bool {
+    std::env::var_os("CODEWEAVER_HOOKS").is_none_or(|mode| mode != "foreground")
+}
+
+pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let is_sync = match args.args.first().and_then(|arg| arg.to_str()) {
+        Some("sync") => true,
+        Some("graphs") => return Ok(build_graphs(context)),
+        Some("probe") => return Ok(probe(&args.args, context)),
+        _ => false,
+    };
+    let call = HookCall::parse(&args.args);
+    if call.is_none() && !is_sync {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Ok(repo) = context.repo() else { return Ok(ExitCode::SUCCESS) };
+    if call.is_some_and(|call| !call.moves_head(repo.git_dir())) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let layout = Layout::of(&repo);
+    if !layout.was_initialised() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Err(error) = update(context) {
+        log(&layout, &error);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn update(context: &Context) -> Result<(), IndexError> {
+    let codebase = context.open()?;
+    // Somebody may have deleted the folder: it is made again, and the index with it.
+    codebase.layout.create()?;
+    updater::note_wish(&codebase)?;
+    updater::serve_wishes(&codebase, &Silent)?;
+    child::build_graphs(&codebase);
+    if codebase.settings.hooks.mode == HooksMode::Foreground {
+        wait_for_other(&codebase);
+    }
+    Ok(())
+}
+
+/// Builds vector graphs: a process of its own, because the library that does it prints and may exit.
+fn build_graphs(context: &Context) -> ExitCode {
+    let built = context.open().and_then(|codebase| {
+        hnsw::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))
+    });
+    if built.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(exit::ERROR) }
+}
+
+/// Parses what comes on standard input to see whether that ends the process: `hook probe LANGUAGE`.
+fn probe(args: &[OsString], context: &Context) -> ExitCode {
+    if let [_, language] = args
+        && let Ok(codebase) = context.open()
+    {
+        // Whether it can be read does not matter here, only that this process outlives the attempt.
+        let _ = journal::probe(&codebase, &language.to_string_lossy());
+    }
+    ExitCode::SUCCESS
+}
+
+/// In foreground mode git goes on with a current index, also if somebody else is making it.
+fn wait_for_other(codebase: &Codebase) {
+    let path = codebase.layout.work_lock(&codebase.worktree_key);
+    while crate::store::lock::holder(&path).is_some() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+fn log(layout: &Layout, error: &IndexError) {
+    // A folder that is not ours may lead anywhere, and this file is written in place.
+    if !matches!(layout.trust(), Ok(Trust::Ours)) {
+        return;
+    }
+    let path = layout.cache().join("hook.log");
+    // Not being able to say that something went wrong is the end of the road.
+    let _ = append(&path, &format!("{} {error}\n", time::rfc3339(time::now())));
+}
+
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
+        let text = std::fs::read(path)?;
+        let newer = &text[text.len() / 2..];
+        let start = newer.iter().position(|&byte| byte == b'\n').map_or(0, |i| i + 1);
+        std::fs::write(path, &newer[start..])?;
+    }
+    std::fs::File::options().create(true).append(true).open(path)?.write_all(line.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_keeps_its_newer_half() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hook.log");
+        let line = "x".repeat(999) + "\n";
+        for i in 0..600 {
+            append(&path, &format!("{i} {line}")).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.len() as u64 <= MAX_LOG_BYTES + 2000, "{}", text.len());
+        assert!(text.lines().last().unwrap().starts_with("599 "));
+        assert!(text.lines().all(|line| line.len() > 999));
+    }
+}

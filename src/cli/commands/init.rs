@@ -1,0 +1,153 @@
+//! `init`: sets a repository up (requirement G1).
+
+use super::index;
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::progress::Style;
+use crate::cli::render;
+use crate::config::HooksMode;
+use crate::git::{self, GitError};
+use crate::hooks::{self, Event, HookMode, InstallOptions, InstallReport, Method, Outcome, Scope};
+use crate::index::status::hook_site;
+use crate::index::{Codebase, IndexError, Target, UpdateOptions};
+use clap::Args;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  git codeweaver init                  hooks, first index, ready to search
+  git codeweaver init --no-hooks       index now, and update by hand with `git codeweaver index`
+  git codeweaver init --global         hooks for every repository of yours (git 2.54 or later)
+
+It can be run again at any time. `git codeweaver deinit` undoes all of it.";
+
+/// Set this repository up: folder, hooks, first index
+///
+/// Creates .codeweaver/ at the root of the repository, keeps it out of git through .git/info/exclude (your .gitignore
+/// is not touched), installs hooks that update the index after commits and checkouts, and builds the first index.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct InitArgs {
+    /// Do not install hooks
+    #[arg(long)]
+    no_hooks: bool,
+    /// Do not build the first index now
+    #[arg(long)]
+    no_index: bool,
+    /// Install the hooks for every repository of yours (git 2.54 or later)
+    #[arg(long, conflicts_with = "no_hooks")]
+    global: bool,
+}
+
+pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let codebase = context.codebase()?;
+    let head = codebase.repo.head()?;
+    if let Some(path) = git::tracked_codeweaver_dir(&codebase.repo, head.tree.as_ref())? {
+        return Err(IndexError::Tracked { path: path.to_string() }.into());
+    }
+    let is_new = codebase.layout.create().map_err(CliError::from)?;
+    git::exclude_from_info(codebase.repo.common_dir()).map_err(GitError::from)?;
+    let folder = shown_path(codebase.layout.root());
+    let mut out = context.out();
+    let label = |text| context.paint.good(text);
+    match is_new {
+        true => writeln!(out, "{} {folder}/, which git does not see (.git/info/exclude)", label("Created:"))?,
+        false => writeln!(out, "{} {folder}/ was there already", label("Folder: "))?,
+    }
+    if !args.no_hooks {
+        let report = install_hooks(&codebase, args.global)?;
+        write_hooks(&mut out, context, &report)?;
+    }
+    out.flush()?;
+    drop(out);
+    if !args.no_index {
+        let style = Style::choose(context, false, false);
+        let report =
+            index::index(context, &codebase, &Target::head(&codebase)?, UpdateOptions::default(), style)?;
+        index::print(context, &codebase, &report)?;
+    }
+    write_next(&args, context)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Installs the hooks as the settings want them; also after a change of `hooks.mode`, which is written into them.
+pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport, CliError> {
+    let binary = std::env::current_exe().map_err(|e| {
+        CliError::new(
+            "the path of this program cannot be found out",
+            e.to_string(),
+            "git codeweaver init --no-hooks",
+        )
+    })?;
+    let mode = match codebase.settings.hooks.mode {
+        HooksMode::Background => HookMode::Background,
+        HooksMode::Foreground => HookMode::Foreground,
+    };
+    Ok(hooks::install(&hook_site(codebase), &InstallOptions { global, mode, ..InstallOptions::new(binary) })?)
+}
+
+fn write_hooks(
+    out: &mut impl std::io::Write,
+    context: &Context,
+    report: &InstallReport,
+) -> Result<(), CliError> {
+    let ours: Vec<&(Event, Outcome)> =
+        report.events.iter().filter(|(_, o)| !matches!(o, Outcome::Advised(_))).collect();
+    let place = match &report.method {
+        Method::Configuration(Scope::Local) => "in the configuration of this repository".to_owned(),
+        Method::Configuration(Scope::Global) => "in your git configuration, for every repository".to_owned(),
+        Method::Files(dir) => format!("in {}", shown_path(dir)),
+    };
+    if !ours.is_empty() {
+        let names: Vec<&str> = ours.iter().map(|(event, _)| event.name()).collect();
+        let is_same = ours.iter().all(|(_, outcome)| *outcome == Outcome::Unchanged);
+        let state = if is_same { ", unchanged" } else { "" };
+        writeln!(out, "{} {} ({place}{state})", context.paint.good("Hooks:  "), names.join(", "))?;
+    }
+    let chained: Vec<&str> =
+        ours.iter().filter(|(_, o)| *o == Outcome::Chained).map(|(e, _)| e.name()).collect();
+    if !chained.is_empty() {
+        writeln!(out, "         your own {} kept, with a marked block at the end", chained.join(", "))?;
+    }
+    if report.in_worktree {
+        writeln!(out, "         these files are in the working tree and show in `git status`")?;
+    }
+    for (event, outcome) in &report.events {
+        if let Outcome::Advised(reason) = outcome {
+            writeln!(
+                out,
+                "{} {} was not installed: {reason}",
+                context.paint.warning("Hooks:  "),
+                event.name()
+            )?;
+        }
+    }
+    for advice in &report.advice {
+        let whom = advice.manager.map_or("To install it yourself", |_| "For the whole team");
+        let verb = if advice.optional { "you can add" } else { "add" };
+        writeln!(out, "  {whom}, {verb} to {}:", shown_path(&advice.file))?;
+        for line in advice.text.lines() {
+            writeln!(out, "      {}", render::safe(line))?;
+        }
+        if let Some(then) = &advice.then {
+            writeln!(out, "  and run: {}", render::safe(then))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_next(args: &InitArgs, context: &Context) -> Result<(), CliError> {
+    let mut out = context.out();
+    writeln!(out, "\nNext:")?;
+    if args.no_index {
+        writeln!(out, "  git codeweaver index                         build the index")?;
+    }
+    writeln!(out, "  git codeweaver search \"what you look for\"    search by meaning, name or words")?;
+    writeln!(out, "  git codeweaver status                        what is indexed, and how current it is")?;
+    if args.no_hooks {
+        writeln!(out, "  git codeweaver index                         update the index (no hooks do it)")?;
+    }
+    out.flush()?;
+    Ok(())
+}

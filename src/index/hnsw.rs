@@ -1,0 +1,163 @@
+//! Builds HNSW graphs for large segments, after the index is usable and off the critical path (requirement R1).
+//!
+//! `hnsw_rs` does the building, by serial insertion, which is deterministic; its result is frozen into a flat file
+//! ([`crate::store::graph`]). It prints and may exit on errors of its own, so this runs in a child process. Every graph
+//! measures its own recall before it is written, and the planner trusts no other figure (P5).
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use crate::config::HnswMode;
+use crate::store::hnsw::{Graph, GraphData, GraphHeader};
+use crate::store::layout::write_atomically;
+use crate::store::live::LiveRows;
+use crate::store::lock::Lock;
+use crate::store::segment::Segment;
+use crate::store::state::State;
+use crate::store::{StoreError, StoreReader, shard};
+use crate::sys::DotKernel;
+use hnsw_rs::prelude::{Distance, Hnsw};
+
+/// Below this many rows in all no graph is built or walked by itself. At 1,138,989 rows the scan of signs took half the time of the
+/// graphs and found more (`docs/performance.md`). Both grow with the number of segments, so graphs are not expected to win above
+/// it either; nobody has measured it.
+pub const MIN_ROWS: u64 = 16_000_000;
+/// Segments below this are scanned even then.
+const MIN_SEGMENT_ROWS: u32 = 24 * 1024;
+/// With `index.hnsw = "always"`, which exists for tests and experiments.
+const MIN_SEGMENT_ROWS_ALWAYS: u32 = 64;
+
+/// Neighbours per row (twice that on level 0) and candidates while building.
+const M: usize = 12;
+const EF_CONSTRUCTION: usize = 64;
+/// Sizes of the candidate list that are tried until the recall is reached.
+const EFS: [u32; 4] = [96, 192, 384, 768];
+/// What a graph must reach to be used.
+pub const MIN_RECALL: f32 = 0.98;
+const SAMPLE: u32 = 200;
+
+/// Names of segments that should have a graph and have none.
+pub fn missing(codebase: &Codebase, state: &State) -> Vec<String> {
+    let total: u64 = state.segments.iter().map(|segment| u64::from(segment.n_rows)).sum();
+    let least = match codebase.settings.index.hnsw {
+        HnswMode::Never => return Vec::new(),
+        HnswMode::Auto if total < MIN_ROWS => return Vec::new(),
+        HnswMode::Auto => MIN_SEGMENT_ROWS,
+        HnswMode::Always => MIN_SEGMENT_ROWS_ALWAYS,
+    };
+    let wanted = state.segments.iter().filter(|segment| segment.n_rows >= least);
+    wanted.map(|segment| segment.name.clone()).filter(|name| !codebase.store().graph(name).exists()).collect()
+}
+
+/// Builds what is missing; returns how many graphs were built. Does nothing where another process is at it.
+pub fn build_missing(codebase: &Codebase) -> Result<usize, IndexError> {
+    let _lock = match Lock::try_acquire(&codebase.layout.graph_lock()) {
+        Ok(lock) => lock,
+        Err(StoreError::Locked { .. }) => return Ok(0),
+        Err(e) => return Err(e.into()),
+    };
+    let Some(reader) = StoreReader::open(&codebase.store())? else { return Ok(0) };
+    let mut n_built = 0;
+    for name in missing(codebase, &reader.state) {
+        let Some(i) = reader.state.segments.iter().position(|segment| segment.name == name) else { continue };
+        let graph = build(&reader.segments[i])?;
+        write_atomically(&reader.layout.graph(&name), &graph.encode())?;
+        n_built += 1;
+    }
+    Ok(n_built)
+}
+
+/// Distance of int8 unit vectors: 1 − cosine, never negative, which `hnsw_rs` asserts.
+#[derive(Clone, Copy, Default)]
+struct Angular {
+    unit: f32,
+}
+
+impl Distance<i8> for Angular {
+    fn eval(&self, a: &[i8], b: &[i8]) -> f32 {
+        let dot: i32 = a.iter().zip(b).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum();
+        (1.0 - dot as f32 * self.unit).max(0.0)
+    }
+}
+
+fn build(segment: &Segment) -> Result<GraphData, IndexError> {
+    let (n_rows, dim) = (segment.n_rows(), segment.dim());
+    debug_assert!(n_rows as usize <= shard::MAX_ROWS);
+    let longest = (0..n_rows).map(|row| norm(segment.vector(row))).max().unwrap_or(1).max(1);
+    let hnsw = Hnsw::<i8, Angular>::new(
+        M,
+        n_rows as usize,
+        16,
+        EF_CONSTRUCTION,
+        Angular { unit: 1.0 / longest as f32 },
+    );
+    for row in 0..n_rows {
+        hnsw.insert_slice((segment.vector(row), row as usize));
+    }
+    let mut data = freeze(&hnsw, n_rows);
+    measure(&mut data, segment, dim)?;
+    Ok(data)
+}
+
+fn norm(vector: &[i8]) -> i32 {
+    vector.iter().map(|&x| i32::from(x) * i32::from(x)).sum()
+}
+
+fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> GraphData {
+    let mut level0 = vec![Vec::new(); n_rows as usize];
+    let mut upper: Vec<Vec<(u32, Vec<u32>)>> = Vec::new();
+    let mut entry = (0u8, 0u32);
+    for point in hnsw.get_point_indexation() {
+        let row = point.get_origin_id() as u32;
+        let top = point.get_point_id().0;
+        if top > entry.0 {
+            entry = (top, row);
+        }
+        let neighbours = point.get_neighborhood_id();
+        let ids = |level: usize| -> Vec<u32> {
+            neighbours[level].iter().map(|n| n.get_origin_id() as u32).collect()
+        };
+        level0[row as usize] = ids(0);
+        for level in 1..=usize::from(top) {
+            if upper.len() < level {
+                upper.resize_with(level, Vec::new);
+            }
+            upper[level - 1].push((row, ids(level)));
+        }
+    }
+    upper.iter_mut().for_each(|level| level.sort_unstable());
+    let width = level0.iter().map(Vec::len).max().unwrap_or(0) as u32;
+    let header = GraphHeader { n_rows, width, entry: entry.1, ef: EFS[0], recall: 0.0, zero: 0 };
+    GraphData { header, level0, upper }
+}
+
+/// Finds the smallest candidate list at which the graph agrees with the exact scan, and writes both into the header.
+fn measure(data: &mut GraphData, segment: &Segment, dim: usize) -> Result<(), IndexError> {
+    let graph = Graph::in_memory(data)?;
+    let n_rows = data.header.n_rows;
+    let mut all = LiveRows::empty(n_rows);
+    all.insert(0, n_rows);
+    all.seal();
+    let vectors = segment.vectors();
+    let samples: Vec<u32> = (0..SAMPLE.min(n_rows))
+        .map(|i| (u64::from(i) * u64::from(n_rows) / u64::from(SAMPLE.min(n_rows))) as u32)
+        .collect();
+    for ef in EFS {
+        let (mut hits, mut wanted) = (0usize, 0usize);
+        for &row in &samples {
+            let kernel = DotKernel::new(segment.vector(row));
+            let mut exact: Vec<i32> = (0..n_rows).map(|r| kernel.dot(segment.vector(r))).collect();
+            let keep = 10.min(exact.len());
+            exact.sort_unstable_by(|a, b| b.cmp(a));
+            let found = graph.search(vectors, dim, &kernel, &all, keep, ef as usize);
+            // Equal vectors are common in code: whoever has the tenth-best product counts as found.
+            hits += found.iter().filter(|(dot, _)| *dot >= exact[keep - 1]).count();
+            wanted += keep;
+        }
+        data.header.ef = ef;
+        data.header.recall = if wanted == 0 { 1.0 } else { hits as f32 / wanted as f32 };
+        if data.header.recall >= MIN_RECALL {
+            break;
+        }
+    }
+    Ok(())
+}

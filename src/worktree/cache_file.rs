@@ -1,0 +1,67 @@
+//! Small cache files that are either whole or nothing: magic, content, the first 16 bytes of the blake3 of all before.
+
+use std::io::Write as _;
+use std::ops::Deref;
+use std::path::Path;
+
+use crate::sys::Mapped;
+
+use crate::git::{BStr, BString};
+
+const CHECKSUM_BYTES: usize = 16;
+
+/// The content of such a file, with its magic.
+pub(super) struct Sealed(Mapped);
+
+impl Deref for Sealed {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0[..self.0.len() - CHECKSUM_BYTES]
+    }
+}
+
+/// `None` for a file that is missing, damaged or something else.
+pub(super) fn read(path: &Path, magic: &[u8]) -> Option<Sealed> {
+    let map = Mapped::open(path).ok()?;
+    let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
+    let is_whole = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
+    is_whole.then_some(Sealed(map))
+}
+
+/// Replaces the file by `content`, which begins with its magic. Best effort: a cache that cannot be written is only slow.
+pub(super) fn write(path: &Path, content: Vec<u8>) {
+    if let Err(error) = try_write(path, content) {
+        tracing::debug!(path = %path.display(), %error, "a cache of the working tree is not written");
+    }
+}
+
+fn try_write(path: &Path, mut content: Vec<u8>) -> std::io::Result<()> {
+    let checksum = blake3::hash(&content);
+    content.extend_from_slice(&checksum.as_bytes()[..CHECKSUM_BYTES]);
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(&content)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Appends the length as u16 and the bytes, which are at most [`u16::MAX`].
+pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) {
+    bytes.extend_from_slice(&(path.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(path);
+}
+
+pub(super) fn take_path(rest: &mut &[u8]) -> Option<BString> {
+    let len = usize::from(u16::from_le_bytes(take(rest)?));
+    Some(take_slice(rest, len)?.into())
+}
+
+pub(super) fn take_slice<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+    let (head, tail) = rest.split_at_checked(n)?;
+    *rest = tail;
+    Some(head)
+}
+
+pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    take_slice(rest, N)?.try_into().ok()
+}
