@@ -9,9 +9,9 @@ mod common;
 
 use codeweaver::embed::Embedder;
 use codeweaver::index::{Codebase, hnsw};
-use codeweaver::query::dense;
-use codeweaver::query::filter::Scope;
+use codeweaver::query::retrieve::dense;
 use codeweaver::query::view::View;
+use codeweaver::query::view::scope::Scope;
 use codeweaver::query::{Ann, Filters, Searcher};
 use codeweaver::store::StoreReader;
 use codeweaver::sys::DotKernel;

@@ -3,7 +3,7 @@
 //! A path says the same to every question, and a question looks at hundreds of them. A process that lives on remembers what
 //! it has worked out ([`PathMemory`]); the facts depend on the path and the model alone, never on the index.
 
-use super::definitions;
+use super::retrieve::symbols;
 use crate::embed::Embedder;
 use crate::text::{self, TermKind};
 use rustc_hash::FxHashMap;
@@ -57,7 +57,7 @@ impl PathFacts {
             vector: embedder.and_then(|embedder| embedder.embed_path(&path)),
             folders: tenths(path.matches('/').count()),
             name_words: tenths(n_words(stem)),
-            name: definitions::joined(if stands_for_folder && !parent.is_empty() { parent } else { stem }),
+            name: symbols::joined(if stands_for_folder && !parent.is_empty() { parent } else { stem }),
             terms: String::with_capacity(path.len()),
             parts: Vec::new(),
         };

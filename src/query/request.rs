@@ -2,7 +2,7 @@
 
 use super::cancel::Cancel;
 use super::error::QueryError;
-use super::intent::Intent;
+use super::parse::intent::Intent;
 use crate::chunk::classes::TaskProfile;
 
 /// Which evidence is used (R2).

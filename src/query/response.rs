@@ -1,6 +1,6 @@
 //! The answer, exactly as it is printed and sent (requirement R5).
 
-use super::intent::QueryIntent;
+use super::parse::intent::QueryIntent;
 use super::rank::Explanation;
 use super::view::{Freshness, MatchState};
 use std::collections::BTreeMap;

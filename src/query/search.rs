@@ -1,18 +1,18 @@
 //! The search itself: view → candidates → ranking → answer.
 
+use super::answer::content::{self, Budget};
 use super::cancel::Cancel;
-use super::candidates::{self, Question};
-use super::content::{self, Budget};
-use super::definitions;
 use super::error::{QueryError, guarded};
-use super::filter::{canonical_language, passes_path};
-use super::freshness;
-use super::intent;
-use super::near_duplicates;
+use super::parse::intent;
 use super::path_facts::PathMemory;
+use super::rank::near_duplicates;
 use super::rank::{self, Context, RankedFile, WEIGHTS, Weights};
 use super::request::{Mode, Request};
 use super::response::{IndexInfo, Match, Response, Status};
+use super::retrieve::symbols;
+use super::retrieve::{self, Question};
+use super::view::freshness;
+use super::view::scope::{canonical_language, passes_path};
 use super::view::{Freshness, MatchState, Opened, View, ViewMemory, Wanted, Worktree};
 use crate::embed::{self, Embedder};
 use crate::git::{self, ByteSlice, GitError};
@@ -237,7 +237,7 @@ impl Searcher {
     pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Found {
         let terms = text::query_terms(&request.query);
         let identifiers = text::identifiers(&request.query);
-        let names = definitions::wanted(&request.query, &identifiers, request.mode);
+        let names = symbols::wanted(&request.query, &identifiers, request.mode);
         let mentions = text::mentions(&request.query);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
         let query_intent = intent::detect(&request.query, request.intent, &focus);
@@ -275,7 +275,7 @@ impl Searcher {
             weights,
             is_over: &is_over,
         };
-        let found = candidates::retrieve(view, &scope, &question);
+        let found = retrieve::retrieve(view, &scope, &question);
         let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
         let context = Context {
             view,

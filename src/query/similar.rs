@@ -1,15 +1,15 @@
 //! Chunks like a given one (requirement R8).
 
 use super::cancel::Cancel;
-use super::candidates::{self, Candidate, Candidates};
 use super::error::{QueryError, guarded};
-use super::filter::{Scope, passes_path};
-use super::intent;
 use super::locate;
+use super::parse::intent;
 use super::rank::{self, Context, WEIGHTS};
 use super::request::{Filters, Request};
 use super::response::Response;
+use super::retrieve::{self, Candidate, Candidates};
 use super::search::{AskUpdater, Found, Searcher};
+use super::view::scope::{Scope, passes_path};
 use super::view::{RowId, View};
 use crate::embed::Embedder;
 use std::time::Instant;
@@ -109,7 +109,7 @@ impl Searcher {
         let scale = self.embedder().map_or(1.0, Embedder::scale);
         let vector = segment.vector(origin.row);
         let is_over = || cancel.is_cancelled();
-        let nearest = candidates::nearest(view, scope, vector, scale, NEIGHBOURS, &is_over);
+        let nearest = retrieve::nearest(view, scope, vector, scale, NEIGHBOURS, &is_over);
         let list = nearest.into_iter().filter(|(_, id)| *id != origin).map(|(cosine, id)| Candidate {
             id,
             doc: view.reader.state.segments[id.segment as usize].doc_base

@@ -1,7 +1,7 @@
 //! Which rows and paths a view has, and which of them filters let through; kept for the questions that see the same view.
 
-use super::filter::Scope;
-use super::request::Filters;
+use super::scope::Scope;
+use crate::query::request::Filters;
 use crate::store::StoreReader;
 use crate::store::entries::Entries;
 use crate::store::live::LiveRows;

@@ -3,12 +3,12 @@
 //! Terms are added up in the order of the query and, within a term, of the fields; a file's rows lie together in one
 //! segment. So no score depends on how the store is segmented.
 
-use super::cancel::IsOver;
-use super::filter::Scope;
 use super::parallel;
-use super::rank::Weights;
 use super::top_k::Best;
-use super::view::{RowId, View};
+use crate::query::cancel::IsOver;
+use crate::query::rank::Weights;
+use crate::query::view::scope::Scope;
+use crate::query::view::{RowId, View};
 use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
 use crate::store::segment::Segment;
 use crate::text::QueryTerm;

@@ -2,16 +2,16 @@
 //!
 //! The text shown is cut from exactly the blob whose spans are applied: bytes are fetched by object id, never by path.
 
-use super::cancel::Cancel;
-use super::candidates::Candidate;
-use super::error::QueryError;
-use super::near_duplicates::Copy;
-use super::rank::{RankedFile, class_of};
-use super::response::{Content, FileInfo, Match, MatchType, Place, Span};
-use super::view::{RowId, View};
 use crate::chunk::tokens;
 use crate::git::BlobReader;
 use crate::index::Codebase;
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
+use crate::query::rank::near_duplicates::Copy;
+use crate::query::rank::{RankedFile, class_of};
+use crate::query::response::{Content, FileInfo, Match, MatchType, Place, Span};
+use crate::query::retrieve::Candidate;
+use crate::query::view::{RowId, View};
 use crate::store::StoreError;
 use crate::store::segment::{RowRecord, Segment, StringRef};
 use crate::store::symbols::SymbolRecord;

@@ -1,6 +1,6 @@
 //! What a file has beyond its best chunk: all its good chunks together, and its second best.
 
-use super::rank::{ChunkScore, Context, share};
+use super::{ChunkScore, Context, share};
 use rustc_hash::FxHashMap;
 
 /// Signals of a file, each 0–1.

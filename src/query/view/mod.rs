@@ -4,11 +4,12 @@
 //! as a publication. So everything behind this point, statistics included, sees exactly what a fresh index of the same
 //! state would show (requirements G8, S5).
 
+pub mod freshness;
+mod members;
+pub mod scope;
+
 use super::cancel::Cancel;
 use super::error::QueryError;
-use super::filter::Scope;
-use super::freshness;
-use super::members::{Members, MembersMemory};
 use super::request::Filters;
 use crate::embed::Embedder;
 use crate::git::{self, BString, BlobReader, GitError, Oid};
@@ -26,7 +27,9 @@ use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
 use crate::worktree::{Compared, FileState, WorktreeChange, WorktreeMemory, WorktreeReader};
+use members::{Members, MembersMemory};
 use rustc_hash::FxHashMap;
+use scope::Scope;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -3,10 +3,10 @@
 //! The decision is made from git and the pointer of the index alone. Nothing is written here: who may write is asked, and
 //! not while a first index or a reindex is being built.
 
-use super::error::QueryError;
-use super::search::AskUpdater;
-use super::view::Freshness;
+use super::Freshness;
 use crate::index::{Codebase, Lifecycle, Target};
+use crate::query::error::QueryError;
+use crate::query::search::AskUpdater;
 use crate::store::state::State;
 use std::time::Duration;
 

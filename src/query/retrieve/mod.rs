@@ -1,29 +1,35 @@
 //! Retrieval: chunks worth ranking, from five kinds of evidence (requirement R1).
 //!
-//! * dense: int8 scan over live rows, or what the planner prefers to it (see [`super::dense`]);
-//! * lexical: BM25 over the fields of a chunk and over whole files (see [`super::lexical`]);
-//! * symbol: chunks that define what the query names (see [`super::definitions`]);
+//! * dense: int8 scan over live rows, or what the planner prefers to it (see [`dense`]);
+//! * lexical: BM25 over the fields of a chunk and over whole files (see [`lexical`]);
+//! * symbol: chunks that define what the query names (see [`symbols`]);
 //! * path: chunks of files whose path has the query's words, or that the query names.
 //!
 //! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
 //! segmented. Everything found is then scored on all evidence.
 
+pub mod binary_quantisation;
+pub mod dense;
+pub mod lexical;
+mod parallel;
+pub mod symbols;
+mod top_k;
+
 use super::cancel::IsOver;
-use super::definitions::{self, Wanted};
-use super::dense;
-use super::filter::Scope;
-use super::lexical::{FileLexical, Lexical};
 use super::path_facts::PathMemory;
 use super::rank::Weights;
 use super::request::{Ann, Mode};
-use super::top_k::Best;
+use super::view::scope::Scope;
 use super::view::{RowId, View};
 use crate::store::entries::NO_DOC;
 use crate::store::rows::DocKey;
 use crate::sys::DotKernel;
 use crate::text::{Mention, QueryTerm};
+use lexical::{FileLexical, Lexical};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
+use symbols::Wanted;
+use top_k::Best;
 
 /// Rows kept from each list.
 const KEEP: usize = 300;
@@ -114,7 +120,7 @@ pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidat
     let mut definitions = FxHashMap::default();
     if question.mode != Mode::Semantic {
         let names = specific_names(view, question);
-        definitions = definitions::find(view, scope, &names, question.mode == Mode::Symbol);
+        definitions = symbols::find(view, scope, &names, question.mode == Mode::Symbol);
         found.add("symbol", definitions.keys().copied());
         found.add("path", rows_of_mentions(view, scope, question.mentions));
     }
@@ -183,7 +189,7 @@ fn specific_names(view: &View, question: &Question<'_>) -> Vec<Wanted> {
     let n_paths = view.snapshot.totals.n_paths.max(1) as f32;
     let is_sentence = question.terms.iter().filter(|term| term.weight == 1.0).count() > 1;
     let specific = |wanted: &Wanted| {
-        let term = crate::text::stem(&definitions::joined(wanted.last()));
+        let term = crate::text::stem(&symbols::joined(wanted.last()));
         let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
             let mut n = 0u32;
             if let Some(list) = entries.list(&term) {

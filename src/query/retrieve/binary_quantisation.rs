@@ -8,7 +8,7 @@
 use super::dense::{Search, parts};
 use super::parallel;
 use super::top_k::Best;
-use super::view::RowId;
+use crate::query::view::RowId;
 use crate::store::binary_quantisation;
 use crate::sys;
 

@@ -1,9 +1,9 @@
 //! How sure it is that a file answers the question: scores, which compare only within one question, become relevances, which
 //! compare between questions.
 
-use super::candidates::{Candidate, Candidates};
-use super::paths::{self, Words};
-use super::rank::{Context, RankedFile};
+use super::path_features::{self, Words};
+use super::{Context, RankedFile};
+use crate::query::retrieve::{Candidate, Candidates};
 
 /// Nearness that a question nobody answers here reaches as well.
 const CHANCE_NEARNESS: f32 = 0.2;
@@ -34,7 +34,7 @@ fn sureness(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: 
     let has_words = !found.idf.is_empty();
     let path = file.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
     let by_path_nearness =
-        if has_words { paths::absolute_path_nearness(words, &file.chunks[0]) } else { 0.0 };
+        if has_words { path_features::absolute_path_nearness(words, &file.chunks[0]) } else { 0.0 };
     let mention = file.explanation.mention / context.weights.mention.max(f32::MIN_POSITIVE);
     let by_nearness = if !has_words {
         // Nothing but vectors was compared: what two unrelated texts have in common by chance is no evidence.

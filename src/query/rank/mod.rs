@@ -3,22 +3,28 @@
 //! A file's score is its best chunk, plus what the file has as a whole, plus how well its path fits, times a prior for its
 //! role (tests, examples, documentation, …). `docs/ranking.md` says what each signal is and what it is worth.
 
-use super::candidates::{Candidate, Candidates, mention_fit};
-use super::definitions::Wanted;
-use super::evidence::{self, FileEvidence};
-use super::intent::{Intent, QueryIntent};
-use super::near_duplicates::Copy;
+pub mod calibration;
+pub mod features;
+pub mod near_duplicates;
+pub mod path_features;
+pub mod weights;
+
+use super::parse::intent::{Intent, QueryIntent};
 use super::path_facts::PathMemory;
-use super::paths::{self, Words, has_implementation, is_named, mention_share, path_nearness, path_share};
-use super::relevance::calibrate;
+use super::retrieve::symbols::Wanted;
+use super::retrieve::{Candidate, Candidates, mention_fit};
 use super::view::View;
-pub use super::weights::{WEIGHTS, Weights};
 use crate::chunk::classes::TaskProfile;
 use crate::chunk::{LanguageId, SemanticClass};
 use crate::policy::PathFlags;
 use crate::store::segment::RowRecord;
 use crate::text::{Mention, QueryTerm};
+use calibration::calibrate;
+use features::FileEvidence;
+use near_duplicates::Copy;
+use path_features::{Words, has_implementation, is_named, mention_share, path_nearness, path_share};
 use rustc_hash::FxHashSet;
+pub use weights::{WEIGHTS, Weights};
 
 /// A file of this size that is named like an index of exports has as much of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
@@ -101,8 +107,8 @@ pub struct Context<'a> {
 pub fn rank(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
     let words = Words::new(context, found);
     let scored = score_chunks(context, found);
-    let evidence = evidence::of_files(context, &scored);
-    let implemented = paths::implemented(context, found);
+    let evidence = features::of_files(context, &scored);
+    let implemented = path_features::implemented(context, found);
     let mut files = group(context, scored, &words);
     for file in &mut files {
         let evidence = evidence.get(&file.doc).copied().unwrap_or_default();

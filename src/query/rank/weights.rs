@@ -84,7 +84,7 @@ pub struct Weights {
 pub static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
     // The file is part of the program and read by a test: a fault in it is one of the program.
     serde_json::from_str(include_str!("weights.json"))
-        .unwrap_or_else(|e| panic!("src/query/weights.json: {e}"))
+        .unwrap_or_else(|e| panic!("src/query/rank/weights.json: {e}"))
 });
 
 impl Weights {

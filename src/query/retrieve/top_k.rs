@@ -1,6 +1,6 @@
 //! The best of many scored rows, without sorting them all.
 
-use super::view::RowId;
+use crate::query::view::RowId;
 
 /// Rows of which only those are kept that may be among the best `keep`.
 pub struct Best {

@@ -3,8 +3,8 @@
 //! Copies with small changes (a vendored version, a second dialect, generated siblings) rank side by side for every question, and
 //! each costs a reader the room of another answer. Files with the very same bytes are one result already, at several paths.
 
-use super::rank::RankedFile;
-use super::view::{RowId, View};
+use super::RankedFile;
+use crate::query::view::{RowId, View};
 use crate::sys::DotKernel;
 
 /// Files that are compared with each other; nobody reads further.

@@ -1,9 +1,9 @@
 //! Names in a question → chunks that define them.
 
-use super::filter::Scope;
-use super::request::Mode;
-use super::view::{RowId, View};
 use crate::chunk::SymbolKind;
+use crate::query::request::Mode;
+use crate::query::view::scope::Scope;
+use crate::query::view::{RowId, View};
 use crate::store::postings::{Field, Postings};
 use crate::text::{self, stem};
 use rustc_hash::FxHashMap;

@@ -1,11 +1,11 @@
 //! What the path of a file says: words of the question in it, files that the question names, headers and what implements
 //! them, and how plain the path is.
 
-use super::candidates::{Candidate, Candidates, mention_fit};
-use super::definitions;
-use super::path_facts::{PathFacts, Place};
-use super::rank::{Context, share};
 use super::weights::Weights;
+use super::{Context, share};
+use crate::query::path_facts::{PathFacts, Place};
+use crate::query::retrieve::symbols;
+use crate::query::retrieve::{Candidate, Candidates, mention_fit};
 use crate::text::{Mention, QueryTerm, affinity};
 use rustc_hash::FxHashSet;
 
@@ -103,7 +103,7 @@ fn path_affinity(term: &str, part: &str) -> f32 {
 
 /// Whether a file goes by the (unqualified) name of a definition.
 pub fn is_named(path: &PathFacts, name: &str) -> bool {
-    path.name == definitions::joined(definitions::last_of(name))
+    path.name == symbols::joined(symbols::last_of(name))
 }
 
 pub fn mention_share(path: &[u8], mentions: &[Mention]) -> f32 {
@@ -148,8 +148,8 @@ fn split_name(path: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::path_facts::PathMemory;
     use super::*;
+    use crate::query::path_facts::PathMemory;
 
     #[test]
     fn names_are_split_at_their_last_dot() {

@@ -1,13 +1,13 @@
 //! Nearest vectors: exact scan, scan of signs or graph, as the planner decides (requirement R1).
 
 use super::binary_quantisation;
-use super::cancel::IsOver;
-use super::filter::Scope;
 use super::parallel;
-use super::request::Ann;
 use super::top_k::Best;
-use super::view::{RowId, View};
 use crate::index::hnsw::{MIN_RECALL, MIN_ROWS};
+use crate::query::cancel::IsOver;
+use crate::query::request::Ann;
+use crate::query::view::scope::Scope;
+use crate::query::view::{RowId, View};
 use crate::store::hnsw::Graph;
 use crate::sys::DotKernel;
 

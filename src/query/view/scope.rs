@@ -2,10 +2,10 @@
 //!
 //! Statistics stay those of the whole snapshot: a filter narrows what is found, it does not change what a word is worth.
 
-use super::request::Filters;
-use super::view::View;
+use super::View;
 use crate::chunk::{LanguageId, SemanticClass, SymbolKind};
 use crate::policy::PathFlags;
+use crate::query::request::Filters;
 use crate::store::live::LiveRows;
 use gix::bstr::{BStr, ByteSlice};
 use gix::glob::wildmatch;

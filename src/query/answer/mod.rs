@@ -1,0 +1,3 @@
+//! Ranked files as matches.
+
+pub mod content;

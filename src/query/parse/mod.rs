@@ -1,0 +1,3 @@
+//! What is derived from the text of a query.
+
+pub mod intent;
