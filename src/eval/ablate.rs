@@ -3,7 +3,7 @@
 use super::error::EvalError;
 use super::metric::DEPTH;
 use super::report::Report;
-use super::run::Runner;
+use super::runner::Runner;
 use crate::query::rank::{WEIGHTS, Weights};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Questions that no code base answers, to see whether relevance tells them from real ones.
 
 use super::metric::DEPTH;
-use super::run::{Opened, Runner};
+use super::runner::{Opened, Runner};
 use crate::query::rank::Weights;
 
 /// Kitchen, garden, travel, music, law, …: some share words with code on purpose (`string`, `key`, `branch`, `thread`).

@@ -1,9 +1,9 @@
 //! How good the ranking is, measured on labelled questions (requirements EV1, R10).
 //!
-//! * [`suite`]: labelled questions and the repositories they are asked of; [`form`]: the files they are written in.
+//! * [`suite`]: labelled questions and the repositories they are asked of; [`suite_file`]: the files they are written in.
 //! * [`mine`]: a suite out of a repository's own history.
 //! * [`metric`]: NDCG, precision, recall, MRR and hit rates of one answer.
-//! * [`run`]: indexes what a suite names and asks everything, in one process.
+//! * [`runner`]: indexes what a suite names and asks everything, in one process.
 //! * [`report`]: means by repository, category, language and intent; [`table`]: shown, and compared with an earlier run.
 //! * [`ablate`]: what each weight of the ranking is worth; [`foreign`]: whether relevance knows what is not there.
 //!
@@ -12,15 +12,15 @@
 pub mod ablate;
 pub mod error;
 pub mod foreign;
-pub mod form;
 pub mod metric;
 pub mod mine;
 pub mod report;
-pub mod run;
+pub mod runner;
 pub mod suite;
+pub mod suite_file;
 pub mod table;
 
 pub use error::EvalError;
 pub use report::Report;
-pub use run::Runner;
+pub use runner::Runner;
 pub use suite::Suite;

@@ -10,8 +10,8 @@
 //! these files and means nothing here is an error: a misspelt key would silently change what is measured.
 
 use super::error::EvalError;
-use super::form::{self, Form};
 use super::metric::{DEPTH, Target};
+use super::suite_file::{self, Form};
 use crate::query::Intent;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +94,7 @@ impl Suite {
 }
 
 fn questions(path: &Path) -> Result<Vec<Labelled>, EvalError> {
-    let questions: Vec<Labelled> = form::read_list(path)?;
+    let questions: Vec<Labelled> = suite_file::read_list(path)?;
     if questions.is_empty() {
         return Err(EvalError::format(path, "there is no question in it"));
     }
@@ -119,7 +119,7 @@ fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
     }
     let mut repositories = Vec::new();
     for list in lists {
-        for repository in form::read_list::<form::Repository>(&list)? {
+        for repository in suite_file::read_list::<suite_file::Repository>(&list)? {
             repositories.push(SuiteRepository {
                 questions: questions(&annotations(folder, &repository.name)?)?,
                 name: repository.name,

@@ -7,12 +7,12 @@
 //! the postings name the few files that hold the terms of a name, and these are parsed and queried. So no edge is stale.
 //!
 //! * [`request`], [`response`], [`notes`]: what is asked, what is answered.
-//! * [`address`]: the symbol as people write it → definitions.
+//! * [`symbol_spec`]: the symbol as people write it → definitions.
 //! * [`dialect`]: what a language says about names; [`queries`]: its syntax, from `queries/<language>.scm`.
-//! * [`facts`], [`reader`]: one file → its call sites, imports, bindings and bases; [`imports`]: import statements as text.
+//! * [`facts`], [`reader`]: one file → its call sites, imports, bindings and bases; [`import_syntax`]: import statements as text.
 //! * [`definitions`]: names → definitions; [`sources`]: bytes → facts, within bounds; [`modules`]: imports → files.
-//! * [`resolve`], [`types`], [`origins`], [`fit`]: a site → the definitions it may mean, and how sure that is.
-//! * [`walk`]: callers, callees and references, level by level; [`gather`]: what was found → the answer.
+//! * [`resolver`], [`members`], [`name_lookup`], [`candidates`]: a site → the definitions it may mean, and how sure that is.
+//! * [`walk`]: callers, callees and references, level by level; [`response_builder`]: what was found → the answer.
 //! * [`pages`]: an answer in parts, for readers with little room.
 //!
 //! | grade | what it says |
@@ -22,29 +22,29 @@
 //! | `ambiguous` | several fit, or the standard library has the name as well: all are listed |
 //! | `unresolved` | no definition in the repository: a library, or a value that is called |
 
-mod address;
 mod arity;
+mod candidates;
 mod definitions;
 mod dialect;
 mod facts;
-mod fit;
-mod gather;
-mod imports;
+mod import_syntax;
+mod members;
 mod modules;
+mod name_lookup;
 mod notes;
-mod origins;
 mod pages;
 mod queries;
 mod reader;
 mod request;
-mod resolve;
+mod resolver;
 mod response;
+mod response_builder;
 mod rust_paths;
 mod sources;
-mod types;
+mod symbol_spec;
 mod walk;
 
-pub(crate) use address::place;
 pub use pages::Pages;
 pub use request::{CallGraphRequest, Direction, MAX_LIMIT};
 pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};
+pub(crate) use symbol_spec::place;

@@ -14,7 +14,7 @@
 //! | `@arguments`, `@trailing` | arguments of the call, a further one behind them |
 //! | `@import.path` `.name` `.alias` | where from, what, under which name |
 //! | `@import.all` `.module` `.default` `.export` `.mod` | marks: everything, the module itself, its default, passed on, a child module |
-//! | `@import.text` | a statement that [`super::imports`] reads as text |
+//! | `@import.text` | a statement that [`super::import_syntax`] reads as text |
 //! | `@default` | what the module exports as its default |
 //! | `@scope`, `@block`, `@class` | reach of the names that are bound inside |
 //! | `@binding`, `@field`, `@self` with `@type` or `@type.call` | a name for a value; its declared type, or what was called to make it |

@@ -6,7 +6,7 @@ use tree_sitter::{Node, Query, QueryCursor, StreamingIterator, Tree};
 
 use super::dialect::{Dialect, Modules};
 use super::facts::{Binding, Facts, Field, Form, Import, Unparsed, Use};
-use super::imports;
+use super::import_syntax;
 use super::queries::{self, Capture};
 use crate::chunk::lines::TextIndex;
 use crate::chunk::{grammar, semantic};
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         let before = self.text.get(..node.start_byte()).unwrap_or_default();
         let export =
             before.rsplit(['\n', ';']).next().is_some_and(|head| head.trim_start().starts_with("pub"));
-        let found = imports::read(self.text_of(node), self.dialect);
+        let found = import_syntax::read(self.text_of(node), self.dialect);
         self.out.imports.extend(found.into_iter().map(|import| Import { at, export, ..import }));
     }
 

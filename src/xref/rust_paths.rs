@@ -1,11 +1,11 @@
 //! Paths of Rust: crates, modules, and the files that hold them.
 
+use super::candidates::named_in;
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Import;
-use super::fit::named_in;
-use super::origins::local_name;
-use super::resolve::{Evidence, Place, Resolver};
+use super::name_lookup::local_name;
+use super::resolver::{Evidence, Place, Resolver};
 use crate::chunk::SymbolKind;
 
 /// Modules that pass a name on and are followed.

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::address;
 use super::definitions::{Def, DefId, Definitions, FileDefs};
 use super::facts::{self, Facts, Form, Use};
 use super::modules::Paths;
 use super::request::{CallGraphRequest, Direction};
-use super::resolve::{Resolution, Resolver};
+use super::resolver::{Resolution, Resolver};
 use super::response::{CallGraphResponse, EdgeKind, Grade, Note, Site};
 use super::sources::{Limits, PARSER_STACK, Sources};
+use super::symbol_spec;
 use crate::chunk::SymbolKind;
 use crate::query::error::guarded;
 use crate::query::search::AskUpdater;
@@ -153,7 +153,7 @@ impl Walk<'_, '_> {
     }
 
     fn roots(&self) -> Vec<DefId> {
-        let found = address::find(self.request.symbol.trim(), self.defs, self.paths);
+        let found = symbol_spec::find(self.request.symbol.trim(), self.defs, self.paths);
         // A declaration is no other symbol than what it declares.
         let families: BTreeSet<&str> =
             found.iter().filter_map(|id| self.defs.file(id.entry)?.dialect.map(|d| d.family)).collect();

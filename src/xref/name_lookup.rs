@@ -1,12 +1,12 @@
 //! Where a name comes from: imports, what modules pass on, packages, headers.
 
+use super::candidates::{allowed, in_namespace, named_in};
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::{Facts, Import};
-use super::fit::{allowed, in_namespace, named_in};
+use super::members::Members;
 use super::modules::Module;
-use super::resolve::{Evidence, Place, Resolver, innermost};
-use super::types::Members;
+use super::resolver::{Evidence, Place, Resolver, innermost};
 use crate::chunk::SymbolKind;
 
 /// Modules that pass a name on and are followed.

@@ -1,11 +1,11 @@
 //! What stands around a site: scopes, receivers, types and their bases.
 
+use super::candidates::{allowed, named_in};
 use super::definitions::{Def, DefId, FileDefs, segments};
 use super::dialect::Modules;
-use super::fit::{allowed, named_in};
 use super::modules::Module;
-use super::origins::MAX_HOPS;
-use super::resolve::{Evidence, NOT_IMPORTED, Place, Resolution, Resolver, innermost};
+use super::name_lookup::MAX_HOPS;
+use super::resolver::{Evidence, NOT_IMPORTED, Place, Resolution, Resolver, innermost};
 use super::response::Grade;
 use crate::chunk::SymbolKind;
 

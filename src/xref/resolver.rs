@@ -8,10 +8,10 @@ use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 
+use super::candidates::{allowed, in_namespace, is_local, named_in};
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::{Dialect, Modules, is_library_method};
 use super::facts::{Binding, Facts, Form, Use};
-use super::fit::{allowed, in_namespace, is_local, named_in};
 use super::modules::Paths;
 use super::response::Grade;
 use super::sources::Sources;
@@ -239,7 +239,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
             && innermost(place.facts, receiver, place.site.at).is_none()
             && named_in(place.file, receiver).next().is_none()
             && !place.facts.imports.iter().any(|import| {
-                import.all || super::origins::local_name(import, place.dialect.modules) == Some(receiver)
+                import.all || super::name_lookup::local_name(import, place.dialect.modules) == Some(receiver)
             })
     }
 

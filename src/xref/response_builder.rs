@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::address;
 use super::definitions::{DefId, FileDefs, segments};
 use super::facts::{Form, Use};
 use super::notes;
-use super::resolve::Resolution;
+use super::resolver::Resolution;
 use super::response::{
     CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOTES_TRUNCATED,
     Node, Note, Site,
 };
+use super::symbol_spec;
 use super::walk::{End, Found, MAX_CANDIDATES, Walk};
 
 /// Sites listed of one edge.
@@ -229,7 +229,7 @@ impl Walk<'_, '_> {
         if roots.is_empty() {
             let name = segments(self.request.symbol.trim()).last().unwrap_or_default();
             let known = self.defs.all_named(name);
-            let is_place = address::place(self.request.symbol.trim()).is_some();
+            let is_place = symbol_spec::place(self.request.symbol.trim()).is_some();
             return if known.is_empty() || is_place {
                 CallGraphStatus::NotFound
             } else {

@@ -4,7 +4,7 @@ use super::arity;
 use super::definitions::{Def, DefId, FileDefs};
 use super::dialect::Dialect;
 use super::facts::Form;
-use super::resolve::{Place, Resolver};
+use super::resolver::{Place, Resolver};
 use crate::chunk::SymbolKind;
 
 impl Resolver<'_, '_> {
