@@ -148,28 +148,25 @@ pub struct ChunkedBlob {
     pub nodes_classified: u32,
 }
 
+pub(crate) use chain::readable;
+pub use chain::{chunk_blob, fingerprint, fingerprint_of_all};
 pub use classes::SemanticClass;
 pub use language::LanguageId;
-pub(crate) use selector::readable;
-pub use selector::{chunk_blob, fingerprint, fingerprint_of_all};
 
+mod chain;
 pub mod classes;
-pub mod delimiter;
+mod delimiter;
 mod doc;
-pub mod families;
-pub mod generic;
 pub(crate) mod grammar;
 pub mod language;
 pub(crate) mod lines;
-pub mod markdown;
+mod markdown;
 mod pack;
-pub mod pieces;
+mod pieces;
 mod rules;
-mod scan;
-mod selector;
 pub(crate) mod semantic;
 mod symbols;
-pub mod text_split;
+mod text_split;
 mod title;
 pub mod tokens;
 

@@ -1,13 +1,13 @@
 //! Delimiter families: what starts and ends the parts of a text, as data (C2, appendix D).
 //!
 //! `data/families.txt` → [`Family`]: a flat list of tokens with what each opens, closes or skips, dispatched by first
-//! byte. [`super::delimiter`] runs over a text with it. Settings add delimiters of their own in front ([`custom`]).
+//! byte. [`super`] runs over a text with it. Settings add delimiters of their own in front ([`custom`]).
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::language::{LanguageId, TEXT};
+use crate::chunk::language::{LanguageId, TEXT};
 use crate::config::CustomDelimiter;
 
 /// Kinds and their default priorities (appendix D): of two overlapping delimiters the higher one stands.
@@ -182,6 +182,7 @@ pub(crate) fn by_name(name: &str) -> &'static Family {
 }
 
 /// The names of all families, sorted.
+#[cfg(test)]
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = FAMILIES.compiled.keys().copied().collect();
     names.sort_unstable();
@@ -272,7 +273,7 @@ struct Families {
     fingerprint: String,
 }
 
-const SOURCE: &str = include_str!("data/families.txt");
+const SOURCE: &str = include_str!("../data/families.txt");
 
 /// Name, parent and lines of a section.
 type Section = (&'static str, Option<&'static str>, Vec<&'static str>);

@@ -1,10 +1,10 @@
 //! Delimiters most texts share: braces, brackets, blank lines. The step when those of the language match nothing.
 
 use super::families;
-use super::pieces::Piece;
+use crate::chunk::pieces::Piece;
 use crate::config::ChunkerSettings;
 
-/// Splits `text` at braces and blank lines; otherwise as [`super::delimiter::chunk_delimited`].
+/// Splits `text` at braces and blank lines; otherwise as [`super::chunk_delimited`].
 ///
 /// `None` if there is neither: the text splitter knows better what to do with one paragraph.
 pub fn chunk_generic(text: &str, base: u32, settings: &ChunkerSettings) -> Option<Vec<Piece>> {
@@ -12,7 +12,7 @@ pub fn chunk_generic(text: &str, base: u32, settings: &ChunkerSettings) -> Optio
     if !has_brackets && !has_blank_line(text) {
         return None;
     }
-    super::delimiter::chunk_with(text, base, families::by_name("generic_style"), settings)
+    super::chunk_with(text, base, families::by_name("generic_style"), settings)
 }
 
 /// Between text, that is.

@@ -1,18 +1,22 @@
 //! Chunks by the delimiters of the language's family: the step for languages without a grammar (C2, C8).
 //!
-//! [`scan`](super::scan) finds the pairs; here overlaps are resolved by priority, the text is taken apart at the pairs
+//! [`scan`](scan()) finds the pairs; here overlaps are resolved by priority, the text is taken apart at the pairs
 //! that remain (opening those that are too large, level by level), and the parts are packed to `target_tokens`.
 //! Everything between pairs belongs to a part too, so that no line is lost.
 
 use std::ops::Range;
 
-use super::families::{self, Delimiter, Family};
+use self::families::{Delimiter, Family};
+use self::scan::{Boundary, scan};
 use super::language::LanguageId;
 use super::pieces::{Piece, offset, trimmed};
-use super::scan::{Boundary, scan};
 use super::text_split::{split_ranges, with_overlap};
 use super::{DelimiterMatch, tokens};
 use crate::config::{ChunkerSettings, Granularity};
+
+pub(crate) mod families;
+pub(crate) mod generic;
+mod scan;
 
 /// Splits `text` at the delimiters of its language.
 ///

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::delimiter::{self, families, generic};
 use super::grammar::{self, GRAMMARS};
 use super::lines::TextIndex;
 use super::pack::{self, Atom, Bounds};
@@ -13,7 +14,7 @@ use super::{
     Chunk, ChunkSource, ChunkedBlob, Degradation, DegradationReason, DelimiterMatch, LanguageId,
     SemanticClass, Symbol,
 };
-use super::{delimiter, generic, markdown, text_split, title, tokens};
+use super::{markdown, text_split, title, tokens};
 use crate::config::{ChunkerSettings, Granularity};
 
 /// Raised with every change that gives other chunks for the same blob and settings.
@@ -70,7 +71,7 @@ fn shared_fingerprint(settings: &ChunkerSettings) -> String {
         let data = concat!(include_str!("data/symbols.txt"), include_str!("data/classes.txt"));
         blake3::hash(data.as_bytes()).to_hex()[..16].to_owned()
     });
-    let (languages, families) = (super::language::table_fingerprint(), super::families::table_fingerprint());
+    let (languages, families) = (super::language::table_fingerprint(), families::table_fingerprint());
     format!("{VERSION}|{}|{}|{languages}|{families}|{settings:?}", tokens::NAME, *DATA)
 }
 

@@ -9,12 +9,12 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::grammar::{self, Loaded};
-use super::lines::TextIndex;
-use super::pack::{Atom, Bounds};
-use super::rules::KindInfo;
-use super::symbols::{self, Context};
-use super::{DegradationReason, SemanticClass, Symbol, SymbolKind};
+use crate::chunk::grammar::{self, Loaded};
+use crate::chunk::lines::TextIndex;
+use crate::chunk::pack::{Atom, Bounds};
+use crate::chunk::rules::KindInfo;
+use crate::chunk::symbols::{self, Context};
+use crate::chunk::{DegradationReason, SemanticClass, Symbol, SymbolKind};
 
 /// Most bytes given to a parser; larger texts degrade.
 const MAX_PARSE_BYTES: usize = 8 << 20;
@@ -50,7 +50,7 @@ const MAX_NESTING: usize = 24;
 /// Most keys, enum members and fields kept as symbols of one file; definitions proper are not bounded.
 const MAX_DATA_SYMBOLS: usize = 4_000;
 
-/// Costs of boundaries; the unit is that of [`super::pack`].
+/// Costs of boundaries; the unit is that of [`crate::chunk::pack`].
 mod cost {
     /// No blank line before the boundary.
     pub const NO_BLANK_LINE: u32 = 40;
