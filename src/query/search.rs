@@ -19,7 +19,7 @@ use crate::git::{self, ByteSlice, GitError};
 use crate::index::plan::skip_reason;
 use crate::index::{Codebase, Target};
 use crate::text;
-use crate::worktree::Compared;
+use crate::worktree::WorktreeStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,7 @@ impl Searcher {
                 (view, first)
             }
         };
-        let Some(compared) = view.compared.as_ref().filter(|it| it.is_remembered || view.unchecked > 0)
+        let Some(compared) = view.compared.as_ref().filter(|it| it.is_incremental || view.unchecked > 0)
         else {
             return Ok((view, first));
         };
@@ -101,7 +101,7 @@ impl Searcher {
             return Ok((view, first));
         }
         // Look again, at everything and without a budget.
-        self.memory.worktree.forget();
+        self.memory.worktree.invalidate();
         let view = open(Worktree::Within(Duration::from_millis(u64::from(u32::MAX))))?;
         let second = answer(&view, Instant::now() + patience)?;
         Ok((view, second))
@@ -333,14 +333,14 @@ impl Searcher {
     }
 
     /// Whether a file that was not compared with the disk just now differs from what is about to be shown.
-    fn shown_files_changed(&self, compared: &Compared, matches: &[Match]) -> Result<bool, QueryError> {
+    fn shown_files_changed(&self, compared: &WorktreeStatus, matches: &[Match]) -> Result<bool, QueryError> {
         let repo = &self.codebase.repo;
         let mut files = None;
         for found in matches.iter().filter(|found| found.state == MatchState::Committed) {
             let path = found.file.path.as_bytes().as_bstr();
-            let vouched = compared.vouched(repo, path).map(|oid| oid.to_string());
+            let unmodified = compared.unmodified_blob(repo, path).map(|oid| oid.to_string());
             // What is known to differ is shown as committed for a reason, which another look does not remove.
-            if vouched.as_deref() == Some(found.blob.as_str()) || compared.differs(path) {
+            if unmodified.as_deref() == Some(found.blob.as_str()) || compared.is_changed(path) {
                 continue;
             }
             let files = match &mut files {
@@ -449,7 +449,7 @@ impl Found {
 enum Presumed {
     Rightly(Box<View>, Answer),
     /// It is not: this is what it was compared to.
-    Wrongly(Compared),
+    Wrongly(WorktreeStatus),
     /// There was no reason to.
     Nothing,
 }

@@ -11,9 +11,9 @@ use crate::git::{BStr, BString};
 const CHECKSUM_BYTES: usize = 16;
 
 /// The content of such a file, with its magic.
-pub(super) struct Sealed(Mapped);
+pub(super) struct CacheBytes(Mapped);
 
-impl Deref for Sealed {
+impl Deref for CacheBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -22,11 +22,11 @@ impl Deref for Sealed {
 }
 
 /// `None` for a file that is missing, damaged or something else.
-pub(super) fn read(path: &Path, magic: &[u8]) -> Option<Sealed> {
+pub(super) fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
     let map = Mapped::open(path).ok()?;
     let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
     let is_whole = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
-    is_whole.then_some(Sealed(map))
+    is_whole.then_some(CacheBytes(map))
 }
 
 /// Replaces the file by `content`, which begins with its magic. Best effort: a cache that cannot be written is only slow.

@@ -7,13 +7,13 @@ use std::time::Instant;
 use gix::index::entry::{Flags, Mode as EntryMode};
 use rustc_hash::FxHashSet;
 
-use super::index::{Committed, HeadSide};
+use super::index::{Committed, HeadDiff};
 use super::stat::{FileStat, Kind, Known, StatCache, Time};
 use super::to_git::{Found, is_absent};
-use super::tracked::{RealDirectories, Tracked};
+use super::tracked::{SymlinkCheck, Tracked};
 use super::{
-    FileState, Looked, SYSTEM_ATTRIBUTES, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader,
-    user_file,
+    FileState, SYSTEM_ATTRIBUTES, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader,
+    WorktreeScan, user_config_file,
 };
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_blob};
 
@@ -21,18 +21,18 @@ use crate::git::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_
 pub(super) fn judge(
     repo: &Repo,
     index: &Arc<gix::index::State>,
-    head: HeadSide,
-    looked: &Looked,
+    head: HeadDiff,
+    scan: &WorktreeScan,
     cache_file: &Path,
     deadline: Instant,
 ) -> Result<WorktreeChanges, GitError> {
     let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
-    let rules = cleaning_rules(repo, root, index, &looked.untracked.rules);
-    let unchecked = looked.unchecked();
+    let rules = conversion_key(repo, root, index, &scan.untracked.rules);
+    let unchecked = scan.unchecked();
     let known = StatCache::load(cache_file);
     // A walk that was broken off may not have seen all that the rules are made of: what was hashed under others stays.
-    let may_store = looked.untracked.unchecked == 0 || known.is_under(rules);
-    let mut judge = Judge {
+    let may_store = scan.untracked.unchecked == 0 || known.is_under(rules);
+    let mut judge = Classifier {
         repo,
         root,
         index,
@@ -41,20 +41,20 @@ pub(super) fn judge(
         is_complete: unchecked == 0,
         known: known.if_under(rules),
         fresh: StatCache::under(rules),
-        has_news: false,
+        has_new_entries: false,
         may_store,
         deadline,
-        result: WorktreeChanges { checked: looked.tracked.checked, unchecked, ..Default::default() },
+        result: WorktreeChanges { checked: scan.tracked.checked, unchecked, ..Default::default() },
     };
-    judge.tracked(&looked.tracked)?;
+    judge.tracked(&scan.tracked)?;
     judge.missing_from_index()?;
-    judge.untracked(&looked.untracked.paths)?;
+    judge.untracked(&scan.untracked.paths)?;
     Ok(judge.finish(cache_file))
 }
 
 /// Identity of everything but the file itself that decides its cleaned bytes: attributes, line-end settings, and the index,
 /// since git leaves the line ends of a file alone that was committed with carriage returns.
-fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[BString]) -> [u8; 16] {
+fn conversion_key(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[BString]) -> [u8; 16] {
     const NAME: &[u8] = b".gitattributes";
     let is_attributes =
         |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
@@ -78,7 +78,7 @@ fn cleaning_rules(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[
     };
     file(Path::new(SYSTEM_ATTRIBUTES), true);
     file(&repo.common_dir().join("info").join("attributes"), true);
-    if let Some(path) = user_file(repo, "core.attributesFile", "attributes") {
+    if let Some(path) = user_config_file(repo, "core.attributesFile", "attributes") {
         file(&path, true);
     }
     let tracked = index.entries().iter().map(|entry| entry.path(index));
@@ -112,35 +112,35 @@ enum Content {
 }
 
 /// Turns suspicions into changes.
-struct Judge<'a> {
+struct Classifier<'a> {
     repo: &'a Repo,
     root: &'a Path,
     index: &'a Arc<gix::index::State>,
-    head: HeadSide,
+    head: HeadDiff,
     /// Made when the first file has to be read.
     reader: Option<WorktreeReader>,
     is_complete: bool,
     known: StatCache,
     fresh: StatCache,
     /// Whether `fresh` holds something that `known` did not.
-    has_news: bool,
+    has_new_entries: bool,
     may_store: bool,
     deadline: Instant,
     result: WorktreeChanges,
 }
 
-impl Judge<'_> {
+impl Classifier<'_> {
     fn tracked(&mut self, tracked: &Tracked) -> Result<(), GitError> {
         let index = self.index;
         let mut examined: FxHashSet<usize> = FxHashSet::default();
         for &position in &tracked.conflicted {
             let path = index.entries()[position].path(index);
             let committed = self.head.missing.remove(path);
-            let real = RealDirectories::new(self.root).full_path(path).is_some();
+            let real = SymlinkCheck::new(self.root).full_path(path).is_some();
             let content = if real { self.content(path)? } else { Content::Nothing };
             self.change(path, content, committed, FileState::Dirty, true);
         }
-        for &position in &tracked.gone {
+        for &position in &tracked.deleted {
             examined.insert(position);
             let committed = self.committed(position);
             self.change(
@@ -151,7 +151,7 @@ impl Judge<'_> {
                 false,
             );
         }
-        for &position in &tracked.suspicious {
+        for &position in &tracked.maybe_modified {
             examined.insert(position);
             if self.is_late() {
                 continue;
@@ -203,7 +203,7 @@ impl Judge<'_> {
         let mut missing: Vec<_> = std::mem::take(&mut self.head.missing).into_iter().collect();
         missing.sort_by(|a, b| a.0.cmp(&b.0));
         for (path, committed) in missing {
-            let real = RealDirectories::new(self.root).full_path(path.as_ref()).is_some();
+            let real = SymlinkCheck::new(self.root).full_path(path.as_ref()).is_some();
             let content = if real { self.content(path.as_ref())? } else { Content::Nothing };
             let state =
                 if matches!(content, Content::Nothing) { FileState::Staged } else { FileState::Untracked };
@@ -235,7 +235,7 @@ impl Judge<'_> {
     }
 
     fn finish(mut self, cache_file: &Path) -> WorktreeChanges {
-        if self.has_news && self.may_store {
+        if self.has_new_entries && self.may_store {
             if !self.is_complete {
                 self.fresh.keep_from(self.known);
             }
@@ -310,12 +310,12 @@ impl Judge<'_> {
             None => self.reader.insert(WorktreeReader::with_index(self.repo, self.index.clone())?),
         };
         let observed = Time::now();
-        match reader.find_checked(path) {
+        match reader.convert_checked(path) {
             Ok((stat, Found::Blob { bytes, mode })) => {
                 let oid = hash_blob(&bytes, self.index.object_hash());
                 let size = bytes.len() as u64;
                 if let Some(stat) = stat.filter(|stat| !stat.mtime.is_racy(observed)) {
-                    self.has_news = true;
+                    self.has_new_entries = true;
                     self.fresh.insert(path.to_owned(), Known { stat, oid, clean_size: size });
                 }
                 Ok(Content::Blob(WorktreeBlob { oid, mode, size }))

@@ -20,9 +20,9 @@ pub(super) enum Touched {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{MAX_FILES, Watch};
+pub(super) use linux::{FsMonitor, MAX_TOUCHED_FILES};
 #[cfg(not(target_os = "linux"))]
-pub(super) use nowhere::{MAX_FILES, Watch};
+pub(super) use nowhere::{FsMonitor, MAX_TOUCHED_FILES};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -35,7 +35,7 @@ mod linux {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
     use rustix::io::Errno;
 
-    use super::super::{decides_for_others, fs_kind};
+    use super::super::{fs_kind, is_pattern_file};
     use super::Touched;
     use crate::git::{BStr, BString, ByteSlice as _, STORE_DIR};
 
@@ -43,10 +43,10 @@ mod linux {
     const MAX_DIRECTORIES: usize = 32_768;
     const SHARE_OF_LIMIT: usize = 4;
     /// More files are not told one by one: looking at everything, on all cores, takes no longer.
-    pub const MAX_FILES: usize = 2_000;
+    pub const MAX_TOUCHED_FILES: usize = 2_000;
 
     /// The directories of one working tree.
-    pub struct Watch {
+    pub struct FsMonitor {
         queue: OwnedFd,
         root: PathBuf,
         device: u64,
@@ -59,16 +59,16 @@ mod linux {
         is_broken: bool,
     }
 
-    impl Watch {
+    impl FsMonitor {
         /// `None` where changes are not told reliably.
-        pub fn new(root: &Path) -> Option<Watch> {
+        pub fn new(root: &Path) -> Option<FsMonitor> {
             let device = fs_kind::device(root)?;
             let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
             let limit: usize = limit.trim().parse().ok()?;
             let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC);
             let queue =
                 queue.inspect_err(|error| tracing::debug!(%error, "no directory can be watched")).ok()?;
-            let watch = Watch {
+            let watch = FsMonitor {
                 queue,
                 root: root.to_owned(),
                 device,
@@ -171,8 +171,10 @@ mod linux {
                         let name = event.file_name().map(std::ffi::CStr::to_bytes).unwrap_or_default();
                         let directory = self.directories.get(&event.wd());
                         match directory.map(|directory| told(directory, name, event.events())) {
-                            Some(Told::Nothing) => {}
-                            Some(Told::File(file)) if files.len() < MAX_FILES => drop(files.insert(file)),
+                            Some(Effect::Nothing) => {}
+                            Some(Effect::File(file)) if files.len() < MAX_TOUCHED_FILES => {
+                                files.insert(file);
+                            }
                             _ => return Touched::Unknown,
                         }
                     }
@@ -197,18 +199,18 @@ mod linux {
         bytes
     }
 
-    enum Told {
+    enum Effect {
         Nothing,
         File(BString),
         Anything,
     }
 
-    fn told(directory: &BString, name: &[u8], event: ReadFlags) -> Told {
+    fn told(directory: &BString, name: &[u8], event: ReadFlags) -> Effect {
         let is_store = directory.is_empty() && name.eq_ignore_ascii_case(STORE_DIR.as_bytes());
         if is_store {
-            return Told::Nothing;
+            return Effect::Nothing;
         }
-        let is_of_git = decides_for_others(name) || name.eq_ignore_ascii_case(b".git");
+        let is_of_git = is_pattern_file(name) || name.eq_ignore_ascii_case(b".git");
         let of_directory = ReadFlags::ISDIR
             | ReadFlags::IGNORED
             | ReadFlags::MOVE_SELF
@@ -216,17 +218,17 @@ mod linux {
             | ReadFlags::QUEUE_OVERFLOW;
         if name.is_empty() && event == ReadFlags::ATTRIB | ReadFlags::ISDIR && !directory.is_empty() {
             // Of the directory itself, which its parent tells too.
-            return Told::Nothing;
+            return Effect::Nothing;
         }
         if name.is_empty() || is_of_git || event.intersects(of_directory) {
-            return Told::Anything;
+            return Effect::Anything;
         }
         let mut file = directory.clone();
         file.extend_from_slice(name);
-        Told::File(file)
+        Effect::File(file)
     }
 
-    impl Watch {
+    impl FsMonitor {
         /// Whether `file` lies where untracked files count.
         pub fn is_walked(&self, file: &BStr) -> bool {
             let prefix = &file[..file.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
@@ -241,13 +243,13 @@ mod nowhere {
     use crate::git::BStr;
     use std::path::Path;
 
-    pub const MAX_FILES: usize = 0;
+    pub const MAX_TOUCHED_FILES: usize = 0;
 
     /// Watches nothing.
-    pub enum Watch {}
+    pub enum FsMonitor {}
 
-    impl Watch {
-        pub fn new(_: &Path) -> Option<Watch> {
+    impl FsMonitor {
+        pub fn new(_: &Path) -> Option<FsMonitor> {
             None
         }
 

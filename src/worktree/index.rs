@@ -54,26 +54,26 @@ pub(super) struct Committed {
 
 /// Where the committed tree and the index differ. Submodules are not in it.
 #[derive(Default)]
-pub(super) struct HeadSide {
+pub(super) struct HeadDiff {
     /// Index positions (stage 0) whose entry is not what is committed; `None` if nothing is committed there.
     pub changed: FxHashMap<usize, Option<Committed>>,
     /// Committed paths without entry of stage 0, by path.
     pub missing: FxHashMap<BString, Committed>,
 }
 
-impl HeadSide {
+impl HeadDiff {
     /// Whether every committed path is in the index: others may lie where nobody watches.
-    pub fn is_settled(&self) -> bool {
+    pub fn all_in_index(&self) -> bool {
         self.missing.is_empty()
     }
 }
 
 /// Compares entry by entry, but skips directories for which the index remembers the oid of their tree.
-pub(super) fn head_side(
+pub(super) fn diff_head(
     repo: &Repo,
     index: &gix::index::State,
     head_tree: Option<&Oid>,
-) -> Result<HeadSide, GitError> {
+) -> Result<HeadDiff, GitError> {
     let mut listing = Vec::new();
     if let Some(tree) = head_tree {
         let local = repo.local();
@@ -82,7 +82,7 @@ pub(super) fn head_side(
     Ok(merge(index, listing))
 }
 
-enum Listed {
+enum TreeItem {
     File(BString, Committed),
     /// A directory, with its slash, that the index holds unchanged.
     Same(BString),
@@ -94,10 +94,10 @@ fn list(
     tree: &Oid,
     cached: Option<&CachedTree>,
     prefix: &mut BString,
-    listing: &mut Vec<Listed>,
+    listing: &mut Vec<TreeItem>,
 ) -> Result<(), GitError> {
     if cached.is_some_and(|cached| cached.num_entries.is_some() && cached.id == *tree) {
-        listing.push(Listed::Same(prefix.clone()));
+        listing.push(TreeItem::Same(prefix.clone()));
         return Ok(());
     }
     let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
@@ -123,7 +123,7 @@ fn list(
             EntryKind::Commit => {}
             kind => {
                 let committed = Committed { oid: entry.oid.to_owned(), is_symlink: kind == EntryKind::Link };
-                listing.push(Listed::File(prefix.clone(), committed));
+                listing.push(TreeItem::File(prefix.clone(), committed));
             }
         }
         prefix.truncate(base);
@@ -131,8 +131,8 @@ fn list(
     Ok(())
 }
 
-fn merge(index: &gix::index::State, listing: Vec<Listed>) -> HeadSide {
-    let mut side = HeadSide::default();
+fn merge(index: &gix::index::State, listing: Vec<TreeItem>) -> HeadDiff {
+    let mut side = HeadDiff::default();
     let mut listing = listing.into_iter().peekable();
     for (position, entry) in index.entries().iter().enumerate() {
         let path = entry.path(index);
@@ -143,13 +143,13 @@ fn merge(index: &gix::index::State, listing: Vec<Listed>) -> HeadSide {
         let mut state = None;
         while let Some(next) = listing.peek() {
             match next {
-                Listed::Same(prefix) if path.starts_with(prefix) => {
+                TreeItem::Same(prefix) if path.starts_with(prefix) => {
                     // Intent to add is not part of the tree that git remembers.
                     let intended = entry.flags.contains(Flags::INTENT_TO_ADD);
                     state = Some(if intended { Err(None) } else { Ok(()) });
                     break;
                 }
-                Listed::File(listed, committed) if listed == path => {
+                TreeItem::File(listed, committed) if listed == path => {
                     let is_symlink = entry.mode == EntryMode::SYMLINK;
                     let same = committed.oid == entry.id
                         && committed.is_symlink == is_symlink
@@ -159,12 +159,12 @@ fn merge(index: &gix::index::State, listing: Vec<Listed>) -> HeadSide {
                     break;
                 }
                 // All files of a directory that a sparse index keeps as one entry.
-                Listed::File(listed, _) if is_sparse && listed.starts_with(path) => {
+                TreeItem::File(listed, _) if is_sparse && listed.starts_with(path) => {
                     listing.next();
                     state = Some(Ok(()));
                 }
-                Listed::File(listed, _) | Listed::Same(listed) if listed.as_bstr() < path => {
-                    if let Some(Listed::File(listed, committed)) = listing.next() {
+                TreeItem::File(listed, _) | TreeItem::Same(listed) if listed.as_bstr() < path => {
+                    if let Some(TreeItem::File(listed, committed)) = listing.next() {
                         side.missing.insert(listed, committed);
                     }
                 }
@@ -178,7 +178,7 @@ fn merge(index: &gix::index::State, listing: Vec<Listed>) -> HeadSide {
         }
     }
     for rest in listing {
-        if let Listed::File(path, committed) = rest {
+        if let TreeItem::File(path, committed) = rest {
             side.missing.insert(path, committed);
         }
     }

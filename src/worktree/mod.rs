@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::git::{BStr, BString, GitError, Mode, Oid, Repo};
-use fsmonitor::Watch;
-use index::HeadSide;
+use fsmonitor::FsMonitor;
+use index::HeadDiff;
 use stat::FileStat;
-pub use status::{Compared, WorktreeMemory};
+pub use status::{StatusEngine, WorktreeStatus};
 pub use to_git::WorktreeReader;
 use tracked::Tracked;
 use untracked::Untracked;
@@ -92,31 +92,31 @@ pub fn worktree_changes(
     cache_file: &Path,
     budget: Duration,
 ) -> Result<WorktreeChanges, GitError> {
-    let compared = WorktreeMemory::default().compare(repo, head_tree, cache_file, budget)?;
+    let compared = StatusEngine::default().status(repo, head_tree, cache_file, budget)?;
     Ok(Arc::unwrap_or_clone(compared.changes))
 }
 
 /// What the disk shows, before anything is read.
-struct Looked {
+struct WorktreeScan {
     tracked: Tracked,
     untracked: Untracked,
 }
 
-impl Looked {
+impl WorktreeScan {
     fn unchecked(&self) -> usize {
         self.tracked.unchecked + self.untracked.unchecked
     }
 
     /// What the look saw on its way; `None` if that is not all that it rests on.
-    fn take_sights(&mut self) -> Option<Sights> {
-        let files = std::mem::take(&mut self.tracked.sights);
+    fn take_sights(&mut self) -> Option<StatObservations> {
+        let files = std::mem::take(&mut self.tracked.observations);
         let directories = self.untracked.directories.take();
-        Some(Sights { files: files?, directories: directories? })
+        Some(StatObservations { files: files?, directories: directories? })
     }
 }
 
 /// What `lstat` said, path by path.
-struct Sights {
+struct StatObservations {
     /// Of tracked files, by position in the index; `None` where there was none.
     files: Vec<(usize, Option<FileStat>)>,
     /// Of directories that were walked, with their slash; the root is empty.
@@ -127,11 +127,11 @@ struct Sights {
 const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
 
 /// Names of files that say something about others.
-const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
+const PATTERN_FILES: [&str; 2] = [".gitignore", ".gitattributes"];
 
 /// Whether a file of this name says something about others.
-fn decides_for_others(name: &[u8]) -> bool {
-    RULES.iter().any(|rules| name.eq_ignore_ascii_case(rules.as_bytes()))
+fn is_pattern_file(name: &[u8]) -> bool {
+    PATTERN_FILES.iter().any(|rules| name.eq_ignore_ascii_case(rules.as_bytes()))
 }
 
 /// Looks at every tracked file and every directory, and beside that at how the index differs from `head_tree`.
@@ -139,10 +139,10 @@ fn look(
     repo: &Repo,
     index: &gix::index::State,
     head_tree: Option<&Oid>,
-    watch: Option<&mut Watch>,
+    watch: Option<&mut FsMonitor>,
     cache_file: &Path,
     deadline: Instant,
-) -> Result<(Looked, HeadSide), GitError> {
+) -> Result<(WorktreeScan, HeadDiff), GitError> {
     let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
     let mut listings = cache_file.as_os_str().to_owned();
     listings.push("-directories");
@@ -150,14 +150,14 @@ fn look(
         let untracked =
             scope.spawn(move || untracked::find(repo, root, index, watch, listings.into(), deadline));
         let tracked = tracked::look(repo, root, index, deadline);
-        let head = index::head_side(repo, index, head_tree);
+        let head = index::diff_head(repo, index, head_tree);
         let untracked = untracked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((Looked { tracked, untracked: untracked? }, head?))
+        Ok((WorktreeScan { tracked, untracked: untracked? }, head?))
     })
 }
 
 /// The file outside of the repository that `key` names, or git's own place for it below the user's configuration.
-fn user_file(repo: &Repo, key: &'static str, name: &str) -> Option<PathBuf> {
+fn user_config_file(repo: &Repo, key: &'static str, name: &str) -> Option<PathBuf> {
     let configured = repo.local().config_snapshot().trusted_path(key).ok().flatten();
     let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = || home("XDG_CONFIG_HOME").or_else(|| home("HOME").map(|home| home.join(".config")));

@@ -106,7 +106,7 @@ impl FileStat {
     }
 
     /// Whether git saw this file in this state when it wrote the index entry. Fields that git left out are not compared.
-    pub fn is_as_indexed(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
+    pub fn matches_index(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
         let same = |ours: Time, theirs: gix::index::entry::stat::Time| {
             ours.seconds as u32 == theirs.secs && (theirs.nsecs == 0 || ours.nanos == theirs.nsecs)
         };

@@ -17,81 +17,82 @@ use std::time::{Duration, Instant};
 use gix::index::entry::{Mode as EntryMode, Stage};
 use rustc_hash::FxHashSet;
 
-use super::fsmonitor::{MAX_FILES, Touched, Watch};
+use super::fsmonitor::{FsMonitor, MAX_TOUCHED_FILES, Touched};
 use super::index::LazyIndex;
 use super::stat::{FileStat, Kind, Time};
-use super::status_cache::{self, Seen};
+use super::status_cache::{self, StatusCache};
 use super::untracked::{Excludes, folds_case};
 use super::{
-    Looked, SYSTEM_ATTRIBUTES, WorktreeChanges, WorktreeReader, classify, index, look, tracked, user_file,
+    SYSTEM_ATTRIBUTES, WorktreeChanges, WorktreeReader, WorktreeScan, classify, index, look, tracked,
+    user_config_file,
 };
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
 
 /// Everything is looked at again when the last time is longer ago.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const MAX_SCAN_AGE: Duration = Duration::from_secs(60);
 
 /// Watching that failed is tried again after this time, then twice of it, and so on.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The look that begins to watch may take this many times the budget, since those after it take hardly any of it.
-const FOR_A_START: u32 = 4;
+const WATCH_BUDGET_FACTOR: u32 = 4;
 
 /// What comparisons of one working tree have in common. The first one goes by what an earlier process has left ([`super::status_cache`]).
 #[derive(Default)]
-pub struct WorktreeMemory {
+pub struct StatusEngine {
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    n_asked: usize,
+    n_runs: usize,
     /// What an earlier process has left, from [`WorktreeMemory::was_clean`] to the comparison after it.
-    seen: Option<Seen>,
-    kept: Option<Kept>,
+    seen: Option<StatusCache>,
+    kept: Option<Monitored>,
     /// Watching came to nothing: changes are not told, there are too many directories, or no time to look at all.
-    failed: Option<Failed>,
+    failed: Option<WatchFailure>,
 }
 
 /// Watches cost something, so they are not tried at each question.
-struct Failed {
+struct WatchFailure {
     at: Instant,
     n_times: u32,
 }
 
-impl Failed {
-    fn is_worth_another_try(&self) -> bool {
-        self.at.elapsed() > TRY_AGAIN * 2u32.pow(self.n_times.min(8))
+impl WatchFailure {
+    fn may_retry(&self) -> bool {
+        self.at.elapsed() > RETRY_DELAY * 2u32.pow(self.n_times.min(8))
     }
 }
 
 /// A comparison.
 #[derive(Clone)]
-pub struct Compared {
+pub struct WorktreeStatus {
     pub changes: Arc<WorktreeChanges>,
     /// Files were not looked at because nobody told that they were touched.
-    pub is_remembered: bool,
+    pub is_incremental: bool,
     index: Arc<LazyIndex>,
 }
 
-struct Kept {
-    watch: Watch,
+struct Monitored {
+    watch: FsMonitor,
     looked_at: Instant,
-    comparison: Comparison,
+    comparison: StatusRun,
 }
 
 /// What was seen of a working tree, and what came of it.
-pub(super) struct Comparison {
+pub(super) struct StatusRun {
     pub index: Arc<LazyIndex>,
     /// The git index and the files outside of the working tree that decide what is ignored and how files are cleaned.
     pub sources: Vec<Source>,
-    pub looked: Looked,
-    pub judged: Judged,
+    pub scan: WorktreeScan,
+    pub outcome: Outcome,
 }
 
 /// What came of a look.
-pub(super) struct Judged {
+pub(super) struct Outcome {
     pub head_tree: Option<Oid>,
     /// Nothing was read that is not watched.
-    pub is_settled: bool,
+    pub all_in_index: bool,
     pub changes: Arc<WorktreeChanges>,
 }
 
@@ -102,42 +103,42 @@ pub(super) struct Source {
     pub observed: Time,
 }
 
-impl WorktreeMemory {
+impl StatusEngine {
     /// As [`super::worktree_changes`].
-    pub fn compare(
+    pub fn status(
         &self,
         repo: &Repo,
         head_tree: Option<&Oid>,
         cache_file: &Path,
         budget: Duration,
-    ) -> Result<Compared, GitError> {
+    ) -> Result<WorktreeStatus, GitError> {
         let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
         let mut inner = self.lock();
         let started = Instant::now();
         let mut deadline = started + budget;
-        inner.n_asked += 1;
+        inner.n_runs += 1;
         // Taken out: an error on the way leaves nothing half remembered.
         if let Some(kept) = inner.kept.take()
-            && let Some(kept) = kept.brought_up_to_date(repo, root, head_tree, cache_file, deadline)?
+            && let Some(kept) = kept.refresh(repo, root, head_tree, cache_file, deadline)?
         {
             let compared = kept.comparison.compared(true);
             inner.kept = Some(kept);
             return Ok(compared);
         }
         let mut watch = None;
-        let is_worth_it = inner.failed.as_ref().is_none_or(Failed::is_worth_another_try);
-        if inner.n_asked > 1 && is_worth_it && !folds_case(repo) {
-            watch = Watch::new(root);
+        let is_worth_it = inner.failed.as_ref().is_none_or(WatchFailure::may_retry);
+        if inner.n_runs > 1 && is_worth_it && !folds_case(repo) {
+            watch = FsMonitor::new(root);
             if watch.is_some() {
-                deadline = started + budget.saturating_mul(FOR_A_START);
+                deadline = started + budget.saturating_mul(WATCH_BUDGET_FACTOR);
             }
             let n_times = inner.failed.take().map_or(0, |failed| failed.n_times + 1);
-            inner.failed = Some(Failed { at: started, n_times });
+            inner.failed = Some(WatchFailure { at: started, n_times });
         }
         let seen = inner.seen.take();
         if watch.is_none()
-            && let Some(seen) = seen.or_else(|| Seen::load(repo, cache_file))
-            && let Some(compared) = as_seen(seen, repo, root, head_tree, cache_file, deadline)?
+            && let Some(seen) = seen.or_else(|| StatusCache::load(repo, cache_file))
+            && let Some(compared) = resume(seen, repo, root, head_tree, cache_file, deadline)?
         {
             return Ok(compared);
         }
@@ -147,46 +148,46 @@ impl WorktreeMemory {
         if let Some(watch) = &mut watch {
             index::directories(&index).for_each(|prefix| watch.tracked(prefix));
         }
-        let (mut looked, head) = look(repo, &index, head_tree, watch.as_mut(), cache_file, deadline)?;
-        let sights = looked.take_sights();
-        let is_settled = head.is_settled();
-        let changes = Arc::new(classify::judge(repo, &index, head, &looked, cache_file, deadline)?);
-        let judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
+        let (mut scan, head) = look(repo, &index, head_tree, watch.as_mut(), cache_file, deadline)?;
+        let observations = scan.take_sights();
+        let all_in_index = head.all_in_index();
+        let changes = Arc::new(classify::judge(repo, &index, head, &scan, cache_file, deadline)?);
+        let outcome = Outcome { head_tree: head_tree.copied(), all_in_index, changes };
         let index = Arc::new(LazyIndex::of(index));
-        let comparison = Comparison { index, sources, looked, judged };
+        let comparison = StatusRun { index, sources, scan, outcome };
         let found = comparison.compared(false);
         if let Some(watch) = watch {
-            let kept = Kept { watch, looked_at: started, comparison };
+            let kept = Monitored { watch, looked_at: started, comparison };
             inner.kept = Some(kept).filter(|kept| kept.watch.is_complete() && kept.comparison.is_complete());
             if inner.kept.is_some() {
                 inner.failed = None;
             }
-        } else if let Some(sights) = sights {
-            status_cache::store(repo, root, cache_file, &comparison, &sights, observed);
+        } else if let Some(observations) = observations {
+            status_cache::store(repo, root, cache_file, &comparison, &observations, observed);
         }
         Ok(found)
     }
 
     /// Whether the next comparison should look at touched files only.
-    pub fn is_quick(&self) -> bool {
+    pub fn is_monitored(&self) -> bool {
         self.lock().kept.is_some()
     }
 
     /// Whether an earlier process that compared with `head_tree` found nothing changed, and left that for the next.
     pub fn was_clean(&self, repo: &Repo, head_tree: Option<&Oid>, cache_file: &Path) -> bool {
         let mut inner = self.lock();
-        if inner.n_asked > 0 {
+        if inner.n_runs > 0 {
             return false;
         }
-        inner.seen = Seen::load(repo, cache_file);
+        inner.seen = StatusCache::load(repo, cache_file);
         inner.seen.as_ref().is_some_and(|seen| {
-            let Judged { head_tree: compared_with, changes, .. } = &seen.comparison.judged;
+            let Outcome { head_tree: compared_with, changes, .. } = &seen.comparison.outcome;
             compared_with.as_ref() == head_tree && changes.changes.is_empty() && changes.filtered.is_empty()
         })
     }
 
     /// Looks at everything the next time.
-    pub fn forget(&self) {
+    pub fn invalidate(&self) {
         self.lock().kept = None;
     }
 
@@ -195,42 +196,42 @@ impl WorktreeMemory {
     }
 }
 
-impl Compared {
+impl WorktreeStatus {
     /// A reader of the compared files.
     pub fn reader(&self, repo: &Repo) -> Result<WorktreeReader, GitError> {
         WorktreeReader::with_index(repo, self.index.get(repo)?)
     }
 
     /// Whether the file at `path` was found to differ from the commit, or to have a filter.
-    pub fn differs(&self, path: &BStr) -> bool {
+    pub fn is_changed(&self, path: &BStr) -> bool {
         let changes = &self.changes;
         changes.changes.binary_search_by(|change| change.path.as_bstr().cmp(path)).is_ok()
             || changes.filtered.binary_search_by(|filtered| filtered.as_bstr().cmp(path)).is_ok()
     }
 
     /// The blob that the file at `path` holds now, if git's index vouches for it.
-    pub fn vouched(&self, repo: &Repo, path: &BStr) -> Option<Oid> {
+    pub fn unmodified_blob(&self, repo: &Repo, path: &BStr) -> Option<Oid> {
         let index = self.index.get(repo).ok()?;
         let position = index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
-        let is_vouched = tracked::is_vouched(repo, repo.work_dir()?, &index, position);
-        is_vouched.then(|| index.entries()[position].id)
+        let is_unmodified = tracked::is_unmodified(repo, repo.work_dir()?, &index, position);
+        is_unmodified.then(|| index.entries()[position].id)
     }
 }
 
 /// What an earlier process saw, where this one sees the same or only other files; `None` if everything has to be looked at.
-fn as_seen(
-    seen: Seen,
+fn resume(
+    seen: StatusCache,
     repo: &Repo,
     root: &Path,
     head_tree: Option<&Oid>,
     cache_file: &Path,
     deadline: Instant,
-) -> Result<Option<Compared>, GitError> {
+) -> Result<Option<WorktreeStatus>, GitError> {
     if !seen.comparison.has_same_sources(repo) {
         return Ok(None);
     }
-    let looked = seen.look(root, deadline);
-    let Touched::Files(touched) = looked.touched else { return Ok(None) };
+    let scan = seen.look(root, deadline);
+    let Touched::Files(touched) = scan.touched else { return Ok(None) };
     let Some(comparison) =
         // Whatever is not tracked was found in a directory that was walked.
         seen.comparison.after(touched, |_| true, repo, root, head_tree, cache_file, deadline)?
@@ -238,58 +239,58 @@ fn as_seen(
         return Ok(None);
     };
     let mut compared = comparison.compared(false);
-    if looked.unchecked > 0 {
+    if scan.unchecked > 0 {
         let mut changes = (*compared.changes).clone();
-        changes.unchecked += looked.unchecked;
-        changes.checked = changes.checked.saturating_sub(looked.unchecked);
+        changes.unchecked += scan.unchecked;
+        changes.checked = changes.checked.saturating_sub(scan.unchecked);
         compared.changes = Arc::new(changes);
     }
     Ok(Some(compared))
 }
 
-impl Kept {
+impl Monitored {
     /// `None` if everything has to be looked at.
-    fn brought_up_to_date(
+    fn refresh(
         mut self,
         repo: &Repo,
         root: &Path,
         head_tree: Option<&Oid>,
         cache_file: &Path,
         deadline: Instant,
-    ) -> Result<Option<Kept>, GitError> {
-        let is_old = self.looked_at.elapsed() > LOOK_AGAIN;
+    ) -> Result<Option<Monitored>, GitError> {
+        let is_old = self.looked_at.elapsed() > MAX_SCAN_AGE;
         let Touched::Files(mut touched) = self.watch.touched() else { return Ok(None) };
         if is_old || !self.comparison.sources.iter().all(Source::is_unchanged) {
             return Ok(None);
         }
-        let linked = &self.comparison.looked.tracked.linked;
-        if !linked.is_empty() {
+        let hard_linked = &self.comparison.scan.tracked.hard_linked;
+        if !hard_linked.is_empty() {
             let index = self.comparison.index.get(repo)?;
-            touched.extend(linked.iter().map(|&at| index.entries()[at].path(&index).to_owned()));
+            touched.extend(hard_linked.iter().map(|&at| index.entries()[at].path(&index).to_owned()));
         }
         let watch = &self.watch;
         let is_walked = |path: &BStr| watch.is_walked(path);
         let comparison =
             self.comparison.after(touched, is_walked, repo, root, head_tree, cache_file, deadline)?;
-        let comparison = comparison.filter(Comparison::is_complete);
-        Ok(comparison.map(|comparison| Kept { comparison, ..self }))
+        let comparison = comparison.filter(StatusRun::is_complete);
+        Ok(comparison.map(|comparison| Monitored { comparison, ..self }))
     }
 }
 
-impl Comparison {
-    fn compared(&self, is_remembered: bool) -> Compared {
-        Compared { changes: self.judged.changes.clone(), is_remembered, index: self.index.clone() }
+impl StatusRun {
+    fn compared(&self, is_incremental: bool) -> WorktreeStatus {
+        WorktreeStatus { changes: self.outcome.changes.clone(), is_incremental, index: self.index.clone() }
     }
 
     pub fn is_complete(&self) -> bool {
-        let n_linked = self.looked.tracked.linked.len();
-        self.looked.unchecked() == 0 && self.judged.changes.unchecked == 0 && n_linked <= MAX_FILES
+        let n_linked = self.scan.tracked.hard_linked.len();
+        self.scan.unchecked() == 0 && self.outcome.changes.unchecked == 0 && n_linked <= MAX_TOUCHED_FILES
     }
 
     /// Whether what was found holds while nothing is touched: files in conflict, and those of the commit that left the index, are
     /// read each time.
-    pub fn is_lasting(&self) -> bool {
-        self.judged.is_settled && self.looked.tracked.conflicted.is_empty()
+    pub fn is_reusable(&self) -> bool {
+        self.outcome.all_in_index && self.scan.tracked.conflicted.is_empty()
     }
 
     fn has_same_sources(&self, repo: &Repo) -> bool {
@@ -313,26 +314,26 @@ impl Comparison {
         head_tree: Option<&Oid>,
         cache_file: &Path,
         deadline: Instant,
-    ) -> Result<Option<Comparison>, GitError> {
-        if touched.is_empty() && self.is_lasting() && self.judged.head_tree.as_ref() == head_tree {
+    ) -> Result<Option<StatusRun>, GitError> {
+        if touched.is_empty() && self.is_reusable() && self.outcome.head_tree.as_ref() == head_tree {
             return Ok(Some(self));
         }
         let index = self.index.get(repo)?;
         // Positions are of the index as it was.
         let is_same =
-            self.sources.iter().all(Source::is_unchanged) && self.looked.tracked.fits(index.entries().len());
-        if !is_same || !self.look_again(repo, root, &index, &touched, is_walked, deadline)? {
+            self.sources.iter().all(Source::is_unchanged) && self.scan.tracked.fits(index.entries().len());
+        if !is_same || !self.rescan(repo, root, &index, &touched, is_walked, deadline)? {
             return Ok(None);
         }
-        let head = index::head_side(repo, &index, head_tree)?;
-        let is_settled = head.is_settled();
-        let changes = Arc::new(classify::judge(repo, &index, head, &self.looked, cache_file, deadline)?);
-        self.judged = Judged { head_tree: head_tree.copied(), is_settled, changes };
+        let head = index::diff_head(repo, &index, head_tree)?;
+        let all_in_index = head.all_in_index();
+        let changes = Arc::new(classify::judge(repo, &index, head, &self.scan, cache_file, deadline)?);
+        self.outcome = Outcome { head_tree: head_tree.copied(), all_in_index, changes };
         Ok(Some(self))
     }
 
     /// False if that is not enough.
-    fn look_again(
+    fn rescan(
         &mut self,
         repo: &Repo,
         root: &Path,
@@ -343,9 +344,9 @@ impl Comparison {
     ) -> Result<bool, GitError> {
         /// Names that are compared before looking at everything takes no longer.
         const MAX_COMPARED: usize = 4_000_000;
-        let tracked = &self.looked.tracked;
-        let n_known = tracked.gone.len() + tracked.suspicious.len() + tracked.linked.len();
-        if touched.len() * (n_known + self.looked.untracked.paths.len()) > MAX_COMPARED {
+        let tracked = &self.scan.tracked;
+        let n_known = tracked.deleted.len() + tracked.maybe_modified.len() + tracked.hard_linked.len();
+        if touched.len() * (n_known + self.scan.untracked.paths.len()) > MAX_COMPARED {
             return Ok(false);
         }
         let local = repo.local();
@@ -356,17 +357,17 @@ impl Comparison {
                 let entry = &index.entries()[range.start];
                 // Files in conflict are read each time.
                 if entry.stage() == Stage::Unconflicted {
-                    let tracked = &mut self.looked.tracked;
-                    let was_linked = tracked.linked.contains(&range.start);
-                    tracked.look_again(repo, root, index, range.start, deadline);
+                    let tracked = &mut self.scan.tracked;
+                    let was_linked = tracked.hard_linked.contains(&range.start);
+                    tracked.rescan(repo, root, index, range.start, deadline);
                     // Its other name may be any file here.
-                    if !was_linked && tracked.linked.contains(&range.start) {
+                    if !was_linked && tracked.hard_linked.contains(&range.start) {
                         return Ok(false);
                     }
                 }
                 continue;
             }
-            let untracked = &mut self.looked.untracked.paths;
+            let untracked = &mut self.scan.untracked.paths;
             untracked.retain(|known| known != path);
             let full = root.join(path.to_path_lossy());
             let Ok(meta) = std::fs::symlink_metadata(full) else { continue };
@@ -384,7 +385,7 @@ impl Comparison {
                 untracked.push(path.to_owned());
             }
         }
-        Ok(self.looked.unchecked() == 0)
+        Ok(self.scan.unchecked() == 0)
     }
 }
 
@@ -396,8 +397,8 @@ fn source_paths(repo: &Repo) -> Vec<PathBuf> {
     let info = repo.common_dir().join("info");
     let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
     paths.push(SYSTEM_ATTRIBUTES.into());
-    paths.extend(user_file(repo, "core.excludesFile", "ignore"));
-    paths.extend(user_file(repo, "core.attributesFile", "attributes"));
+    paths.extend(user_config_file(repo, "core.excludesFile", "ignore"));
+    paths.extend(user_config_file(repo, "core.attributesFile", "attributes"));
     paths
 }
 
@@ -461,14 +462,14 @@ mod tests {
         for seed in 0..12 {
             let mut random = fastrand::Rng::with_seed(seed);
             let repo = with_kept_files();
-            let memory = WorktreeMemory::default();
+            let engine = StatusEngine::default();
             let cache = cache(&repo);
             for step in 0..40 {
                 let did: Vec<String> = (0..random.usize(0..4)).map(|_| edit(&repo, &mut random)).collect();
                 let open = repo.open();
                 let tree = open.head().unwrap().tree;
-                let found = memory.compare(&open, tree.as_ref(), &cache, AMPLE).unwrap();
-                n_remembered += usize::from(found.is_remembered);
+                let found = engine.status(&open, tree.as_ref(), &cache, AMPLE).unwrap();
+                n_remembered += usize::from(found.is_incremental);
                 assert_eq!(*found.changes, knowing_nothing(&open), "seed {seed}, step {step}: {did:?}");
             }
         }
@@ -500,7 +501,7 @@ mod tests {
                 let open = repo.open();
                 let tree = open.head().unwrap().tree;
                 if let Some(seen) =
-                    Seen::load(&open, &cache).filter(|it| it.comparison.has_same_sources(&open))
+                    StatusCache::load(&open, &cache).filter(|it| it.comparison.has_same_sources(&open))
                     && let Touched::Files(touched) = seen.look(repo.root(), Instant::now() + AMPLE).touched
                 {
                     n_as_left += usize::from(touched.is_empty());
@@ -563,7 +564,7 @@ mod tests {
         let found = worktree_changes(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
         assert_eq!(found, knowing_nothing(&open));
         // The file behind the link is there and was said not to be: it alone is looked at again.
-        let seen = Seen::load(&open, &cache(&repo)).unwrap().look(repo.root(), Instant::now() + AMPLE);
+        let seen = StatusCache::load(&open, &cache(&repo)).unwrap().look(repo.root(), Instant::now() + AMPLE);
         assert!(matches!(seen.touched, Touched::Files(files) if files.iter().eq(["d1/sub/f1"])));
     }
 
@@ -608,9 +609,9 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 1;
             std::fs::write(&left, &bad).unwrap();
-            assert!(Seen::load(&open, &cache(&repo)).is_none(), "{at}");
+            assert!(StatusCache::load(&open, &cache(&repo)).is_none(), "{at}");
             std::fs::write(&left, &good[..at]).unwrap();
-            assert!(Seen::load(&open, &cache(&repo)).is_none(), "{at}");
+            assert!(StatusCache::load(&open, &cache(&repo)).is_none(), "{at}");
         }
         std::fs::write(&left, &good).unwrap();
         assert_eq!(compare(AMPLE), expected);
@@ -620,7 +621,7 @@ mod tests {
         assert!(late.unchecked > 5, "{late:?}");
         // Another configuration is another matter.
         repo.git(["config", "core.autocrlf", "true"]);
-        assert!(Seen::load(&repo.open(), &cache(&repo)).is_none());
+        assert!(StatusCache::load(&repo.open(), &cache(&repo)).is_none());
     }
 
     /// Does one thing that a user, an editor or git does, if it can be done, and names it.
@@ -680,22 +681,22 @@ mod tests {
         let repo = TestRepo::with_files(&[("a.txt", "aaa\n")]);
         let outside = repo.root().parent().unwrap().join("outside");
         std::fs::hard_link(repo.root().join("a.txt"), &outside).unwrap();
-        let memory = WorktreeMemory::default();
+        let engine = StatusEngine::default();
         let compare = || {
             let open = repo.open();
             let tree = open.head().unwrap().tree;
-            let found = memory.compare(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
+            let found = engine.status(&open, tree.as_ref(), &cache(&repo), AMPLE).unwrap();
             (
                 found.changes.changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>(),
-                found.is_remembered,
+                found.is_incremental,
             )
         };
         // What git has written this very moment could be written again unnoticed: such an index is read again.
-        let is_remembered = (0..100).any(|_| {
+        let is_incremental = (0..100).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             compare().1
         });
-        assert!(is_remembered);
+        assert!(is_incremental);
         std::fs::write(&outside, "other\n").unwrap();
         assert_eq!(compare(), (vec!["a.txt".to_owned()], true));
     }

@@ -15,16 +15,17 @@ use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
-use super::cache_file::{self, Sealed, take, take_path, take_slice};
+use super::cache_file::{self, CacheBytes, take, take_path, take_slice};
 use super::fsmonitor::Touched;
 use super::index::{LazyIndex, directories};
 use super::stat::{FileStat, Time};
-use super::status::{Comparison, Judged, Source};
+use super::status::{Outcome, Source, StatusRun};
 use super::to_git::{is_absent, is_inside};
-use super::tracked::{Tracked, is_compared};
+use super::tracked::{Tracked, is_checked};
 use super::untracked::{Untracked, folds_case};
 use super::{
-    FileState, Looked, RULES, Sights, WorktreeBlob, WorktreeChange, WorktreeChanges, decides_for_others,
+    FileState, PATTERN_FILES, StatObservations, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeScan,
+    is_pattern_file,
 };
 use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
 
@@ -37,53 +38,53 @@ const PER_BLOCK: usize = if cfg!(debug_assertions) { 2 } else { 512 };
 
 /// What `lstat` has to say of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expected {
+enum ExpectedStat {
     Nothing,
     /// A directory, whatever it holds.
     Directory,
     Exactly(FileStat),
 }
 
-impl Expected {
+impl ExpectedStat {
     /// What it says now; `None` if that cannot be told.
-    fn now(path: &Path) -> Option<Expected> {
+    fn now(path: &Path) -> Option<ExpectedStat> {
         match std::fs::symlink_metadata(path) {
-            Ok(meta) => Some(Expected::Exactly(FileStat::of(&meta))),
-            Err(error) if is_absent(&error) => Some(Expected::Nothing),
+            Ok(meta) => Some(ExpectedStat::Exactly(FileStat::of(&meta))),
+            Err(error) if is_absent(&error) => Some(ExpectedStat::Nothing),
             Err(_) => None,
         }
     }
 
     /// Whether this could be said again after a change that was made after `observed`.
     fn is_racy(&self, observed: Time) -> bool {
-        matches!(self, Expected::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
+        matches!(self, ExpectedStat::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
     }
 
-    fn is_so(&self, path: &Path) -> bool {
+    fn holds_at(&self, path: &Path) -> bool {
         match (self, std::fs::symlink_metadata(path)) {
-            (Expected::Nothing, Err(error)) => is_absent(&error),
-            (Expected::Directory, Ok(meta)) => meta.is_dir(),
-            (Expected::Exactly(stat), Ok(meta)) => *stat == FileStat::of(&meta),
+            (ExpectedStat::Nothing, Err(error)) => is_absent(&error),
+            (ExpectedStat::Directory, Ok(meta)) => meta.is_dir(),
+            (ExpectedStat::Exactly(stat), Ok(meta)) => *stat == FileStat::of(&meta),
             _ => false,
         }
     }
 
     fn put(&self, bytes: &mut Vec<u8>) {
         match self {
-            Expected::Nothing => bytes.push(0),
-            Expected::Directory => bytes.push(1),
-            Expected::Exactly(stat) => {
+            ExpectedStat::Nothing => bytes.push(0),
+            ExpectedStat::Directory => bytes.push(1),
+            ExpectedStat::Exactly(stat) => {
                 bytes.push(2);
                 stat.put(bytes);
             }
         }
     }
 
-    fn take(rest: &mut &[u8]) -> Option<Expected> {
+    fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
         match take(rest)? {
-            [0] => Some(Expected::Nothing),
-            [1] => Some(Expected::Directory),
-            [2] => Some(Expected::Exactly(FileStat::take(rest)?)),
+            [0] => Some(ExpectedStat::Nothing),
+            [1] => Some(ExpectedStat::Directory),
+            [2] => Some(ExpectedStat::Exactly(FileStat::take(rest)?)),
             _ => None,
         }
     }
@@ -99,31 +100,31 @@ impl Expected {
 /// expect of it. Paths: length u16, bytes; several: a count u32 before. What to expect: 0 nothing, 1 a directory, 2 and a stat
 /// as in the cache of files. In the envelope of [`sealed`]. A file that is anything else counts as missing; losing it costs
 /// time only.
-pub(super) struct Seen {
-    pub comparison: Comparison,
-    bytes: Sealed,
+pub(super) struct StatusCache {
+    pub comparison: StatusRun,
+    bytes: CacheBytes,
     blocks: Vec<Range<usize>>,
 }
 
 const MAGIC: &[u8; 8] = b"CWSEEN01";
 
 /// What has become of it.
-pub(super) struct Sighted {
+pub(super) struct Revalidation {
     pub touched: Touched,
     /// Paths not looked at because the time was up.
     pub unchecked: usize,
 }
 
-impl Seen {
+impl StatusCache {
     /// What was left beside `cache_file` for this working tree, under the same configuration.
-    pub fn load(repo: &Repo, cache_file: &Path) -> Option<Seen> {
+    pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
         let bytes = cache_file::read(&file(cache_file), MAGIC)?;
         let (comparison, blocks) = decode(&bytes, &identity(repo)?)?;
-        Some(Seen { comparison, bytes, blocks })
+        Some(StatusCache { comparison, bytes, blocks })
     }
 
     /// Looks at everything, on all cores.
-    pub fn look(&self, root: &Path, deadline: Instant) -> Sighted {
+    pub fn look(&self, root: &Path, deadline: Instant) -> Revalidation {
         // A shorter way for the kernel to walk, eighty thousand times; nobody here changes the directory.
         let is_here = std::env::current_dir().is_ok_and(|here| here == root);
         let root = if is_here { Path::new("") } else { root };
@@ -136,7 +137,7 @@ impl Seen {
                 if is_unknown.load(Ordering::Relaxed) || Instant::now() > deadline {
                     break;
                 }
-                if look_at(&self.bytes[block.clone()], root, &mut touched).is_none()
+                if check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
                     || touched.len() > MAX_TOUCHED
                 {
                     is_unknown.store(true, Ordering::Relaxed);
@@ -156,13 +157,13 @@ impl Seen {
         let unchecked = (self.blocks.len() - n_done.into_inner()) * PER_BLOCK;
         let is_unknown = is_unknown.into_inner() || touched.len() > MAX_TOUCHED;
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
-        Sighted { touched, unchecked }
+        Revalidation { touched, unchecked }
     }
 }
 
 /// Adds the files of a block of which something else is said now. `None` if that is so of anything but files, and if the block
 /// cannot be read.
-fn look_at(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
+fn check_block(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
     let mut full = PathBuf::new();
@@ -171,7 +172,7 @@ fn look_at(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<
         let len = usize::from(u16::from_le_bytes(take(rest)?));
         path.truncate(shared);
         path.push_str(take_slice(rest, len)?);
-        let expected = Expected::take(rest)?;
+        let expected = ExpectedStat::take(rest)?;
         full.clear();
         full.push(root);
         // With its slash, a link would be followed.
@@ -183,9 +184,9 @@ fn look_at(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<
         if full.as_os_str().is_empty() {
             full.push(".");
         }
-        if !expected.is_so(&full) {
+        if !expected.holds_at(&full) {
             let is_directory = path.is_empty() || path.ends_with(b"/");
-            if is_directory || decides_for_others(name_of(path.as_ref())) {
+            if is_directory || is_pattern_file(name_of(path.as_ref())) {
                 return None;
             }
             touched.push(path.clone());
@@ -204,19 +205,19 @@ pub(super) fn store(
     repo: &Repo,
     root: &Path,
     cache_file: &Path,
-    comparison: &Comparison,
-    sights: &Sights,
+    comparison: &StatusRun,
+    observations: &StatObservations,
     observed: Time,
 ) {
-    let is_complete = comparison.is_complete() && comparison.is_lasting();
-    let n_changes = comparison.judged.changes.changes.len() + comparison.looked.untracked.paths.len();
+    let is_complete = comparison.is_complete() && comparison.is_reusable();
+    let n_changes = comparison.outcome.changes.changes.len() + comparison.scan.untracked.paths.len();
     if !is_complete || n_changes > MAX_CHANGES || folds_case(repo) {
         return;
     }
     let Some(identity) = identity(repo) else { return };
     let is_stable = comparison.sources.iter().all(Source::is_unchanged);
     if let Some(bytes) =
-        is_stable.then(|| encode(repo, root, comparison, sights, observed, &identity)).flatten()
+        is_stable.then(|| encode(repo, root, comparison, observations, observed, &identity)).flatten()
     {
         cache_file::write(&file(cache_file), bytes);
     }
@@ -244,8 +245,8 @@ fn identity(repo: &Repo) -> Option<[u8; 16]> {
 fn encode(
     repo: &Repo,
     root: &Path,
-    comparison: &Comparison,
-    sights: &Sights,
+    comparison: &StatusRun,
+    observations: &StatObservations,
     observed: Time,
     identity: &[u8; 16],
 ) -> Option<Vec<u8>> {
@@ -254,41 +255,41 @@ fn encode(
     bytes.push(u8::try_from(comparison.sources.len()).ok()?);
     for source in &comparison.sources {
         put_path(&mut bytes, gix::path::into_bstr(source.path.as_path()).ok()?.as_ref())?;
-        source.seen.map_or(Expected::Nothing, Expected::Exactly).put(&mut bytes);
+        source.seen.map_or(ExpectedStat::Nothing, ExpectedStat::Exactly).put(&mut bytes);
     }
     put_outcome(&mut bytes, comparison, index.object_hash())?;
 
     let mut blocks = Blocks { observed, blocks: Vec::new(), last: BString::default(), n_in_block: PER_BLOCK };
-    let now = |path: &BStr| Expected::now(&root.join(gix::path::from_bstr(path).ok()?));
+    let now = |path: &BStr| ExpectedStat::now(&root.join(gix::path::from_bstr(path).ok()?));
     // What makes a look at everything necessary comes first, while there is time for it.
-    for (prefix, stat) in &sights.directories {
-        blocks.put(prefix.as_ref(), Expected::Exactly(*stat))?;
+    for (prefix, stat) in &observations.directories {
+        blocks.put(prefix.as_ref(), ExpectedStat::Exactly(*stat))?;
     }
     // Nobody compares these with the index, but what they say is in force.
-    let unwatched =
-        index.entries().iter().filter(|entry| !is_compared(entry)).map(|entry| entry.path(&index));
-    let rules = unwatched.filter(|path| decides_for_others(name_of(path)));
-    for path in rules.chain(comparison.looked.untracked.rules.iter().map(|path| path.as_ref())) {
+    let unwatched = index.entries().iter().filter(|entry| !is_checked(entry)).map(|entry| entry.path(&index));
+    let rules = unwatched.filter(|path| is_pattern_file(name_of(path)));
+    for path in rules.chain(comparison.scan.untracked.rules.iter().map(|path| path.as_ref())) {
         blocks.put(path, now(path)?)?;
     }
     // Tracked files may lie where nobody walks.
-    let walked: FxHashSet<&BStr> = sights.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
+    let walked: FxHashSet<&BStr> =
+        observations.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
     for prefix in directories(&index).filter(|prefix| !walked.contains(prefix)) {
         // With its slash, a link would be followed.
         let name = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
-        let is_real = Expected::Directory.is_so(&root.join(gix::path::from_bstr(name).ok()?));
-        blocks.put(prefix, if is_real { Expected::Directory } else { now(name)? })?;
-        for name in RULES {
+        let is_real = ExpectedStat::Directory.holds_at(&root.join(gix::path::from_bstr(name).ok()?));
+        blocks.put(prefix, if is_real { ExpectedStat::Directory } else { now(name)? })?;
+        for name in PATTERN_FILES {
             let path = BString::from([prefix, name.as_bytes()].concat());
             blocks.put(path.as_ref(), now(path.as_ref())?)?;
         }
     }
-    for path in &comparison.looked.untracked.paths {
+    for path in &comparison.scan.untracked.paths {
         blocks.put(path.as_ref(), now(path.as_ref())?)?;
     }
-    for (position, stat) in &sights.files {
+    for (position, stat) in &observations.files {
         let path = index.entries()[*position].path(&index);
-        blocks.put(path, stat.map_or(Expected::Nothing, Expected::Exactly))?;
+        blocks.put(path, stat.map_or(ExpectedStat::Nothing, ExpectedStat::Exactly))?;
     }
     bytes.extend_from_slice(&(blocks.blocks.len() as u32).to_le_bytes());
     for block in &blocks.blocks {
@@ -308,7 +309,7 @@ struct Blocks {
 
 impl Blocks {
     /// `None` if the path could change and look the same.
-    fn put(&mut self, path: &BStr, expected: Expected) -> Option<()> {
+    fn put(&mut self, path: &BStr, expected: ExpectedStat) -> Option<()> {
         if expected.is_racy(self.observed) {
             return None;
         }
@@ -345,12 +346,12 @@ fn take_paths(rest: &mut &[u8]) -> Option<Vec<BString>> {
     (0..n).map(|_| take_path(rest)).collect()
 }
 
-fn put_outcome(bytes: &mut Vec<u8>, comparison: &Comparison, kind: gix::hash::Kind) -> Option<()> {
-    let Comparison { looked: Looked { tracked, untracked }, judged, .. } = comparison;
+fn put_outcome(bytes: &mut Vec<u8>, comparison: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
+    let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = comparison;
     bytes.push(kind.len_in_bytes() as u8);
-    bytes.push(u8::from(judged.head_tree.is_some()));
-    bytes.extend_from_slice(judged.head_tree.unwrap_or(Oid::null(kind)).as_slice());
-    for positions in [&tracked.gone, &tracked.suspicious, &tracked.linked] {
+    bytes.push(u8::from(outcome.head_tree.is_some()));
+    bytes.extend_from_slice(outcome.head_tree.unwrap_or(Oid::null(kind)).as_slice());
+    for positions in [&tracked.deleted, &tracked.maybe_modified, &tracked.hard_linked] {
         bytes.extend_from_slice(&(positions.len() as u32).to_le_bytes());
         for &position in positions {
             bytes.extend_from_slice(&u32::try_from(position).ok()?.to_le_bytes());
@@ -359,7 +360,7 @@ fn put_outcome(bytes: &mut Vec<u8>, comparison: &Comparison, kind: gix::hash::Ki
     bytes.extend_from_slice(&(tracked.checked as u64).to_le_bytes());
     put_paths(bytes, &untracked.paths)?;
     put_paths(bytes, &untracked.rules)?;
-    let found = &judged.changes;
+    let found = &outcome.changes;
     bytes.extend_from_slice(&(found.changes.len() as u32).to_le_bytes());
     for change in &found.changes {
         put_path(bytes, change.path.as_ref())?;
@@ -375,7 +376,7 @@ fn put_outcome(bytes: &mut Vec<u8>, comparison: &Comparison, kind: gix::hash::Ki
     put_paths(bytes, &found.filtered)
 }
 
-fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(Comparison, Vec<Range<usize>>)> {
+fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
     if take::<16>(rest)? != *own {
         return None;
@@ -383,16 +384,16 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(Comparison, Vec<Range<usize>>
     let [n_sources] = take(rest)?;
     let source = |_| {
         let path = gix::path::from_bstring(take_path(rest)?).ok()?;
-        let seen = match Expected::take(rest)? {
-            Expected::Exactly(stat) => Some(stat),
-            Expected::Nothing => None,
-            Expected::Directory => return None,
+        let seen = match ExpectedStat::take(rest)? {
+            ExpectedStat::Exactly(stat) => Some(stat),
+            ExpectedStat::Nothing => None,
+            ExpectedStat::Directory => return None,
         };
         // It was unchanged when this was written, and old enough.
         Some(Source { path, seen, observed: Time::now() })
     };
     let sources = (0..n_sources).map(source).collect::<Option<_>>()?;
-    let (looked, judged) = take_outcome(rest)?;
+    let (scan, outcome) = take_outcome(rest)?;
     let n_blocks = u32::from_le_bytes(take(rest)?);
     let lengths = (0..n_blocks).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize));
     let lengths = lengths.collect::<Option<Vec<usize>>>()?;
@@ -403,10 +404,10 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(Comparison, Vec<Range<usize>>
         at += length;
     }
     let index = Arc::new(LazyIndex::default());
-    (at == bytes.len()).then_some((Comparison { index, sources, looked, judged }, blocks))
+    (at == bytes.len()).then_some((StatusRun { index, sources, scan, outcome }, blocks))
 }
 
-fn take_outcome(rest: &mut &[u8]) -> Option<(Looked, Judged)> {
+fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
     let [oid_bytes] = take(rest)?;
     let oid = |rest: &mut &[u8]| Oid::try_from(take_slice(rest, usize::from(oid_bytes))?).ok();
     let count = |rest: &mut &[u8]| usize::try_from(u64::from_le_bytes(take(rest)?)).ok();
@@ -416,8 +417,9 @@ fn take_outcome(rest: &mut &[u8]) -> Option<(Looked, Judged)> {
         let n = u32::from_le_bytes(take(rest)?);
         (0..n).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize)).collect::<Option<Vec<_>>>()
     };
-    let (gone, suspicious, linked) = (positions(rest)?, positions(rest)?, positions(rest)?);
-    let tracked = Tracked { gone, suspicious, linked, checked: count(rest)?, ..Tracked::default() };
+    let (deleted, maybe_modified, hard_linked) = (positions(rest)?, positions(rest)?, positions(rest)?);
+    let tracked =
+        Tracked { deleted, maybe_modified, hard_linked, checked: count(rest)?, ..Tracked::default() };
     let (paths, rules) = (take_paths(rest)?, take_paths(rest)?);
     let untracked = Untracked { paths, rules, ..Untracked::default() };
     if !untracked.paths.iter().chain(&untracked.rules).all(|path| is_inside(path.as_ref())) {
@@ -450,6 +452,6 @@ fn take_outcome(rest: &mut &[u8]) -> Option<(Looked, Judged)> {
     let changes =
         WorktreeChanges { changes, checked: count(rest)?, unchecked: 0, filtered: take_paths(rest)? };
     let head_tree = has_tree.then_some(head_tree);
-    let judged = Judged { head_tree, is_settled: true, changes: Arc::new(changes) };
-    Some((Looked { tracked, untracked }, judged))
+    let outcome = Outcome { head_tree, all_in_index: true, changes: Arc::new(changes) };
+    Some((WorktreeScan { tracked, untracked }, outcome))
 }

@@ -18,19 +18,19 @@ fn changes_within(repo: &TestRepo, budget: Duration) -> WorktreeChanges {
 
 thread_local! {
     /// Of each repository of this test, so that every step of every test is also compared with what was seen before it.
-    static MEMORIES: std::cell::RefCell<Vec<(std::path::PathBuf, WorktreeMemory)>> = Default::default();
+    static ENGINES: std::cell::RefCell<Vec<(std::path::PathBuf, StatusEngine)>> = Default::default();
 }
 
 fn remembered(repo: &TestRepo) -> WorktreeChanges {
-    MEMORIES.with_borrow_mut(|memories| {
-        if !memories.iter().any(|(root, _)| root == repo.root()) {
-            memories.push((repo.root().to_owned(), WorktreeMemory::default()));
+    ENGINES.with_borrow_mut(|engines| {
+        if !engines.iter().any(|(root, _)| root == repo.root()) {
+            engines.push((repo.root().to_owned(), StatusEngine::default()));
         }
-        let memory = &memories.iter().find(|(root, _)| root == repo.root()).unwrap().1;
+        let engine = &engines.iter().find(|(root, _)| root == repo.root()).unwrap().1;
         let open = repo.open();
         let tree = open.head().unwrap().tree;
         let cache = repo.root().parent().unwrap().join("stat-cache");
-        (*memory.compare(&open, tree.as_ref(), &cache, AMPLE).unwrap().changes).clone()
+        (*engine.status(&open, tree.as_ref(), &cache, AMPLE).unwrap().changes).clone()
     })
 }
 
@@ -573,7 +573,7 @@ fn git_times() {
     };
     timed("walk untracked, all directories read", &mut || walk(Path::new("/nonexistent/dir/listings")));
     timed("walk untracked, directories known", &mut || walk(&cache));
-    timed("index against head", &mut || index::head_side(&open, &index, Some(&head)).unwrap().changed.len());
+    timed("index against head", &mut || index::diff_head(&open, &index, Some(&head)).unwrap().changed.len());
     timed("worktree changes", &mut || {
         worktree_changes(&open, Some(&head), &cache, AMPLE).unwrap().changes.len()
     });

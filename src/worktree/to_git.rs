@@ -105,11 +105,11 @@ impl WorktreeReader {
         if !is_inside(path) || has_link_on_the_way(&self.root, path) {
             return Err(GitError::PathEscapes { path: path.to_str_lossy().into_owned() });
         }
-        Ok(self.find_checked(path)?.1)
+        Ok(self.convert_checked(path)?.1)
     }
 
     /// `path` is known to stay inside. Also the stat taken before reading.
-    pub(super) fn find_checked(&mut self, path: &BStr) -> Result<(Option<FileStat>, Found), GitError> {
+    pub(super) fn convert_checked(&mut self, path: &BStr) -> Result<(Option<FileStat>, Found), GitError> {
         let full = self.root.join(path.to_path_lossy());
         let meta = match std::fs::symlink_metadata(&full) {
             Ok(meta) => meta,

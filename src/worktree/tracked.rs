@@ -13,30 +13,30 @@ use crate::git::{BStr, BString, ByteSlice as _, Repo};
 #[derive(Default)]
 pub(super) struct Tracked {
     /// What was said of each, by index position; `None` at large if something could not be seen.
-    pub sights: Option<Vec<(usize, Option<FileStat>)>>,
+    pub observations: Option<Vec<(usize, Option<FileStat>)>>,
     /// Index positions of files that are gone.
-    pub gone: Vec<usize>,
+    pub deleted: Vec<usize>,
     /// Index positions of files that the index does not vouch for.
-    pub suspicious: Vec<usize>,
+    pub maybe_modified: Vec<usize>,
     /// First positions of paths with conflict stages.
     pub conflicted: Vec<usize>,
     /// Index positions of files with several hard links: they may be written under another name.
-    pub linked: Vec<usize>,
+    pub hard_linked: Vec<usize>,
     pub checked: usize,
     pub unchecked: usize,
 }
 
 impl Tracked {
     fn append(&mut self, mut other: Tracked) {
-        if let (Some(sights), Some(others)) = (&mut self.sights, &mut other.sights) {
-            sights.append(others);
+        if let (Some(observations), Some(others)) = (&mut self.observations, &mut other.observations) {
+            observations.append(others);
         } else {
-            self.sights = None;
+            self.observations = None;
         }
-        self.gone.append(&mut other.gone);
-        self.suspicious.append(&mut other.suspicious);
+        self.deleted.append(&mut other.deleted);
+        self.maybe_modified.append(&mut other.maybe_modified);
         self.conflicted.append(&mut other.conflicted);
-        self.linked.append(&mut other.linked);
+        self.hard_linked.append(&mut other.hard_linked);
         self.checked += other.checked;
         self.unchecked += other.unchecked;
     }
@@ -44,18 +44,18 @@ impl Tracked {
     /// Whether it speaks of entries that an index with so many can have.
     pub fn fits(&self, n_entries: usize) -> bool {
         let mut positions =
-            [&self.gone, &self.suspicious, &self.conflicted, &self.linked].into_iter().flatten();
+            [&self.deleted, &self.maybe_modified, &self.conflicted, &self.hard_linked].into_iter().flatten();
         positions.all(|position| *position < n_entries) && self.checked <= n_entries
     }
 
     fn saw(&mut self, position: usize, stat: Option<FileStat>) {
-        if let Some(sights) = &mut self.sights {
-            sights.push((position, stat));
+        if let Some(observations) = &mut self.observations {
+            observations.push((position, stat));
         }
     }
 
     /// Looks again at one file, which has no conflict stages.
-    pub fn look_again(
+    pub fn rescan(
         &mut self,
         repo: &Repo,
         root: &Path,
@@ -63,10 +63,10 @@ impl Tracked {
         position: usize,
         deadline: Instant,
     ) {
-        for positions in [&mut self.gone, &mut self.suspicious, &mut self.linked] {
+        for positions in [&mut self.deleted, &mut self.maybe_modified, &mut self.hard_linked] {
             positions.retain(|known| *known != position);
         }
-        self.checked = self.checked.saturating_sub(usize::from(is_compared(&index.entries()[position])));
+        self.checked = self.checked.saturating_sub(usize::from(is_checked(&index.entries()[position])));
         self.append(compare_part(repo, root, index, position..position + 1, deadline));
     }
 }
@@ -76,17 +76,20 @@ const A_MOMENT: Duration = Duration::from_secs(60);
 
 /// Whether the git index vouches for the file at `position`: it is there, and as it was when it was staged; or the disk does
 /// not matter for it.
-pub(super) fn is_vouched(repo: &Repo, root: &Path, index: &gix::index::State, position: usize) -> bool {
-    if !is_compared(&index.entries()[position]) {
+pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State, position: usize) -> bool {
+    if !is_checked(&index.entries()[position]) {
         return true;
     }
     let seen = compare_part(repo, root, index, position..position + 1, Instant::now() + A_MOMENT);
-    seen.checked == 1 && seen.gone.is_empty() && seen.suspicious.is_empty() && seen.conflicted.is_empty()
+    seen.checked == 1
+        && seen.deleted.is_empty()
+        && seen.maybe_modified.is_empty()
+        && seen.conflicted.is_empty()
 }
 
 /// Whether the disk matters for this entry: it does not for submodules, sparse directories and what the user has asked git
 /// not to look at.
-pub(super) fn is_compared(entry: &gix::index::Entry) -> bool {
+pub(super) fn is_checked(entry: &gix::index::Entry) -> bool {
     !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
         && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
 }
@@ -130,14 +133,14 @@ fn compare_part(
         seconds: u64::try_from(timestamp.unix_seconds()).unwrap_or(0),
         nanos: timestamp.nanoseconds(),
     };
-    let mut tracked = Tracked { sights: Some(Vec::with_capacity(part.len())), ..Tracked::default() };
-    let mut directories = RealDirectories::new(root);
+    let mut tracked = Tracked { observations: Some(Vec::with_capacity(part.len())), ..Tracked::default() };
+    let mut directories = SymlinkCheck::new(root);
     let mut late = false;
     let mut last_conflict: Option<&BStr> = None;
     for position in part {
         let entry = &index.entries()[position];
         let path = entry.path(index);
-        if !is_compared(entry) {
+        if !is_checked(entry) {
             continue;
         }
         late = late || position % CLOCK_EVERY == 0 && Instant::now() > deadline;
@@ -157,12 +160,12 @@ fn compare_part(
             Some(Ok(meta)) => meta,
             Some(Err(error)) if !is_absent(&error) => {
                 // Unreadable: the reader will say so for this path alone.
-                tracked.suspicious.push(position);
-                tracked.sights = None;
+                tracked.maybe_modified.push(position);
+                tracked.observations = None;
                 continue;
             }
             Some(Err(_)) | None => {
-                tracked.gone.push(position);
+                tracked.deleted.push(position);
                 tracked.saw(position, None);
                 continue;
             }
@@ -170,23 +173,23 @@ fn compare_part(
         let stat = FileStat::of(&meta);
         tracked.saw(position, Some(stat));
         let is_symlink = entry.mode == EntryMode::SYMLINK;
-        let vouched = match Kind::of(&meta) {
+        let unmodified_blob = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => {
-                tracked.gone.push(position);
+                tracked.deleted.push(position);
                 continue;
             }
             Kind::Symlink => is_symlink,
             Kind::File { .. } => !is_symlink,
         };
-        let vouched = vouched
+        let unmodified_blob = unmodified_blob
             && !entry.flags.contains(Flags::INTENT_TO_ADD)
-            && stat.is_as_indexed(&entry.stat, trust_ctime)
+            && stat.matches_index(&entry.stat, trust_ctime)
             && !stat.mtime.is_racy(written);
-        if !vouched {
-            tracked.suspicious.push(position);
+        if !unmodified_blob {
+            tracked.maybe_modified.push(position);
         }
         if has_several_links(&meta) {
-            tracked.linked.push(position);
+            tracked.hard_linked.push(position);
         }
     }
     tracked
@@ -203,7 +206,7 @@ pub(super) fn has_several_links(_: &std::fs::Metadata) -> bool {
 }
 
 /// Full paths of files whose directories are real ones, not links to somewhere else.
-pub(super) struct RealDirectories<'a> {
+pub(super) struct SymlinkCheck<'a> {
     root: &'a Path,
     /// The directory looked at last, with its slash, and whether it is real.
     last: BString,
@@ -211,9 +214,9 @@ pub(super) struct RealDirectories<'a> {
     full: std::path::PathBuf,
 }
 
-impl<'a> RealDirectories<'a> {
+impl<'a> SymlinkCheck<'a> {
     pub fn new(root: &'a Path) -> Self {
-        RealDirectories { root, last: BString::default(), is_real: true, full: root.to_owned() }
+        SymlinkCheck { root, last: BString::default(), is_real: true, full: root.to_owned() }
     }
 
     /// `None` if a directory on the way is missing, a file or a link. Cheap for paths in order.

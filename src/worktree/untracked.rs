@@ -8,11 +8,11 @@ use gix::index::entry::Mode as EntryMode;
 use gix::worktree::stack::state::ignore::Source;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::fsmonitor::Watch;
+use super::fsmonitor::FsMonitor;
 use super::index::directories;
 use super::stat::FileStat;
-use super::untracked_cache::{Listings, TrackedNames};
-use super::{RULES, decides_for_others};
+use super::untracked_cache::{TrackedNames, UntrackedCache};
+use super::{PATTERN_FILES, is_pattern_file};
 use crate::git::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
 
 /// Deeper directories cannot be named in one call of the system.
@@ -37,7 +37,7 @@ pub(super) fn find(
     repo: &Repo,
     root: &Path,
     index: &gix::index::State,
-    watch: Option<&mut Watch>,
+    watch: Option<&mut FsMonitor>,
     listings_file: PathBuf,
     deadline: Instant,
 ) -> Result<Untracked, GitError> {
@@ -48,7 +48,7 @@ pub(super) fn find(
         root,
         index,
         tracked: TrackedNames::by_directory(index),
-        listings: Listings::load(listings_file, root),
+        listings: UntrackedCache::load(listings_file, root),
         excludes: Excludes::new(repo, &local, index)?,
         folded,
         watch,
@@ -97,11 +97,11 @@ struct Walk<'a> {
     root: &'a Path,
     index: &'a gix::index::State,
     tracked: FxHashMap<&'a BStr, TrackedNames>,
-    listings: Listings,
+    listings: UntrackedCache,
     excludes: Excludes<'a>,
     /// Tracked paths in lower case, where the file system does not tell cases apart.
     folded: Option<FxHashSet<BString>>,
-    watch: Option<&'a mut Watch>,
+    watch: Option<&'a mut FsMonitor>,
     deadline: Instant,
     /// With their slash.
     walked: FxHashSet<BString>,
@@ -123,7 +123,7 @@ impl Walk<'_> {
         let tracked = self.tracked.get(prefix.as_bstr()).unwrap_or(&none);
         let Some(listing) = self.listings.of(prefix.as_bstr(), &full, tracked, self.index) else { return };
         let base = prefix.len();
-        for name in listing.files.iter().filter(|name| decides_for_others(name)) {
+        for name in listing.files.iter().filter(|name| is_pattern_file(name)) {
             self.found.rules.push([prefix.as_slice(), name].concat().into());
         }
         if depth > 0 && listing.is_nested {
@@ -161,7 +161,7 @@ impl Walk<'_> {
             return;
         }
         for prefix in directories(self.index).filter(|&prefix| !self.walked.contains(prefix)) {
-            for name in RULES {
+            for name in PATTERN_FILES {
                 let path = BString::from([prefix, name.as_bytes()].concat());
                 let is_tracked = self.index.entry_by_path(path.as_ref()).is_some();
                 if !is_tracked && std::fs::symlink_metadata(self.root.join(path.to_path_lossy())).is_ok() {

@@ -16,11 +16,11 @@ use crate::git::{BStr, BString, ByteSlice as _};
 /// Smaller working trees are read as fast as their cache. Debug builds are what tests run.
 const MIN_DIRECTORIES: usize = if cfg!(debug_assertions) { 1 } else { 256 };
 /// With less news the cache is not written: an editor that saves by renaming changes one directory each time.
-const MIN_NEWS: usize = if cfg!(debug_assertions) { 1 } else { 32 };
+const MIN_CHANGED: usize = if cfg!(debug_assertions) { 1 } else { 32 };
 
 /// What a directory holds besides tracked files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Listing {
+pub(super) struct DirectoryListing {
     /// Names of directories, tracked or not, without submodules and `.git`.
     pub directories: Vec<BString>,
     /// Names of files and links that are not tracked.
@@ -73,7 +73,7 @@ struct Known {
     stat: FileStat,
     /// Hash of the tracked names.
     tracked: u64,
-    listing: Listing,
+    listing: DirectoryListing,
 }
 
 /// Listings of one working tree, by directory with its slash.
@@ -81,25 +81,25 @@ struct Known {
 /// Layout, little endian: magic `CWDIRS01`; directories u32; each: path, stat as in the cache of files, hash of the tracked names
 /// u64, nested u8, directories and files, each a count u32 and names. Paths and names: length u16, bytes. In the envelope of
 /// [`sealed`]. A file that is anything else counts as empty; losing it costs time only.
-pub(super) struct Listings {
+pub(super) struct UntrackedCache {
     file: PathBuf,
     /// Of the working tree, where times of directories can be trusted.
     device: Option<u64>,
     known: FxHashMap<BString, Known>,
     fresh: FxHashMap<BString, Known>,
-    n_news: usize,
+    n_changed: usize,
     /// Each directory asked for is in `fresh`.
     is_whole: bool,
 }
 
 const MAGIC: &[u8; 8] = b"CWDIRS01";
 
-impl Listings {
+impl UntrackedCache {
     /// Those kept in `file` for the working tree at `root`.
-    pub fn load(file: PathBuf, root: &Path) -> Listings {
+    pub fn load(file: PathBuf, root: &Path) -> UntrackedCache {
         let device = fs_kind::device(root);
         let known = device.and_then(|_| decode(&cache_file::read(&file, MAGIC)?)).unwrap_or_default();
-        Listings { file, device, known, fresh: FxHashMap::default(), n_news: 0, is_whole: true }
+        UntrackedCache { file, device, known, fresh: FxHashMap::default(), n_changed: 0, is_whole: true }
     }
 
     /// The listing of the directory `prefix` at `full`, remembered or read; `None` if it cannot be read.
@@ -109,7 +109,7 @@ impl Listings {
         full: &Path,
         tracked: &TrackedNames,
         index: &gix::index::State,
-    ) -> Option<Listing> {
+    ) -> Option<DirectoryListing> {
         let (listing, known) = self.known_or_read(prefix, full, tracked, index).unzip();
         match known.flatten() {
             Some(known) => drop(self.fresh.insert(prefix.to_owned(), known)),
@@ -125,7 +125,7 @@ impl Listings {
         full: &Path,
         tracked: &TrackedNames,
         index: &gix::index::State,
-    ) -> Option<(Listing, Option<Known>)> {
+    ) -> Option<(DirectoryListing, Option<Known>)> {
         let observed = Time::now();
         let meta = std::fs::symlink_metadata(full).ok()?;
         let (stat, tracked_hash) = (FileStat::of(&meta), tracked.hash);
@@ -134,12 +134,12 @@ impl Listings {
             Some(known) => known,
             None => {
                 let (listing, is_whole) = read(full, tracked, index)?;
-                let is_lasting = self.device == Some(fs_kind::device_of(&meta))
+                let is_reusable = self.device == Some(fs_kind::device_of(&meta))
                     && !stat.mtime.max(stat.ctime).is_racy(observed);
-                if !is_whole || !is_lasting {
+                if !is_whole || !is_reusable {
                     return Some((listing, None));
                 }
-                self.n_news += 1;
+                self.n_changed += 1;
                 Known { stat, tracked: tracked_hash, listing }
             }
         };
@@ -157,16 +157,16 @@ impl Listings {
         if !is_complete {
             self.fresh.extend(self.known);
         }
-        if self.fresh.len() >= MIN_DIRECTORIES && self.n_news >= MIN_NEWS {
+        if self.fresh.len() >= MIN_DIRECTORIES && self.n_changed >= MIN_CHANGED {
             cache_file::write(&self.file, encode(&self.fresh));
         }
     }
 }
 
 /// Reads a directory; whether nothing in it had to be passed over.
-fn read(full: &Path, tracked: &TrackedNames, index: &gix::index::State) -> Option<(Listing, bool)> {
+fn read(full: &Path, tracked: &TrackedNames, index: &gix::index::State) -> Option<(DirectoryListing, bool)> {
     let names: FxHashMap<&BStr, bool> = tracked.iter(index).collect();
-    let mut listing = Listing::default();
+    let mut listing = DirectoryListing::default();
     let mut is_whole = true;
     for entry in std::fs::read_dir(full).ok()? {
         let of_entry = entry.ok().and_then(|entry| {
@@ -220,7 +220,7 @@ fn decode(bytes: &[u8]) -> Option<FxHashMap<BString, Known>> {
         let stat = FileStat::take(rest)?;
         let tracked = u64::from_le_bytes(cache_file::take(rest)?);
         let is_nested = cache_file::take::<1>(rest)? != [0];
-        let listing = Listing { directories: names(rest)?, files: names(rest)?, is_nested };
+        let listing = DirectoryListing { directories: names(rest)?, files: names(rest)?, is_nested };
         Some((prefix, Known { stat, tracked, listing }))
     };
     (0..n).map(directory).collect()
@@ -233,11 +233,11 @@ mod tests {
     use crate::testing::TestRepo;
 
     /// All listings of a repository, and how many directories were read for them.
-    fn walk(repo: &TestRepo, file: &Path) -> (Vec<(BString, Listing)>, usize) {
+    fn walk(repo: &TestRepo, file: &Path) -> (Vec<(BString, DirectoryListing)>, usize) {
         let open = repo.open();
         let index = open.read_index().unwrap();
         let tracked = TrackedNames::by_directory(&index);
-        let mut listings = Listings::load(file.to_owned(), repo.root());
+        let mut listings = UntrackedCache::load(file.to_owned(), repo.root());
         let (mut found, mut next) = (Vec::new(), vec![BString::default()]);
         while let Some(prefix) = next.pop() {
             let full = repo.root().join(prefix.to_path_lossy());
@@ -247,7 +247,7 @@ mod tests {
             next.extend(listing.directories.iter().map(|name| format!("{prefix}{name}/").into()));
             found.push((prefix, listing));
         }
-        let n_read = listings.n_news;
+        let n_read = listings.n_changed;
         listings.store(true);
         (found, n_read)
     }
@@ -291,7 +291,7 @@ mod tests {
         wait_a_tick();
         for round in 0..20 {
             repo.write(&format!("d/{round}"), "new\n");
-            let files = |walked: (Vec<(BString, Listing)>, usize)| {
+            let files = |walked: (Vec<(BString, DirectoryListing)>, usize)| {
                 walked.0.iter().map(|(_, l)| l.files.len()).sum::<usize>()
             };
             assert_eq!(files(walk(&repo, &file)), round + 1);
@@ -300,8 +300,11 @@ mod tests {
 
     #[test]
     fn damage_reads_as_empty() {
-        let listing =
-            Listing { directories: vec!["d".into()], files: vec!["f".into(), "g".into()], is_nested: true };
+        let listing = DirectoryListing {
+            directories: vec!["d".into()],
+            files: vec!["f".into(), "g".into()],
+            is_nested: true,
+        };
         let stat = FileStat { size: 1, mtime: Time::default(), ctime: Time::now(), inode: 7 };
         let known: FxHashMap<_, _> =
             [("p/".into(), Known { stat, tracked: 3, listing })].into_iter().collect();

@@ -26,7 +26,7 @@ use crate::store::rows::DocKey;
 use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
-use crate::worktree::{Compared, FileState, WorktreeChange, WorktreeMemory, WorktreeReader};
+use crate::worktree::{FileState, StatusEngine, WorktreeChange, WorktreeReader, WorktreeStatus};
 use members::{Members, MembersMemory};
 use rustc_hash::FxHashMap;
 use scope::Scope;
@@ -83,14 +83,14 @@ pub enum Worktree {
     /// It is compared, within this time, and laid over the tree.
     Within(Duration),
     /// As [`Self::Within`], but it was compared just now.
-    Compared(Compared),
+    Compared(WorktreeStatus),
 }
 
 /// What views have in common, kept by a long-lived process.
 #[derive(Default)]
 pub struct ViewMemory {
     files: OpenFiles,
-    pub(super) worktree: WorktreeMemory,
+    pub(super) worktree: StatusEngine,
     members: MembersMemory,
 }
 
@@ -112,7 +112,7 @@ pub struct View {
     /// Paths that were not compared with the disk.
     pub unchecked: usize,
     /// How the working tree was compared, if it was.
-    pub compared: Option<Compared>,
+    pub compared: Option<WorktreeStatus>,
     pub warnings: Vec<String>,
     /// Files done and wanted while a first index grows.
     pub coverage: Option<(u64, u64)>,
@@ -149,8 +149,8 @@ impl ViewMemory {
         codebase: &Codebase,
         target: &Target,
         budget: Duration,
-    ) -> Result<Compared, GitError> {
-        self.worktree.compare(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache(), budget)
+    ) -> Result<WorktreeStatus, GitError> {
+        self.worktree.status(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache(), budget)
     }
 }
 
@@ -190,7 +190,7 @@ impl View {
             }
         };
         let compare = || memory.compare(codebase, &wanted.target, budget).map(Some);
-        if memory.worktree.is_quick() || !codebase.knows(&wanted.target) {
+        if memory.worktree.is_monitored() || !codebase.knows(&wanted.target) {
             return View::try_open_comparing(codebase, embedder, memory, wanted, compare);
         }
         // Looking at all files takes longer than opening the index, and needs other things.
@@ -207,7 +207,7 @@ impl View {
         embedder: Option<&dyn Embedder>,
         memory: &ViewMemory,
         wanted: &Wanted,
-        compare: impl FnOnce() -> Result<Option<Compared>, GitError>,
+        compare: impl FnOnce() -> Result<Option<WorktreeStatus>, GitError>,
     ) -> Result<Opened, QueryError> {
         let reader = StoreReader::open_with(&codebase.store(), &memory.files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
@@ -262,7 +262,7 @@ impl View {
     }
 
     /// This view of a commit, once the working tree turned out to be as committed.
-    pub fn with_clean_worktree(mut self, compared: Compared) -> View {
+    pub fn with_clean_worktree(mut self, compared: WorktreeStatus) -> View {
         self.unchecked = compared.changes.unchecked;
         self.compared = Some(compared);
         self
@@ -357,7 +357,7 @@ fn nearest(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>
 struct Parts {
     n_dirty: usize,
     unchecked: usize,
-    compared: Option<Compared>,
+    compared: Option<WorktreeStatus>,
     overlaid: bool,
     warnings: Vec<String>,
     states: FxHashMap<BString, MatchState>,
@@ -405,7 +405,7 @@ impl Overlay<'_> {
     }
 
     /// Lays modified, added, deleted and untracked files over it.
-    fn worktree(&mut self, wanted: &Wanted, compared: Compared) -> Result<(), QueryError> {
+    fn worktree(&mut self, wanted: &Wanted, compared: WorktreeStatus) -> Result<(), QueryError> {
         wanted.cancel.check()?;
         let found = compared.changes.clone();
         self.view.compared = Some(compared.clone());
