@@ -10,8 +10,6 @@
 
 #[path = "../tests/it/campaign/mod.rs"]
 mod campaign;
-#[path = "../tests/it/harness.rs"]
-mod harness;
 #[path = "../tests/it/sandbox.rs"]
 mod sandbox;
 

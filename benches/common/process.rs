@@ -32,22 +32,16 @@ impl Program {
 
     /// The binary under test: the one cargo built for this bench, or CODEWEAVER_BENCH_BINARY.
     pub fn codeweaver(dir: &Path, home: &Path) -> Program {
-        let built = PathBuf::from(env!("CARGO_BIN_EXE_git-codeweaver"));
-        Program::new(std::env::var_os("CODEWEAVER_BENCH_BINARY").map_or(built, PathBuf::from), dir, home)
+        let named = std::env::var_os("CODEWEAVER_BENCH_BINARY").map(PathBuf::from);
+        Program::new(named.unwrap_or_else(|| codeweaver_testkit::program().to_path_buf()), dir, home)
     }
 
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(&self.path);
-        command
-            .args(args)
-            .current_dir(&self.dir)
-            .stdin(Stdio::null())
-            .env("HOME", &self.home)
-            .env("XDG_CONFIG_HOME", self.home.join(".config"))
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .envs([("GIT_AUTHOR_NAME", "Bench"), ("GIT_AUTHOR_EMAIL", "bench@example.org")])
-            .envs([("GIT_COMMITTER_NAME", "Bench"), ("GIT_COMMITTER_EMAIL", "bench@example.org")]);
+        let mut command = codeweaver_testkit::command(&self.path, &self.dir, &self.home);
+        // Settings of the caller are measured.
+        let settings =
+            std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"CODEWEAVER_"));
+        command.args(args).envs(settings);
         command
     }
 

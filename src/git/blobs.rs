@@ -57,7 +57,7 @@ pub fn hash_blob(bytes: &[u8], kind: gix::hash::Kind) -> Oid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestRepo;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     #[test]
     fn sizes_and_bytes_are_those_of_git() {
@@ -71,7 +71,7 @@ mod tests {
                 blobs.read(&oid).unwrap().unwrap(),
                 repo.git_bytes(["cat-file", "blob", &oid.to_string()])
             );
-            assert_eq!(hash_blob(&repo.read(path), oid.kind()), oid);
+            assert_eq!(hash_blob(&repo.read_bytes(path), oid.kind()), oid);
         }
     }
 

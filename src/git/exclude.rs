@@ -159,7 +159,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ExcludeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestRepo;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     #[test]
     fn the_rule_is_added_once_and_removed_without_a_trace() {

@@ -390,7 +390,7 @@ fn why_not_open(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> Gi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestRepo;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     fn one_commit() -> TestRepo {
         TestRepo::with_files(&[("a.txt", "one\n"), ("dir/b.txt", "two\n")])
@@ -484,7 +484,7 @@ mod tests {
     fn revisions_resolve_as_in_git() {
         let repo = one_commit();
         repo.write("a.txt", "three\n");
-        repo.commit_all("second");
+        repo.commit("second");
         repo.git(["tag", "-am", "annotated", "v1"]);
         repo.git(["tag", "-am", "of a tag", "v2", "v1"]);
         repo.git(["update-ref", "refs/pull/12/head", "HEAD~1"]);
@@ -542,14 +542,14 @@ mod tests {
         let repo = one_commit();
         repo.git(["checkout", "-qb", "side"]);
         repo.write("a.txt", "side\n");
-        repo.commit_all("side");
+        repo.commit("side");
         repo.git(["checkout", "-q", "main"]);
         repo.write("a.txt", "main\n");
-        repo.commit_all("main");
-        repo.git_may_fail(["rebase", "side"]);
+        repo.commit("main");
+        repo.try_git(["rebase", "side"]);
         assert_eq!(repo.open().operation(), Some(Operation::Rebase));
         repo.git(["rebase", "--abort"]);
-        repo.git_may_fail(["merge", "side"]);
+        repo.try_git(["merge", "side"]);
         assert_eq!(repo.open().operation(), Some(Operation::Merge));
     }
 
@@ -559,7 +559,7 @@ mod tests {
         sha256.git(["init", "-q", "--object-format=sha256"]);
         assert!(matches!(sha256.try_open(), Err(GitError::Unsupported { .. })), "{:?}", sha256.try_open());
         let reftable = TestRepo::empty_dir();
-        if reftable.git_may_fail(["init", "-q", "--ref-format=reftable"]) {
+        if reftable.try_git(["init", "-q", "--ref-format=reftable"]) {
             assert!(
                 matches!(reftable.try_open(), Err(GitError::Unsupported { .. })),
                 "{:?}",

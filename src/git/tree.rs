@@ -271,7 +271,7 @@ fn is_checkable_name(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestRepo;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     fn listed(repo: &TestRepo, rev: &str) -> Vec<String> {
         let out = repo.git_text(["ls-tree", "-r", "--format=%(objectmode) %(objectname) %(path)", rev]);
@@ -329,7 +329,7 @@ mod tests {
         ]);
         repo.executable("run.sh");
         repo.symlink("dir/link", "../a");
-        repo.commit_all("modes");
+        repo.commit("modes");
         repo
     }
 
@@ -359,7 +359,7 @@ mod tests {
         repo.remove("dir/link");
         repo.write("dir/link", "a file now\n");
         repo.write("a.b/x.rs", "fn x() { changed() }\n");
-        repo.commit_all("changes");
+        repo.commit("changes");
         let ours = diff(&repo, "HEAD~1", "HEAD");
         assert_eq!(ours, git_diff(&repo, "HEAD~1", "HEAD"));
         assert_eq!(ours.len(), 7, "{ours:#?}");

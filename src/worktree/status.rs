@@ -424,7 +424,7 @@ impl Source {
 mod tests {
     use super::super::worktree_changes;
     use super::*;
-    use crate::testing::TestRepo;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     const AMPLE: Duration = Duration::from_secs(60);
 
@@ -663,11 +663,11 @@ mod tests {
             23 => std::fs::create_dir_all(root.join("nested/.git")),
             24 => std::fs::remove_dir(root.join("nested/.git")),
             25 => {
-                repo.git_may_fail(["add", "-A"]);
+                repo.try_git(["add", "-A"]);
                 Ok(())
             }
             _ => {
-                repo.git_may_fail(["commit", "-qam", "next"]);
+                repo.try_git(["commit", "-qam", "next"]);
                 Ok(())
             }
         };

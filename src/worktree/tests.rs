@@ -1,7 +1,7 @@
 use super::stat::{FileStat, StatCache};
 use super::*;
 use crate::git::hash_blob;
-use crate::testing::TestRepo;
+use crate::testing::{OpenRepo as _, Run, TestRepo};
 
 const AMPLE: Duration = Duration::from_secs(60);
 
@@ -61,7 +61,14 @@ fn stored_by_git(repo: &TestRepo, path: &str) -> String {
         repo.set_mtime(".git/oracle-index", 1);
     }
     let (add, show) = (["add", "-f", "--", path], format!(":{path}"));
-    repo.git_text_with_index(&index, &["version"], &add, &["rev-parse", &show]).trim().to_owned()
+    with_index(repo, &index, &add);
+    with_index(repo, &index, &["rev-parse", &show]).trim().to_owned()
+}
+
+/// Stdout of git with another file as its index.
+fn with_index(repo: &TestRepo, index: &Path, args: &[&str]) -> String {
+    let run = Run::of(repo.command("git").args(args).env("GIT_INDEX_FILE", index));
+    run.success().stdout()
 }
 
 fn line(change: &WorktreeChange) -> String {
@@ -143,7 +150,7 @@ fn without_commits_everything_is_new() {
 fn the_index_of_another_commit_is_compared_with_the_wanted_tree() {
     let repo = three_files();
     let first = repo.oid("HEAD^{tree}");
-    repo.write("a.txt", "second\n").write("dir/sub/d.txt", "d\n").commit_all("second");
+    repo.write("a.txt", "second\n").write("dir/sub/d.txt", "d\n").commit("second");
     let cache = repo.root().parent().unwrap().join("cache");
     let found = worktree_changes(&repo.open(), Some(&first), &cache, AMPLE).unwrap();
     assert_eq!(found.changes.iter().map(line).collect::<Vec<_>>(), ["staged a.txt", "staged dir/sub/d.txt"]);
@@ -236,7 +243,7 @@ fn bytes_are_those_git_would_commit() {
     let repo = TestRepo::init();
     repo.write(".gitattributes", "*.txt text\n*.crlf text eol=crlf\n*.raw -text\n*.u16 text working-tree-encoding=UTF-16LE\n*.id ident\n");
     let utf16: Vec<u8> = "wide\r\nlines\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    repo.write("seed", "x\n").commit_all("attributes");
+    repo.write("seed", "x\n").commit("attributes");
     repo.write("a.txt", "one\r\ntwo\r\n").write("b.crlf", "one\r\n").write("c.raw", "one\r\n");
     repo.write("d.u16", utf16).write("e.id", "$Id: 0123456789 $\n");
     // `changes` compares each oid with `git hash-object`, which cleans.
@@ -247,7 +254,7 @@ fn bytes_are_those_git_would_commit() {
     assert_eq!(read("c.raw"), b"one\r\n");
     assert_eq!(read("d.u16"), b"wide\nlines\n");
     assert_eq!(read("e.id"), b"$Id$\n");
-    repo.commit_all("all");
+    repo.commit("all");
     assert_eq!(changes(&repo), [""; 0]);
     for path in ["a.txt", "b.crlf", "c.raw", "d.u16", "e.id"] {
         repo.remove(path);
@@ -301,10 +308,10 @@ fn filter_drivers_are_never_run_and_their_files_never_read() {
 #[test]
 fn conflicts_show_the_bytes_on_disk() {
     let repo = three_files();
-    repo.git(["checkout", "-qb", "side"]).write("a.txt", "side\n").commit_all("side");
+    repo.git(["checkout", "-qb", "side"]).write("a.txt", "side\n").commit("side");
     repo.git(["rm", "-q", "b.txt"]).git(["commit", "-qm", "gone"]);
-    repo.git(["checkout", "-q", "main"]).write("a.txt", "main\n").write("b.txt", "main\n").commit_all("main");
-    repo.git_may_fail(["merge", "side"]);
+    repo.git(["checkout", "-q", "main"]).write("a.txt", "main\n").write("b.txt", "main\n").commit("main");
+    repo.try_git(["merge", "side"]);
     assert_eq!(changes(&repo), ["dirty! a.txt"], "b.txt is as committed");
     repo.write("b.txt", "resolving\n");
     repo.remove("a.txt");
@@ -344,7 +351,7 @@ fn files_intended_to_be_added_are_dirty() {
 fn types_of_files_can_change() {
     let repo = three_files();
     repo.symlink("link", "a.txt");
-    repo.write("file-then-dir", "x\n").commit_all("link");
+    repo.write("file-then-dir", "x\n").commit("link");
     repo.remove("a.txt");
     repo.symlink("a.txt", "aaa\n");
     repo.remove("link");
@@ -377,9 +384,9 @@ fn nothing_is_read_through_a_linked_directory() {
     assert_eq!(changes(&repo), ["untracked dir", "dirty dir/c.txt gone"]);
     // Nor where a merge has left stages, which are read without a look at the file.
     let conflict = three_files();
-    conflict.git(["checkout", "-qb", "side"]).write("dir/c.txt", "side\n").commit_all("side");
-    conflict.git(["checkout", "-q", "main"]).write("dir/c.txt", "main\n").commit_all("main");
-    conflict.git_may_fail(["merge", "side"]);
+    conflict.git(["checkout", "-qb", "side"]).write("dir/c.txt", "side\n").commit("side");
+    conflict.git(["checkout", "-q", "main"]).write("dir/c.txt", "main\n").commit("main");
+    conflict.try_git(["merge", "side"]);
     std::fs::rename(conflict.root().join("dir"), conflict.root().parent().unwrap().join("outside")).unwrap();
     conflict.symlink("dir", "../outside");
     assert_eq!(changes(&conflict), ["untracked dir", "dirty! dir/c.txt gone"]);
@@ -417,7 +424,7 @@ fn submodules_are_as_committed() {
         inner.root().to_str().unwrap(),
         "lib",
     ]);
-    repo.commit_all("submodule");
+    repo.commit("submodule");
     repo.write("lib/a.txt", "changed inside\n").write("lib/new.txt", "new inside\n");
     assert_eq!(changes(&repo), [""; 0]);
 }
@@ -458,12 +465,12 @@ fn an_empty_budget_is_reported_and_loses_nothing() {
 fn no_cache_directory_is_no_error_and_the_index_is_never_written() {
     let repo = three_files();
     repo.write("a.txt", "dirty\n");
-    let before = repo.read(".git/index");
+    let before = repo.read_bytes(".git/index");
     let open = repo.open();
     let tree = open.head().unwrap().tree;
     let found = worktree_changes(&open, tree.as_ref(), Path::new("/nonexistent/dir/cache"), AMPLE).unwrap();
     assert_eq!(found.changes.len(), 1);
-    assert_eq!(repo.read(".git/index"), before);
+    assert_eq!(repo.read_bytes(".git/index"), before);
 }
 
 /// Random edits agree with what `git status` reports, content by content.
@@ -481,22 +488,19 @@ fn random_edits_agree_with_git() {
             );
             match random.u8(0..7) {
                 0..3 => drop(repo.write(&path, format!("{}\n", random.u8(0..3)))),
-                3 => repo.remove(&path),
-                4 => drop(repo.git_may_fail(["add", "-A", "d0"])),
-                5 => drop(repo.git_may_fail(["rm", "-q", "--cached", &path])),
-                _ => drop(repo.git_may_fail(["commit", "-qam", "random"])),
+                3 => drop(repo.remove(&path)),
+                4 => drop(repo.try_git(["add", "-A", "d0"])),
+                5 => drop(repo.try_git(["rm", "-q", "--cached", &path])),
+                _ => drop(repo.try_git(["commit", "-qam", "random"])),
             }
         }
         let mut expected: Vec<String> = Vec::new();
         // Against HEAD, ignoring the index: what a commit of the whole working tree would change.
         let index = repo.root().join(".git/oracle-index");
         let _ = std::fs::remove_file(&index);
-        let tree = repo.git_text_with_index(
-            &index,
-            &["read-tree", "HEAD"],
-            &["add", "-A", "."],
-            &["diff-index", "--cached", "--name-only", "HEAD"],
-        );
+        with_index(&repo, &index, &["read-tree", "HEAD"]);
+        with_index(&repo, &index, &["add", "-A", "."]);
+        let tree = with_index(&repo, &index, &["diff-index", "--cached", "--name-only", "HEAD"]);
         expected.extend(tree.lines().map(str::to_owned));
         let found: Vec<String> =
             changes_within(&repo, AMPLE).changes.iter().map(|c| c.path.to_string()).collect();

@@ -230,7 +230,7 @@ fn decode(bytes: &[u8]) -> Option<FxHashMap<BString, Known>> {
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
-    use crate::testing::TestRepo;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     /// All listings of a repository, and how many directories were read for them.
     fn walk(repo: &TestRepo, file: &Path) -> (Vec<(BString, DirectoryListing)>, usize) {

@@ -1,6 +1,6 @@
 //! The authentication example of the requirements (R11): intents decide the order.
 
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 
 const FIXTURE: &[(&str, &str)] = &[
     ("src/auth/middleware.py", include_str!("../../fixtures/authentication/src/auth/middleware.py")),

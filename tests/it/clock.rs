@@ -2,7 +2,7 @@
 //!
 //! Processes are given other times by `faketime` where it is installed; files and records are given other times everywhere.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};

@@ -34,14 +34,14 @@ fn sample(n_files: usize) -> Sandbox {
 
 fn worktree(sandbox: &Sandbox, name: &str) -> PathBuf {
     let path = sandbox.beside(name);
-    sandbox.git(&["worktree", "add", "-q", path.to_str().unwrap(), "-b", name]);
+    sandbox.git(["worktree", "add", "-q", path.to_str().unwrap(), "-b", name]);
     path
 }
 
 fn commit_in(root: &Path, text: &str) {
     std::fs::write(root.join("changed.py"), text).unwrap();
     for args in [&["add", "-A"][..], &["commit", "-q", "-m", "change"]] {
-        assert!(crate::sandbox::git_output(root, args).status.success());
+        crate::sandbox::git_in(root, args).success();
     }
 }
 
@@ -133,12 +133,9 @@ fn without_locks_writers_only_lose_work() {
         }
         let writers = roots.iter().chain(&roots).map(|root| {
             let words: &[&str] = if round % 4 == 3 { &["gc"] } else { &["index", "--quiet"] };
-            std::process::Command::new(crate::harness::program())
+            crate::sandbox::command_in(root, codeweaver_testkit::program())
                 .args(words)
-                .current_dir(root)
                 .env("CODEWEAVER_FAULT", "nolock")
-                .env("HOME", root.parent().unwrap())
-                .stdin(std::process::Stdio::null())
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::piped())
                 .spawn()

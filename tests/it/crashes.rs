@@ -3,7 +3,7 @@
 //! No grammar is known to crash, so one is pretended: with `CODEWEAVER_FAULT=parse:WORD` a debug build aborts when it parses a
 //! file that holds WORD.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 /// A repository whose runs abort at files with the word.
 fn faulty(files: &[(&str, &str)]) -> TestRepo {

@@ -217,7 +217,7 @@ fn a_damaged_snapshot_of_another_branch_stops_nothing() {
     let path = reader.layout.snapshot(&reader.state.snapshots[&key].file);
     inflict(Damage::Noise, &path, &mut fastrand::Rng::with_seed(8));
     assert_eq!(repair::verify(&codebase).unwrap().len(), 1);
-    sandbox.git(&["switch", "-q", "--detach", "HEAD~1"]);
+    sandbox.git(["switch", "-q", "--detach", "HEAD~1"]);
     let report = sandbox.index();
     assert_eq!(report.embedded_chunks, 0);
     assert_sound(sandbox.root());
@@ -283,9 +283,9 @@ fn a_lost_base_tree_costs_a_walk_and_nothing_else() {
         Sandbox::with(&[("a.py", "def alpha():\n    return 1\n"), ("b.py", "def beta():\n    return 2\n")]);
     sandbox.index();
     sandbox.write("a.py", "def alpha():\n    return 3\n");
-    sandbox.git(&["commit", "-q", "-a", "--amend", "-m", "amended"]);
-    sandbox.git(&["reflog", "expire", "--expire=now", "--all"]);
-    sandbox.git(&["gc", "-q", "--prune=now"]);
+    sandbox.git(["commit", "-q", "-a", "--amend", "-m", "amended"]);
+    sandbox.git(["reflog", "expire", "--expire=now", "--all"]);
+    sandbox.git(["gc", "-q", "--prune=now"]);
     let fresh = sandbox.copy();
     fresh.index();
     assert_eq!(sandbox.ask(&hybrid("alpha")), fresh.ask(&hybrid("alpha")));
@@ -298,7 +298,7 @@ fn a_lost_base_tree_costs_a_walk_and_nothing_else() {
 fn a_missing_blob_is_counted_and_comes_back() {
     let sandbox =
         Sandbox::with(&[("a.py", "def alpha():\n    return 1\n"), ("b.py", "def beta():\n    return 2\n")]);
-    let oid = sandbox.git(&["rev-parse", "HEAD:b.py"]);
+    let oid = sandbox.git_text(["rev-parse", "HEAD:b.py"]).trim().to_owned();
     let object = sandbox.root().join(".git/objects").join(&oid[..2]).join(&oid[2..]);
     let bytes = std::fs::read(&object).unwrap();
     std::fs::remove_file(&object).unwrap();

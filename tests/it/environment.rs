@@ -1,6 +1,6 @@
 //! Which repository is meant: git's variables in hooks, and `--project`, which says more than they do.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 fn indexed(word: &str) -> TestRepo {
     let repo = TestRepo::with_files(FILES);

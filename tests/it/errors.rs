@@ -1,6 +1,6 @@
 //! What people read when something is wrong (U7, section 16): what, why, fix.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 #[test]
 fn not_a_repository() {

@@ -1,7 +1,7 @@
 //! `eval` as its users meet it: suites in every form, comparison, thresholds, history, questions about something else.
 
-use crate::harness::TestRepo;
 use crate::reference;
+use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 
 const READER: &str = "/// Reads lines of a log and skips blank ones.\npub fn read_log(text: &str) -> Vec<&str> {\n    text.lines().filter(|line| !line.is_empty()).collect()\n}\n";

@@ -1,11 +1,11 @@
 //! A writer may die, or fail, at any of its steps (requirements X1, X2): whatever the step, the old or the new state
 //! answers afterwards, nothing named is bad, and the next update is as if nothing had happened.
 
-use crate::sandbox::{Question, Sandbox, ask, assert_sound, hybrid, open, respond};
+use crate::sandbox::{Question, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
 use codeweaver::index::repair;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 const FAULT: &str = "CODEWEAVER_FAULT";
@@ -14,14 +14,7 @@ const MOST_STEPS: u32 = 400;
 
 /// Runs the program on `root`, armed with a fault.
 fn program(root: &Path, words: &[&str], fault: &str) -> Output {
-    Command::new(crate::harness::program())
-        .args(words)
-        .current_dir(root)
-        .env(FAULT, fault)
-        .env("HOME", root.parent().unwrap())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    command_in(root, codeweaver_testkit::program()).args(words).env(FAULT, fault).output().unwrap()
 }
 
 fn questions() -> [Question; 2] {
@@ -54,10 +47,14 @@ fn files(version: &str) -> Vec<(String, String)> {
 /// A repository whose index is one commit behind.
 fn behind() -> Sandbox {
     let sandbox = Sandbox::new();
-    files("first").iter().for_each(|(path, text)| sandbox.write(path, text));
+    for (path, text) in files("first") {
+        sandbox.write(&path, text);
+    }
     sandbox.commit("first");
     sandbox.index();
-    files("second").iter().take(2).for_each(|(path, text)| sandbox.write(path, text));
+    for (path, text) in files("second").into_iter().take(2) {
+        sandbox.write(&path, text);
+    }
     sandbox.write("new.md", "# Second_version\n\nText about the alpha function.\n");
     sandbox.commit("second");
     sandbox
@@ -87,7 +84,7 @@ fn scene(name: &str) -> Sandbox {
         "switch back" => {
             let sandbox = behind();
             sandbox.index();
-            sandbox.git(&["switch", "-q", "--detach", "HEAD~1"]);
+            sandbox.git(["switch", "-q", "--detach", "HEAD~1"]);
             sandbox
         }
         "reindex" => behind(),
@@ -261,11 +258,9 @@ fn a_killed_writer_loses_nothing() {
         if round % 5 == 4 {
             words.push("--reindex");
         }
-        let mut child = Command::new(crate::harness::program())
+        let mut child = sandbox
+            .command(codeweaver_testkit::program())
             .args(&words)
-            .current_dir(sandbox.root())
-            .env("HOME", sandbox.root().parent().unwrap())
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

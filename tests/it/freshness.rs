@@ -1,6 +1,6 @@
 //! The working tree is searched as it is (G8), and a commit without hooks is no hole.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

@@ -1,6 +1,6 @@
 //! `graph`: callers, callees and references of the working tree and of revisions, levels, bounds and notes.
 
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `graph` in every language: a small program of each, with an edge of each grade.
 
 use crate::graph::{ask, edges, fixture, has};
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 
 /// What `run` of a fixture calls: a function by import, a method of a declared type, a method that only one type has, one

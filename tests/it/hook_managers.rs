@@ -3,8 +3,8 @@
 //! They are installed once into the target directory, or found in the directory that CODEWEAVER_TEST_HOOK_TOOLS names
 //! (`node_modules/.bin` and `py/bin` below it). A test whose manager cannot be had says so and passes.
 
-use crate::harness::{FILES, TestRepo, program};
 use codeweaver::hooks::GitVersion;
+use codeweaver_testkit::{FILES, TestRepo, program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;

@@ -1,6 +1,6 @@
 //! Hooks end to end (G2, G3, G5): real git, real scripts, the real binary.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 fn with_hooks() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

@@ -4,7 +4,7 @@
 //! Each world is a victim's home: `repo` is hostile, `outside` holds a secret that nobody may show, and the canary is a file
 //! that any command of the repository would make.
 
-use crate::harness::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, TestRepo, program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -143,9 +143,9 @@ impl History {
         let mut rng = fastrand::Rng::with_seed(seed);
         let sandbox = Sandbox::new();
         if rng.u8(..4) == 0 {
-            sandbox.git(&["config", "core.autocrlf", if rng.bool() { "true" } else { "input" }]);
+            sandbox.git(["config", "core.autocrlf", if rng.bool() { "true" } else { "input" }]);
         }
-        sandbox.git(&["config", "merge.conflictStyle", "diff3"]);
+        sandbox.git(["config", "merge.conflictStyle", "diff3"]);
         let resident = Searcher::new(open(sandbox.root()));
         let mut history =
             History { seed, rng, sandbox, resident, log: Vec::new(), n_branches: 0, n_files: 0 };
@@ -224,11 +224,11 @@ impl History {
 
     fn line_ends_changed(&self) -> bool {
         self.log.iter().any(|said| said.contains("crlf") || said.contains("text"))
-            || self.sandbox.try_git(&["config", "core.autocrlf"])
+            || self.sandbox.try_git(["config", "core.autocrlf"])
     }
 
     fn touch_all(&self) {
-        for path in self.sandbox.git(&["ls-files", "-z"]).split('\0') {
+        for path in self.sandbox.git_text(["ls-files", "-z"]).split('\0') {
             let path = self.sandbox.root().join(path);
             if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
                 let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
@@ -248,10 +248,8 @@ impl History {
     }
 
     fn fail(&mut self, what: &str) -> ! {
-        let status = String::from_utf8_lossy(
-            &crate::sandbox::git_output(self.sandbox.root(), &["status", "--short", "--branch"]).stdout,
-        )
-        .into_owned();
+        let status = String::from_utf8_lossy(self.sandbox.run_git(["status", "--short", "--branch"]).bytes())
+            .into_owned();
         let root: PathBuf = std::mem::replace(&mut self.sandbox, Sandbox::new()).keep();
         panic!("seed {}: {what}\n{}\nin {}\n{status}", self.seed, self.log.join("\n"), root.display());
     }
@@ -295,7 +293,7 @@ impl History {
 
     /// A file of the working tree that git tracks.
     fn some_file(&mut self) -> Option<String> {
-        let listed = self.sandbox.git(&["ls-files", "-z"]);
+        let listed = self.sandbox.git_text(["ls-files", "-z"]);
         let files: Vec<&str> = listed
             .split('\0')
             .filter(|path| !path.is_empty() && !path.starts_with(".git") && !path.starts_with(".codeweaver"))
@@ -305,13 +303,13 @@ impl History {
     }
 
     fn some_commit(&mut self) -> String {
-        let listed = self.sandbox.git(&["rev-list", "--all", "--max-count=12"]);
+        let listed = self.sandbox.git_text(["rev-list", "--all", "--max-count=12"]);
         let commits: Vec<&str> = listed.lines().collect();
         commits[self.rng.usize(..commits.len())].to_owned()
     }
 
     fn some_branch(&mut self) -> String {
-        let listed = self.sandbox.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+        let listed = self.sandbox.git_text(["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
         let branches: Vec<&str> = listed.lines().collect();
         branches[self.rng.usize(..branches.len())].to_owned()
     }
@@ -350,7 +348,7 @@ impl History {
         let (stem, _) = self.new_path();
         let to = format!("{}.{extension}", stem.rsplit_once('.').map_or(stem.as_str(), |(stem, _)| stem));
         std::fs::create_dir_all(self.sandbox.root().join(&to).parent().unwrap()).unwrap();
-        let done = self.sandbox.try_git(&["mv", &path, &to]);
+        let done = self.sandbox.try_git(["mv", &path, &to]);
         format!("rename {path} to {to}: {done}")
     }
 
@@ -411,13 +409,13 @@ impl History {
     fn stage(&mut self) -> String {
         let Some(path) = self.some_file() else { return "nothing to stage".to_owned() };
         let all = self.rng.bool();
-        let done = self.sandbox.try_git(&["add", if all { "-A" } else { &path }]);
+        let done = self.sandbox.try_git(["add", if all { "-A" } else { &path }]);
         format!("stage {}: {done}", if all { "all" } else { &path })
     }
 
     fn commit_all(&mut self) -> String {
-        self.sandbox.try_git(&["add", "-A"]);
-        let done = self.sandbox.try_git(&["commit", "-q", "-m", "all"]);
+        self.sandbox.try_git(["add", "-A"]);
+        let done = self.sandbox.try_git(["commit", "-q", "-m", "all"]);
         format!("commit all: {done}")
     }
 
@@ -425,13 +423,13 @@ impl History {
         let first = self.edit();
         let staged = self.stage();
         let second = self.edit();
-        let done = self.sandbox.try_git(&["commit", "-q", "-m", "one"]);
+        let done = self.sandbox.try_git(["commit", "-q", "-m", "one"]);
         format!("{first}, {staged}, {second}, commit the staged: {done}")
     }
 
     fn amend(&mut self) -> String {
         let edited = self.edit();
-        let done = self.sandbox.try_git(&["commit", "-q", "-a", "--amend", "-m", "amended"]);
+        let done = self.sandbox.try_git(["commit", "-q", "-a", "--amend", "-m", "amended"]);
         format!("{edited}, amend: {done}")
     }
 
@@ -439,7 +437,7 @@ impl History {
         self.n_branches += 1;
         let name = format!("b{}", self.n_branches);
         let from = self.some_commit();
-        let done = self.sandbox.try_git(&["switch", "-q", "-c", &name, &from]);
+        let done = self.sandbox.try_git(["switch", "-q", "-c", &name, &from]);
         format!("new branch {name} at {from}: {done}")
     }
 
@@ -452,40 +450,40 @@ impl History {
 
     fn detach(&mut self) -> String {
         let commit = self.some_commit();
-        format!("detach at {commit}: {}", self.sandbox.try_git(&["checkout", "-q", "--detach", &commit]))
+        format!("detach at {commit}: {}", self.sandbox.try_git(["checkout", "-q", "--detach", &commit]))
     }
 
     fn merge(&mut self) -> String {
         let branch = self.some_branch();
-        format!("merge {branch}: {}", self.sandbox.try_git(&["merge", "-q", "--no-edit", &branch]))
+        format!("merge {branch}: {}", self.sandbox.try_git(["merge", "-q", "--no-edit", &branch]))
     }
 
     fn rebase(&mut self) -> String {
         let branch = self.some_branch();
-        let done = self.sandbox.try_git(&["rebase", "-q", &branch]);
+        let done = self.sandbox.try_git(["rebase", "-q", &branch]);
         if !done && self.rng.bool() {
-            return format!("rebase on {branch}, aborted: {}", self.sandbox.try_git(&["rebase", "--abort"]));
+            return format!("rebase on {branch}, aborted: {}", self.sandbox.try_git(["rebase", "--abort"]));
         }
         format!("rebase on {branch}: {done}")
     }
 
     fn cherry_pick(&mut self) -> String {
         let commit = self.some_commit();
-        format!("cherry-pick {commit}: {}", self.sandbox.try_git(&["cherry-pick", &commit]))
+        format!("cherry-pick {commit}: {}", self.sandbox.try_git(["cherry-pick", &commit]))
     }
 
     fn stash(&mut self) -> String {
         let edited = self.edit();
-        format!("{edited}, stash: {}", self.sandbox.try_git(&["stash", "push", "-q", "-u"]))
+        format!("{edited}, stash: {}", self.sandbox.try_git(["stash", "push", "-q", "-u"]))
     }
 
     fn unstash(&mut self) -> String {
-        format!("stash pop: {}", self.sandbox.try_git(&["stash", "pop", "-q"]))
+        format!("stash pop: {}", self.sandbox.try_git(["stash", "pop", "-q"]))
     }
 
     fn reset(&mut self) -> String {
         let to = ["HEAD", "HEAD~1", "HEAD~2"][self.rng.usize(..3)];
-        format!("reset to {to}: {}", self.sandbox.try_git(&["reset", "-q", "--hard", to]))
+        format!("reset to {to}: {}", self.sandbox.try_git(["reset", "-q", "--hard", to]))
     }
 
     fn change_attributes(&mut self) -> String {
@@ -513,8 +511,8 @@ impl History {
     }
 
     fn prune_objects(&mut self) -> String {
-        self.sandbox.try_git(&["reflog", "expire", "--expire=now", "--all"]);
-        format!("git gc: {}", self.sandbox.try_git(&["gc", "-q", "--prune=now"]))
+        self.sandbox.try_git(["reflog", "expire", "--expire=now", "--all"]);
+        format!("git gc: {}", self.sandbox.try_git(["gc", "-q", "--prune=now"]))
     }
 
     fn collect_garbage(&mut self) -> String {
@@ -534,7 +532,7 @@ impl History {
         ]);
         for (name, file) in operation {
             if git_dir.join(file).exists() {
-                let done = self.sandbox.try_git(&[name, "--abort"]);
+                let done = self.sandbox.try_git([name, "--abort"]);
                 return format!("{name} aborted: {done}");
             }
         }
@@ -569,14 +567,14 @@ fn the_work_is_that_of_the_change() {
     assert!(first.embedded_chunks > 5, "{first:?}");
     assert!(updated(&sandbox).known);
 
-    sandbox.git(&["mv", "a.py", "renamed.py"]);
+    sandbox.git(["mv", "a.py", "renamed.py"]);
     sandbox.commit("rename");
     let report = updated(&sandbox);
     assert_eq!((report.embedded_chunks, report.blobs_indexed, report.files_changed), (0, 0, 1), "a rename");
 
-    sandbox.git(&["update-index", "--chmod=+x", "renamed.py"]);
-    sandbox.git(&["commit", "-q", "-m", "mode"]);
-    sandbox.git(&["reset", "-q", "--hard"]);
+    sandbox.git(["update-index", "--chmod=+x", "renamed.py"]);
+    sandbox.git(["commit", "-q", "-m", "mode"]);
+    sandbox.git(["reset", "-q", "--hard"]);
     assert_eq!(updated(&sandbox).embedded_chunks, 0, "a mode change");
 
     sandbox.write("large.py", large_file(7));
@@ -585,7 +583,7 @@ fn the_work_is_that_of_the_change() {
     assert_eq!(report.blobs_indexed, 1);
     assert!((1..=2).contains(&report.embedded_chunks), "one function: {report:?}");
 
-    sandbox.git(&["switch", "-q", "--detach", "HEAD~2"]);
+    sandbox.git(["switch", "-q", "--detach", "HEAD~2"]);
     let report = updated(&sandbox);
     assert!(report.known && report.embedded_chunks == 0, "back to a known commit: {report:?}");
 }
@@ -603,7 +601,7 @@ fn a_known_tree_costs_nothing_even_after_its_snapshot_is_forgotten() {
         state.snapshots.retain(|key, _| *key == kept);
     })
     .unwrap();
-    sandbox.git(&["switch", "-q", "--detach", "HEAD~1"]);
+    sandbox.git(["switch", "-q", "--detach", "HEAD~1"]);
     let report = updated(&sandbox);
     assert!(!report.known);
     assert_eq!((report.embedded_chunks, report.blobs_indexed), (0, 0));
@@ -619,7 +617,7 @@ fn a_new_worktree_embeds_nothing_and_copies_no_vector() {
     };
     let before = shards(sandbox.root());
     let other = sandbox.beside("other");
-    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    sandbox.git(["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
     let report = index(&other);
     assert_eq!((report.embedded_chunks, report.blobs_indexed), (0, 0));
     assert_eq!(shards(sandbox.root()), before);
@@ -661,7 +659,9 @@ fn many_files_with_the_same_functions_answer_alike_on_every_path_there() {
     let mut order: Vec<usize> = (0..120).collect();
     fastrand::Rng::with_seed(11).shuffle(&mut order);
     for (n, part) in order.chunks(10).enumerate() {
-        part.iter().for_each(|&i| sandbox.write(&format!("copy_{i}.py"), file(i)));
+        for &i in part {
+            sandbox.write(&format!("copy_{i}.py"), file(i));
+        }
         sandbox.commit(&format!("part {n}"));
         updated(&sandbox);
     }

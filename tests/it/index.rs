@@ -1,9 +1,9 @@
 //! `index`: work is that of the change (G4, G6), interruption and resumption (L3, L4), edge cases of section 16.
 
-use crate::harness::{FILES, TestRepo};
 use codeweaver::git::Repo;
 use codeweaver::store::Layout;
 use codeweaver::store::lock::Lock;
+use codeweaver_testkit::{FILES, TestRepo};
 
 /// The last event of `index --json`.
 fn index(repo: &TestRepo, args: &[&str]) -> serde_json::Value {
@@ -164,7 +164,7 @@ fn an_interrupted_first_index_is_resumed() {
         repo.write(&format!("src/m{i}.rs"), text);
     }
     repo.commit("many");
-    let mut command = repo.command(crate::harness::program());
+    let mut command = repo.command(codeweaver_testkit::program());
     let child = command
         .args(["init", "--no-hooks"])
         .stdout(std::process::Stdio::null())

@@ -1,6 +1,6 @@
 //! `init` and `deinit` (G1, S1).
 
-use crate::harness::{FILES, TestRepo, listing};
+use codeweaver_testkit::{FILES, TestRepo, listing};
 
 #[test]
 fn init_sets_up_everything_and_says_what_is_next() {

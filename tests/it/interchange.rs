@@ -2,7 +2,7 @@
 //!
 //! Both need packages that `.ci/run` installs from a registry; without them the tests say so and pass.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 use std::process::Command;
 
 /// Reads all shards under `argv[1]` in both libraries and prints a JSON object for each.

@@ -2,8 +2,7 @@
 //! collection (S6).
 
 use crate::sandbox::{
-    Question, Sandbox, ask, assert_sound, collect, git_output, hybrid, index, open, reader, respond,
-    try_index,
+    Question, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
 };
 use codeweaver::index::progress::{Meter, Progress, Silent};
 use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
@@ -121,14 +120,14 @@ fn another_worktree_never_makes_this_one_indexed() {
     let sandbox = sample();
     sandbox.index();
     let other = sandbox.beside("other");
-    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    sandbox.git(["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
     assert_eq!(lifecycle_at(&other), Lifecycle::NotIndexed);
     index(&other);
     assert_eq!(lifecycle_at(&other), Lifecycle::Indexed);
     // Another worktree under the same name, elsewhere.
-    sandbox.git(&["worktree", "remove", other.to_str().unwrap()]);
+    sandbox.git(["worktree", "remove", other.to_str().unwrap()]);
     let again = sandbox.beside("again").join("other");
-    sandbox.git(&["worktree", "add", "-q", again.to_str().unwrap(), "other"]);
+    sandbox.git(["worktree", "add", "-q", again.to_str().unwrap(), "other"]);
     assert_eq!(open(&again).worktree_key, "other");
     assert_eq!(lifecycle_at(&again), Lifecycle::NotIndexed);
 }
@@ -140,7 +139,7 @@ fn while_a_failed_first_index_is_tried_again_another_worktree_answers() {
     sandbox.index();
     let wanted = sandbox.ask(&hybrid("alpha"));
     let other = sandbox.beside("other");
-    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    sandbox.git(["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
     index(&other);
     let codebase = open(&other);
     publish::change_state(&codebase, |state| {
@@ -227,7 +226,11 @@ fn a_stopped_first_index_shows_no_file_under_another_name() {
         let Some((segment, ordinal)) = reader.locate_doc(record.doc) else { continue };
         let blob = reader.segments[segment].blob_oid(&reader.segments[segment].docs()[ordinal as usize]);
         let path = String::from_utf8_lossy(path).into_owned();
-        assert_eq!(blob.to_string(), sandbox.git(&["rev-parse", &format!("HEAD:{path}")]), "{path}");
+        assert_eq!(
+            blob.to_string(),
+            sandbox.git_text(["rev-parse", &format!("HEAD:{path}")]).trim(),
+            "{path}"
+        );
         n_files += 1;
     }
     assert!(n_files >= 5, "{n_files}");
@@ -320,7 +323,7 @@ fn a_deleted_folder_is_rebuilt() {
     let sandbox = sample();
     sandbox.index();
     let wanted = sandbox.ask(&hybrid("alpha"));
-    sandbox.git(&["clean", "-q", "-fdx"]);
+    sandbox.git(["clean", "-q", "-fdx"]);
     assert!(!sandbox.root().join(".codeweaver").exists());
     assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::NotIndexed);
     assert!(open(sandbox.root()).layout.was_initialised());
@@ -358,12 +361,12 @@ impl Progress for FolderReplaced<'_> {
 fn a_folder_that_is_replaced_during_an_update_is_not_mixed_with_the_old_one() {
     let sandbox = sample();
     let other = sandbox.beside("other");
-    sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    sandbox.git(["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
     for path in ["a.py", "b.py", "c.py"] {
         std::fs::write(other.join(path), format!("def only_in_other():\n    return {path:?}\n")).unwrap();
     }
     for args in [&["add", "-A"][..], &["commit", "-q", "-m", "other"]] {
-        assert!(git_output(&other, args).status.success());
+        git_in(&other, args).success();
     }
     sandbox.index();
     sandbox.write("later.py", "def alpha_later():\n    return 'alpha'\n");
@@ -383,13 +386,13 @@ fn a_folder_that_is_replaced_during_an_update_is_not_mixed_with_the_old_one() {
 fn a_folder_that_git_tracks_or_that_is_a_link_is_refused() {
     let sandbox = sample();
     sandbox.write(".codeweaver/nonce", "crafted\n");
-    sandbox.git(&["add", "-f", ".codeweaver/nonce"]);
+    sandbox.git(["add", "-f", ".codeweaver/nonce"]);
     let error = try_index(sandbox.root()).unwrap_err();
     assert!(
         matches!(error, IndexError::Store(StoreError::Untrusted { .. }) | IndexError::Tracked { .. }),
         "{error}"
     );
-    sandbox.git(&["rm", "-q", "-r", "--cached", ".codeweaver"]);
+    sandbox.git(["rm", "-q", "-r", "--cached", ".codeweaver"]);
     std::fs::remove_dir_all(sandbox.root().join(".codeweaver")).unwrap();
 
     let outside = sandbox.beside("outside");
@@ -408,9 +411,9 @@ fn whoever_creates_the_folder_keeps_it_out_of_git() {
     let sandbox = sample();
     std::fs::remove_dir_all(sandbox.root().join(".git/info")).unwrap();
     sandbox.index();
-    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    sandbox.git(&["add", "-A"]);
-    assert_eq!(sandbox.git(&["ls-files", ".codeweaver"]), "");
+    assert_eq!(sandbox.git_text(["status", "--porcelain"]), "");
+    sandbox.git(["add", "-A"]);
+    assert_eq!(sandbox.git_text(["ls-files", ".codeweaver"]), "");
     // What cannot be read is a fault of the disk, not a reason to tell anybody to remove the folder.
     let nonce = sandbox.root().join(".codeweaver/nonce");
     std::fs::remove_file(&nonce).unwrap();
@@ -448,14 +451,14 @@ fn a_moved_repository_is_indexed_again_for_its_new_root_at_no_cost() {
 fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
     let sandbox = sample();
     sandbox.index();
-    sandbox.git(&["switch", "-q", "-c", "branch"]);
+    sandbox.git(["switch", "-q", "-c", "branch"]);
     for i in 0..5 {
         sandbox.write(&format!("only_branch_{i}.py"), format!("def omega_{i}():\n    return {i}\n"));
         sandbox.commit("branch");
         sandbox.index();
     }
     let on_branch = sandbox.ask(&hybrid("omega_2"));
-    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(["switch", "-q", "main"]);
     sandbox.index();
     let on_main = sandbox.ask(&hybrid("alpha"));
 
@@ -463,10 +466,10 @@ fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
     let report = collect(sandbox.root());
     assert_eq!((report.docs_dropped, report.heads_dropped), (0, 0));
     assert_eq!(sandbox.ask(&hybrid("alpha")), on_main);
-    sandbox.git(&["switch", "-q", "branch"]);
+    sandbox.git(["switch", "-q", "branch"]);
     assert_eq!(sandbox.index().embedded_chunks, 0);
     assert_eq!(sandbox.ask(&hybrid("omega_2")), on_branch);
-    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(["switch", "-q", "main"]);
     sandbox.index();
 
     // Forgotten snapshots: their docs go, ids are given out anew, answers stay.
@@ -484,7 +487,7 @@ fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
     assert!(after.state.epoch > before.state.epoch && after.state.next_doc() < before.state.next_doc());
     assert_sound(sandbox.root());
     assert_eq!(sandbox.ask(&hybrid("alpha")), on_main);
-    sandbox.git(&["switch", "-q", "branch"]);
+    sandbox.git(["switch", "-q", "branch"]);
     let question = Question { committed: true, ..hybrid("omega_2") };
     assert_eq!(sandbox.ask(&question)["matches"], on_branch["matches"]);
     sandbox.index();

@@ -20,7 +20,6 @@ mod faults;
 mod freshness;
 mod graph;
 mod graph_languages;
-mod harness;
 mod hook_managers;
 mod hooks;
 mod hostile_input;

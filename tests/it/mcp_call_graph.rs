@@ -1,9 +1,9 @@
 //! `call_graph` over the protocol: edges, statuses, places, revisions, and the token limit.
 
 use crate::graph::{edges, fixture, has};
-use crate::harness::TestRepo;
 use crate::mcp_client::McpClient;
 use codeweaver::chunk::tokens;
+use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 
 fn with(files: &[(&str, &str)]) -> TestRepo {

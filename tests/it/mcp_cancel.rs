@@ -1,10 +1,10 @@
 //! Questions that are called off: the work stops, not only the waiting for it.
 
-use crate::harness::TestRepo;
 use crate::mcp_client::McpClient;
 use crate::sandbox::open;
 use codeweaver::query::{Cancel, Filters, QueryError, Request, Searcher, SimilarRequest};
 use codeweaver::xref::{CallGraphRequest, Direction};
+use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! A client of the server: lines of JSON-RPC over the streams of the real program.
 
-use crate::harness::{TestRepo, program};
+use codeweaver_testkit::{TestRepo, program};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};

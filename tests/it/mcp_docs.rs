@@ -2,8 +2,8 @@
 //!
 //! Set `CODEWEAVER_UPDATE_DOCS` to rewrite them.
 
-use crate::harness::{FILES, TestRepo};
 use crate::mcp_client::McpClient;
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Clients that we did not write: the official Python SDK and the MCP inspector. Each is skipped, and says so, where it is
 //! missing; `.ci/run` installs both.
 
-use crate::harness::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, TestRepo, program};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

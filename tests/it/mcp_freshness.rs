@@ -1,7 +1,7 @@
 //! What happened between two calls is seen by the second (requirements G8, L7).
 
-use crate::harness::{FILES, TestRepo};
 use crate::mcp_client::McpClient;
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 
 fn indexed() -> TestRepo {

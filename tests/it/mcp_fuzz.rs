@@ -5,8 +5,8 @@
 //! out and not refused for being too many. `CODEWEAVER_FUZZ_CASES` sets how many lines there are (a million take
 //! hours of an unoptimised build); the seed is fixed, and printed with a failure.
 
-use crate::harness::{FILES, TestRepo};
 use codeweaver::mcp::{self, Options, log, message};
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, BufReader, Read, Write};

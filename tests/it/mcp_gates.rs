@@ -1,6 +1,5 @@
 //! Gates and freshness over the protocol: the rules of source document 004, its nine test requirements by name.
 
-use crate::harness::{FILES, TestRepo};
 use crate::mcp_client::McpClient;
 use codeweaver::index::gate::{self, NonOkReason};
 use codeweaver::index::{Codebase, Lifecycle, Target, publish, updater};
@@ -9,6 +8,7 @@ use codeweaver::query::view::freshness;
 use codeweaver::store::StoreReader;
 use codeweaver::store::lock::Lock;
 use codeweaver::store::state::{MARKER_KIND, Phase};
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Hostile repositories and damaged indexes: a call may fail, the server lives and answers the next one (X1, X2, X3).
 
-use crate::harness::{FILES, TestRepo};
 use crate::mcp_client::McpClient;
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};

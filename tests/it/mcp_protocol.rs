@@ -1,7 +1,7 @@
 //! The protocol itself: handshake, lists, errors, streams, the end. What a client sends never ends the server.
 
-use crate::harness::{FILES, TestRepo, program};
 use crate::mcp_client::McpClient;
+use codeweaver_testkit::{FILES, TestRepo, program};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};

@@ -1,8 +1,8 @@
 //! What the tools give: parameters, limits, cursors, locations, proofs.
 
-use crate::harness::{FILES, TestRepo};
 use crate::mcp_client::McpClient;
 use codeweaver::chunk::tokens;
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 
 fn indexed() -> TestRepo {

@@ -1,6 +1,6 @@
 //! A static model of the user's own, in the format of model2vec: from its folder to an answer (E2, E5).
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 
 /// Words that a question and its answer do not share have one direction each; all other tokens have no length.

@@ -3,7 +3,7 @@
 //! Root may write anywhere, so nothing is asserted with modes: a mount namespace of the test's own has real mounts. Where the
 //! system allows no such namespace the test says so and passes; faults.rs injects the same errors everywhere.
 
-use crate::harness::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, TestRepo, program};
 use std::process::{Command, Output};
 
 /// Runs `script` in a mount namespace of its own; `None` where that is not allowed.

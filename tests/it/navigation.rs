@@ -1,6 +1,6 @@
 //! `similar`, `outline`, `read`, `chunks`.
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

@@ -1,10 +1,10 @@
 //! `verify --recompute`: what is stored must be what comes out of the blobs (S6).
 
-use crate::harness::{FILES, TestRepo};
 use codeweaver::index::{Codebase, build, publish};
 use codeweaver::store::segment::SegmentBuilder;
 use codeweaver::store::state::SegmentRef;
 use codeweaver::store::{StoreReader, shard};
+use codeweaver_testkit::{FILES, TestRepo};
 
 #[test]
 fn a_whole_shard_with_a_wrong_vector_is_found_and_rebuilt() {

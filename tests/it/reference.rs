@@ -3,7 +3,7 @@
 //! The shares of questions answered within the first three and five are checked on both. Over the fixture, which only
 //! changes on purpose, the rankings themselves are a reviewed file: a change of the ranking shows in its diff.
 
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

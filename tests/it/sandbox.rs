@@ -3,130 +3,81 @@
 use codeweaver::index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
 use codeweaver::query::{Ann, Mode, Request, Response, Searcher};
 use codeweaver::store::StoreReader;
+use codeweaver_testkit::{Run, TestRepo, command, program};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
-/// A repository in a directory of its own, gone when dropped.
+/// A [`TestRepo`] in memory that the library indexes and searches in this process.
 pub struct Sandbox {
-    temp: tempfile::TempDir,
-    root: PathBuf,
+    repo: TestRepo,
+}
+
+impl std::ops::Deref for Sandbox {
+    type Target = TestRepo;
+
+    fn deref(&self) -> &TestRepo {
+        &self.repo
+    }
 }
 
 impl Sandbox {
-    /// An empty repository on the unborn branch `main`.
+    /// An empty repository on the unborn branch `main`, without hooks.
     pub fn new() -> Sandbox {
-        codeweaver::index::child::set_program(crate::harness::program().to_path_buf());
-        let temp = temporary();
-        let root = std::fs::canonicalize(temp.path()).unwrap().join("repo");
-        std::fs::create_dir(&root).unwrap();
-        let sandbox = Sandbox { temp, root };
-        sandbox.git(&["init", "-q", "-b", "main", "--template="]);
-        sandbox.exclude_store();
-        sandbox
+        codeweaver::index::child::set_program(program().to_path_buf());
+        let repo = TestRepo::empty_dir_in_memory();
+        repo.git(["init", "-q", "-b", "main", "--template="]);
+        // As `init` of the program does: the store is no untracked directory.
+        repo.write(".git/info/exclude", "/.codeweaver/\n");
+        Sandbox { repo }
     }
 
     /// A repository with one commit of these files.
     pub fn with(files: &[(&str, &str)]) -> Sandbox {
         let sandbox = Sandbox::new();
-        files.iter().for_each(|(path, text)| sandbox.write(path, text));
+        for (path, text) in files {
+            sandbox.write(path, text);
+        }
         sandbox.commit("first");
         sandbox
     }
 
-    /// As `init` of the program does: an ignored folder is no untracked file.
-    fn exclude_store(&self) {
-        std::fs::create_dir_all(self.root.join(".git/info")).unwrap();
-        std::fs::write(self.root.join(".git/info/exclude"), "/.codeweaver/\n").unwrap();
-    }
-
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// A path beside the repository.
-    pub fn beside(&self, name: &str) -> PathBuf {
-        self.root.parent().unwrap().join(name)
-    }
-
-    pub fn git(&self, args: &[&str]) -> String {
-        let out = git_output(&self.root, args);
-        assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8_lossy(&out.stdout).trim().to_owned()
-    }
-
-    /// Runs git and says whether it succeeded.
-    pub fn try_git(&self, args: &[&str]) -> bool {
-        git_output(&self.root, args).status.success()
-    }
-
-    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
-        let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
+    /// Commits all files, also if nothing has changed.
+    #[track_caller]
     pub fn commit(&self, message: &str) {
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        self.git(["add", "-A"]).git(["commit", "-q", "--allow-empty", "-m", message]);
     }
 
     pub fn index(&self) -> UpdateReport {
-        index(&self.root)
+        index(self.root())
     }
 
     pub fn ask(&self, question: &Question) -> Value {
-        ask(&self.root, question)
+        ask(self.root(), question)
     }
 
-    /// This repository as it is now, without an index, elsewhere.
+    /// A copy of this repository and its working tree, without an index.
     pub fn copy(&self) -> Sandbox {
-        let temp = temporary();
-        let root = std::fs::canonicalize(temp.path()).unwrap().join("repo");
-        copy_dir(&self.root, &root);
-        let _ = std::fs::remove_dir_all(root.join(".codeweaver"));
-        let _ = std::fs::remove_file(root.join(".git/codeweaver-nonce"));
-        Sandbox { temp, root }
+        let repo = TestRepo::empty_dir_in_memory();
+        Run::of(Command::new("cp").arg("-a").arg(self.path(".")).arg(repo.root())).success();
+        repo.remove(".codeweaver").remove(".git/codeweaver-nonce");
+        Sandbox { repo }
     }
 
-    /// Leaves the repository on disk and says where.
     pub fn keep(self) -> PathBuf {
-        let _ = self.temp.keep();
-        self.root
+        self.repo.keep()
     }
 }
 
-/// In memory where that is possible: the tests wait for thousands of `fsync`.
-fn temporary() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+/// Runs git in any directory below the temporary directory of a [`TestRepo`].
+pub fn git_in(dir: &Path, args: &[&str]) -> Run {
+    Run::of(command_in(dir, "git").args(args))
 }
 
-fn copy_dir(from: &Path, to: &Path) {
-    let done = Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
-    assert!(done.success());
-}
-
-/// Hermetic git: no configuration but the repository's, fixed author and dates.
-pub fn git_output(dir: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
-        command.env_remove(name);
-    }
-    command
-        .args(args)
-        .current_dir(dir)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_EDITOR", "true")
-        .env("LC_ALL", "C");
-    for role in ["AUTHOR", "COMMITTER"] {
-        command
-            .env(format!("GIT_{role}_NAME"), "A U Thor")
-            .env(format!("GIT_{role}_EMAIL"), "author@example.com")
-            .env(format!("GIT_{role}_DATE"), "2026-01-02T03:04:05Z");
-    }
-    command.output().unwrap()
+/// A command in any directory beside a [`TestRepo`], in its environment.
+pub fn command_in(dir: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    command(program, dir, &dir.with_file_name("home"))
 }
 
 pub fn open(root: &Path) -> Codebase {

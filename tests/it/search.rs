@@ -1,6 +1,6 @@
 //! `search`: the form of answers (R5, R7, U1), filters (R2), exit codes (U9).
 
-use crate::harness::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

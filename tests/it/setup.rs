@@ -1,7 +1,7 @@
 //! `mcp --install`, `--print`, `--uninstall`: files of clients as they are met, edited, and left as they were (U6).
 
-use crate::harness::{Run, TestRepo};
 use crate::setup_samples::SAMPLES;
+use codeweaver_testkit::{Run, TestRepo};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 

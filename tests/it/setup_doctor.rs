@@ -1,6 +1,6 @@
 //! `doctor` on the clients of the server: who has it registered, and whether what they would start is there and runs (U5).
 
-use crate::harness::{TestRepo, program};
+use codeweaver_testkit::{TestRepo, program};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

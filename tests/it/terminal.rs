@@ -1,6 +1,6 @@
 //! What reaches a terminal (X4): nothing from content or names that it would obey.
 
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 
 const EVIL: &str = "/// Retitles \x1b]0;owned\x07 the \u{9b}31mwindow \u{202e}backwards.\npub fn evil_function() { /* \x1b[2J */ }\n";
 

@@ -4,7 +4,7 @@ use super::site::Site;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A process that is to be started and killed.
@@ -130,25 +130,4 @@ fn names_holder(locks: &Path, pid: u32) -> bool {
     files
         .filter(|file| file.file_name().to_string_lossy().starts_with("work-"))
         .any(|file| std::fs::read_to_string(file.path()).is_ok_and(|text| text.starts_with(&wanted)))
-}
-
-/// A command in `dir` that sees nothing of the machine.
-pub fn hermetic(program: &Path, dir: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    let foreign = |name: &std::ffi::OsStr| {
-        ["GIT_", "CODEWEAVER_", "XDG_"].iter().any(|p| name.as_encoded_bytes().starts_with(p.as_bytes()))
-    };
-    for (name, _) in std::env::vars_os().filter(|(name, _)| foreign(name)) {
-        command.env_remove(name);
-    }
-    let home = dir.parent().unwrap_or(dir);
-    command
-        .args(words)
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .env("HOME", home)
-        .env("XDG_CONFIG_HOME", home.join(".config"))
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null");
-    command
 }

@@ -1,7 +1,6 @@
 //! A repository with two linked worktrees that share one store, and what a fresh index answers for each of its commits.
 
-use super::crowd::hermetic;
-use crate::sandbox::{Question, Sandbox, comparable, git_output, hybrid, index, respond};
+use crate::sandbox::{Question, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
 use codeweaver::index::{Codebase, Target, repair};
 use codeweaver::query::QueryError;
 use codeweaver::query::view::Freshness;
@@ -35,11 +34,11 @@ impl Site {
             sandbox.write(&format!("src/file_{i}.py"), text(i, 0));
         }
         sandbox.commit("first");
-        sandbox.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        sandbox.git(["config", "uploadpack.allowAnySHA1InWant", "true"]);
         let mut worktrees = vec![sandbox.root().to_path_buf()];
         for name in ["left", "right"] {
             let path = sandbox.beside(name);
-            sandbox.git(&["worktree", "add", "-q", path.to_str().unwrap(), "-b", name]);
+            sandbox.git(["worktree", "add", "-q", path.to_str().unwrap(), "-b", name]);
             worktrees.push(path);
         }
         Site { sandbox, worktrees, fresh: HashMap::new(), n_commits: 0 }
@@ -50,7 +49,9 @@ impl Site {
     }
 
     pub fn command(&self, dir: &Path, words: &[&str]) -> Command {
-        hermetic(crate::harness::program(), dir, words)
+        let mut command = command_in(dir, codeweaver_testkit::program());
+        command.args(words);
+        command
     }
 
     /// A commit in worktree `w` that changes some files, adds one and renames one.
@@ -63,7 +64,7 @@ impl Site {
         }
         std::fs::write(root.join(format!("src/new_{}.py", n % 7)), text(n as usize + 100, n)).unwrap();
         for args in [&["add", "-A"][..], &["commit", "-q", "--allow-empty", "-m", "change"]] {
-            assert!(git_output(root, args).status.success(), "git {args:?}");
+            git_in(root, args).success();
         }
     }
 
@@ -73,14 +74,13 @@ impl Site {
         let branch = ["main", "left", "right"][w];
         let back = rng.usize(0..4);
         let to = format!("{branch}~{back}");
-        if back == 0 || !git_output(root, &["checkout", "-q", "--detach", &to]).status.success() {
-            assert!(git_output(root, &["checkout", "-q", branch]).status.success());
+        if back == 0 || git_in(root, &["checkout", "-q", "--detach", &to]).code() != 0 {
+            git_in(root, &["checkout", "-q", branch]).success();
         }
     }
 
     fn head(&self, w: usize) -> String {
-        let out = git_output(&self.worktrees[w], &["rev-parse", "HEAD"]);
-        String::from_utf8_lossy(&out.stdout).trim().to_owned()
+        git_in(&self.worktrees[w], &["rev-parse", "HEAD"]).success().stdout().trim().to_owned()
     }
 
     /// What an index built from nothing answers for worktree `w` as it is now.
@@ -91,8 +91,8 @@ impl Site {
         }
         let fresh = Sandbox::new();
         let source = self.sandbox.root().to_str().unwrap().to_owned();
-        fresh.git(&["fetch", "-q", "--depth=1", &format!("file://{source}"), &commit]);
-        fresh.git(&["checkout", "-q", "--detach", &commit]);
+        fresh.git(["fetch", "-q", "--depth=1", &format!("file://{source}"), &commit]);
+        fresh.git(["checkout", "-q", "--detach", &commit]);
         index(fresh.root());
         let answers: Answers = Arc::new(
             questions()

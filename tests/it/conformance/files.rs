@@ -2,7 +2,7 @@
 
 use super::Seen::{At, In, Nowhere};
 use super::{HERE, Row, function};
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 
 pub const ROWS: &[Row] = &[
     Row {

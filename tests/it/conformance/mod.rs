@@ -8,7 +8,7 @@
 mod commits;
 mod files;
 
-use crate::harness::TestRepo;
+use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 
 struct Row {

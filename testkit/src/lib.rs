@@ -1,0 +1,23 @@
+//! Test harness shared by unit tests, integration tests, fuzz targets and benches.
+//!
+//! - [`TestRepo`]: a git repository in a temporary directory that sees nothing of the machine.
+//! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both streams.
+//! - [`program`]: the `git-codeweaver` executable under test.
+//! - [`command`]: the environment of all of these, for processes that a test starts itself.
+//! - [`Tool`] and [`skip`]: what happens where an external program is missing.
+//!
+//! The crate knows git and the command line of `git-codeweaver`, and none of its library types.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod environment;
+mod program;
+mod repo;
+mod run;
+mod tools;
+
+pub use environment::command;
+pub use program::program;
+pub use repo::{FILES, TestRepo, listing};
+pub use run::Run;
+pub use tools::{Tool, skip};

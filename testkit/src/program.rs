@@ -1,0 +1,62 @@
+//! The `git-codeweaver` executable under test.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+const NAME: &str = "git-codeweaver";
+
+/// The executable under test: the file that `CODEWEAVER_TEST_BINARY` names, else the one that cargo built for this test.
+///
+/// # Panics
+/// If there is none, or if it is not called `git-codeweaver`: git would not find it as a subcommand.
+pub fn program() -> &'static Path {
+    found().unwrap_or_else(|| {
+        panic!("{NAME} is not built: run `cargo build`, or name an executable in CODEWEAVER_TEST_BINARY")
+    })
+}
+
+/// The directory of [`program`], if there is one: tests of the library alone run without it.
+pub(crate) fn directory() -> Option<&'static Path> {
+    found().and_then(Path::parent)
+}
+
+fn found() -> Option<&'static Path> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| match std::env::var_os("CODEWEAVER_TEST_BINARY") {
+        Some(path) => Some(named(Path::new(&path))),
+        None => built().filter(|path| path.exists()).map(|path| second_name(&path)),
+    });
+    program.as_deref()
+}
+
+fn named(path: &Path) -> PathBuf {
+    let path =
+        path.canonicalize().unwrap_or_else(|e| panic!("CODEWEAVER_TEST_BINARY {}: {e}", path.display()));
+    assert!(path.ends_with(NAME), "CODEWEAVER_TEST_BINARY must be called {NAME}: {}", path.display());
+    path
+}
+
+/// What cargo says it built, or, since cargo before 1.94 says so only at compile time, the file in the directory above
+/// that of the test executable.
+fn built() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os(format!("CARGO_BIN_EXE_{NAME}")) {
+        return Some(path.into());
+    }
+    let test = std::env::current_exe().ok()?;
+    Some(test.parent()?.parent()?.join(NAME))
+}
+
+/// A hard link to `built`: a build of another checkout with the same target directory may replace the file while tests run.
+fn second_name(built: &Path) -> PathBuf {
+    let profile_dir = built.parent().unwrap();
+    let profile = profile_dir.file_name().unwrap().to_string_lossy();
+    let dir = profile_dir.with_file_name("tmp").join(format!("program-{profile}"));
+    std::fs::create_dir_all(&dir).unwrap();
+    let (link, new) = (dir.join(NAME), dir.join(format!("{NAME}-{}", std::process::id())));
+    let _ = std::fs::remove_file(&new);
+    std::fs::hard_link(built, &new).or_else(|_| std::fs::copy(built, &new).map(drop)).unwrap();
+    std::fs::rename(&new, &link).unwrap();
+    // A rename between two names of one file does nothing.
+    let _ = std::fs::remove_file(&new);
+    link
+}
