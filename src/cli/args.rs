@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The argument parser: global options and the list of commands.
 
 use super::commands;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,10 +18,10 @@ Examples:
   git codeweaver search \"where are tokens refreshed\"
   git codeweaver search -l 3 --lang rust --no-tests \"retry with backoff\"
   git codeweaver search --rev v1.2 \"config file lookup\"
-  git codeweaver status                            what is indexed, and how current it is
+  git codeweaver status                            show what is indexed and how current it is
 
-`git codeweaver VERB -h` explains a verb. (`git codeweaver --help` asks git for a manual page; \
-`git-codeweaver --help` does not.)";
+`git codeweaver COMMAND -h` shows the help of a command. (`git codeweaver --help` makes git look for a \
+manual page; `git-codeweaver --help` does not.)";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -41,17 +41,17 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Options of every verb.
+/// Options of every command.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// The repository: any directory inside it (default: the current directory)
+    /// Directory inside the repository [default: the current directory]
     #[arg(short, long, global = true, value_name = "PATH")]
     pub project: Option<PathBuf>,
-    /// Colours and links: by default only on a terminal
+    /// When to use colours and hyperlinks; auto: only on a terminal
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, hide_default_value = true)]
     pub color: ColorWhen,
-    /// Log to stderr what happens (CODEWEAVER_LOG sets it more finely)
+    /// Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
     #[arg(long, global = true)]
     pub debug: bool,
 }
@@ -87,7 +87,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// True if the process is to leave the session of whoever started it.
+    /// True if the process leaves the session of its parent.
     pub fn is_detached(&self) -> bool {
         match self {
             Command::Index(args) => args.detached,
@@ -103,7 +103,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn clap_definitions_are_consistent() {
         Cli::command().debug_assert();
     }
 }

@@ -1,27 +1,28 @@
-//! The record of an unfinished run (requirement L4): who runs since when, and how far it is.
+//! Record of an unfinished run: its process, start time and progress.
 //!
-//! It is for people and for `status`; resuming does not depend on it, because what is sealed is found by content. So it
-//! is written best effort, and a record that cannot be read is none.
+//! Informs the user and `status`. Resuming does not depend on it, because stored chunks are found by content. It is
+//! therefore written on a best-effort basis, and a record that cannot be read is treated as absent.
 
 use crate::index::Codebase;
 use crate::store::layout::write_atomically;
 use crate::store::time;
 use std::path::PathBuf;
 
-/// A record older than this is not worth resuming from.
+/// Age in seconds above which a record is stale.
 pub const STALE_SECONDS: u64 = 24 * 3600;
 
 pub use crate::index::status::Checkpoint;
 
-/// What an earlier run left.
+/// State of an interrupted first index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Left {
-    Nothing,
-    /// This many chunks are stored and can be gone on from.
-    Resumable {
-        n_chunks: u64,
-    },
+pub enum Unfinished {
+    /// There is none, or the index is complete.
+    None,
+    /// The run can be resumed from the stored chunks.
+    Resumable { n_chunks: u64 },
+    /// The record is older than [`STALE_SECONDS`].
     Stale,
+    /// The settings have changed since.
     OtherSettings,
 }
 
@@ -32,7 +33,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// `None` if there is no store yet to keep it in.
+    /// A recorder for a run that starts now.
     pub fn new(codebase: &Codebase) -> Recorder {
         let now = time::now();
         Recorder {
@@ -65,19 +66,20 @@ impl Recorder {
         }
     }
 
-    /// After success there is nothing to resume.
+    /// Removes the record after a successful run.
     pub fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Looks at what an interrupted first index left. An update of a complete index has nothing to ask about.
-pub fn left(codebase: &Codebase) -> Left {
-    let status = crate::index::status::unfinished(codebase);
-    let Some(n_chunks) = status else { return Left::Nothing };
+/// Returns the state of an interrupted first index. A complete index always gives [`Unfinished::None`].
+pub fn unfinished(codebase: &Codebase) -> Unfinished {
+    let Some(n_chunks) = crate::index::status::unfinished(codebase) else { return Unfinished::None };
     match Checkpoint::read(codebase) {
-        Some(record) if record.settings_hash != codebase.settings_fingerprint => Left::OtherSettings,
-        Some(record) if time::now().saturating_sub(record.last_checkpoint) > STALE_SECONDS => Left::Stale,
-        _ => Left::Resumable { n_chunks },
+        Some(record) if record.settings_hash != codebase.settings_fingerprint => Unfinished::OtherSettings,
+        Some(record) if time::now().saturating_sub(record.last_checkpoint) > STALE_SECONDS => {
+            Unfinished::Stale
+        }
+        _ => Unfinished::Resumable { n_chunks },
     }
 }

@@ -1,4 +1,4 @@
-//! Measures the chunker over a tree (requirements C3, C6, C11).
+//! Chunking statistics of a tree: sizes, boundaries on syntax nodes, unclassified nodes, degradations.
 
 use crate::chunk::{self, Chunk, LanguageId};
 use crate::git::{self, ByteSlice, Oid};
@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The range of C3, in tokens.
+/// Desired size of a chunk, in tokens.
 const GOOD_TOKENS: std::ops::RangeInclusive<u32> = 200..=800;
-/// Degraded files are named up to this many.
+/// Maximum number of degraded files listed.
 const MAX_DEGRADED_FILES: usize = 200;
 
-/// What came out, for the whole tree and per language.
+/// Statistics of the whole tree and of each language.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Report {
     pub tree: String,
     pub total: LanguageStats,
     pub languages: BTreeMap<&'static str, LanguageStats>,
-    /// Files that went down the chain, with the reason and the language; at most 200.
+    /// Files that were chunked by a fallback method; at most 200.
     pub degraded: Vec<Degraded>,
-    /// Chunks drawn by the hash of their place, the same on every run.
+    /// Sampled chunks of each language. Selected by the hash of language, path and offset, so every run gives the same.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
 }
@@ -33,13 +33,13 @@ pub struct LanguageStats {
     pub chunks: u64,
     pub tokens: u64,
     pub mean_tokens: f64,
-    /// Of the chunks of files with more than 800 tokens: the share of 200 to 800.
+    /// Share of chunks with 200 to 800 tokens, among the chunks of files with more than 800 tokens.
     pub share_200_to_800: f64,
-    /// Mean tokens of the same chunks.
+    /// Mean number of tokens of the chunks of files with more than 800 tokens.
     pub mean_tokens_of_larger_files: f64,
-    /// Share of boundaries between chunks that lie on whole nodes.
+    /// Share of chunk boundaries that coincide with boundaries of syntax nodes.
     pub share_on_nodes: f64,
-    /// Share of classified nodes whose class is not known.
+    /// Share of nodes for which no class is known.
     pub share_unknown: f64,
     pub degradations: BTreeMap<String, u64>,
     #[serde(skip)]
@@ -75,12 +75,14 @@ pub struct Sample {
     rank: u64,
 }
 
-/// Chunks every file of `tree` that the policy indexes, on all cores; `sample` chunks of each language are listed.
-pub fn measure(codebase: &Codebase, tree: &Oid, sample: usize) -> Result<Report, IndexError> {
+/// Chunks every file of `tree` that the policy indexes, on all cores. Lists a sample of `n_samples` chunks of each
+/// language.
+pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Report, IndexError> {
     let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
+    let chunking = Chunking { codebase, policy: &policy, n_samples };
     let files = git::walk_tree(&codebase.repo, tree)?;
     let next = AtomicUsize::new(0);
-    let whole = Mutex::new((Report { tree: tree.to_string(), ..Report::default() }, None::<IndexError>));
+    let merged = Mutex::new((Report { tree: tree.to_string(), ..Report::default() }, None::<IndexError>));
     let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
         for _ in 0..n_threads {
@@ -91,21 +93,21 @@ pub fn measure(codebase: &Codebase, tree: &Oid, sample: usize) -> Result<Report,
                 let mut blobs = codebase.repo.blobs();
                 let mut failure = None;
                 while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(e) = one(codebase, &policy, file, &mut blobs, sample, &mut report) {
+                    if let Err(e) = chunking.measure_file(file, &mut blobs, &mut report) {
                         failure = Some(e);
                         break;
                     }
                 }
-                let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
-                whole.0.merge(report, sample);
-                whole.1 = whole.1.take().or(failure);
+                let mut merged = merged.lock().unwrap_or_else(PoisonError::into_inner);
+                merged.0.merge(report, n_samples);
+                merged.1 = merged.1.take().or(failure);
             };
             if worker.spawn_scoped(scope, work).is_err() {
                 tracing::warn!(component = "cli", operation = "chunks", "a thread could not be started");
             }
         }
     });
-    let (mut report, failure) = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut report, failure) = merged.into_inner().unwrap_or_else(PoisonError::into_inner);
     match failure {
         Some(e) => Err(e),
         None => {
@@ -115,46 +117,56 @@ pub fn measure(codebase: &Codebase, tree: &Oid, sample: usize) -> Result<Report,
     }
 }
 
-fn one(
-    codebase: &Codebase,
-    policy: &Policy,
-    file: &git::TreeFile,
-    blobs: &mut git::BlobReader,
-    sample: usize,
-    report: &mut Report,
-) -> Result<(), IndexError> {
-    let path = file.path.as_bstr();
-    let PathDecision::Index { language, .. } = policy.decide_path(path, file.mode) else { return Ok(()) };
-    if blobs.size(&file.oid)?.is_none_or(|size| size > policy.max_blob_bytes()) {
-        return Ok(());
-    }
-    let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
-    if policy.decide_blob(bytes).is_some() {
-        return Ok(());
-    }
-    let language = policy.language(language, path, bytes);
-    let chunked = chunk::chunk_blob(bytes, language, &codebase.settings.chunker);
-    report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
-    let mut reasons: Vec<String> = chunked.degradations.iter().map(|d| name_of(&d.reason)).collect();
-    reasons.sort();
-    reasons.dedup();
-    for reason in reasons {
-        report.degraded.push(Degraded { path: path.to_string(), language: language.name(), reason });
-    }
-    if sample > 0 {
-        let samples = report.samples.entry(language.name()).or_default();
-        samples.extend(chunked.chunks.iter().map(|chunk| drawn(path, language, chunk)));
-        keep_lowest(samples, sample);
-    }
-    Ok(())
+/// Parameters of a measurement that are the same for every file.
+struct Chunking<'a> {
+    codebase: &'a Codebase,
+    policy: &'a Policy,
+    n_samples: usize,
 }
 
-/// The name of a value as it is serialised.
+impl Chunking<'_> {
+    /// Chunks a file and adds it to `report`, unless the policy skips it.
+    fn measure_file(
+        &self,
+        file: &git::TreeFile,
+        blobs: &mut git::BlobReader,
+        report: &mut Report,
+    ) -> Result<(), IndexError> {
+        let path = file.path.as_bstr();
+        let PathDecision::Index { language, .. } = self.policy.decide_path(path, file.mode) else {
+            return Ok(());
+        };
+        if blobs.size(&file.oid)?.is_none_or(|size| size > self.policy.max_blob_bytes()) {
+            return Ok(());
+        }
+        let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
+        if self.policy.decide_blob(bytes).is_some() {
+            return Ok(());
+        }
+        let language = self.policy.language(language, path, bytes);
+        let chunked = chunk::chunk_blob(bytes, language, &self.codebase.settings.chunker);
+        report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
+        let mut reasons: Vec<String> = chunked.degradations.iter().map(|d| name_of(&d.reason)).collect();
+        reasons.sort();
+        reasons.dedup();
+        for reason in reasons {
+            report.degraded.push(Degraded { path: path.to_string(), language: language.name(), reason });
+        }
+        if self.n_samples > 0 {
+            let samples = report.samples.entry(language.name()).or_default();
+            samples.extend(chunked.chunks.iter().map(|chunk| sample(path, language, chunk)));
+            keep_lowest(samples, self.n_samples);
+        }
+        Ok(())
+    }
+}
+
+/// The serialised name of a unit variant.
 fn name_of(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn drawn(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
+fn sample(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
     let place = format!("{} {path} {}", language.name(), chunk.byte_range.start);
     let hash = blake3::hash(place.as_bytes());
     let rank = hash.as_bytes().first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
@@ -169,7 +181,7 @@ fn drawn(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
 }
 
 fn keep_lowest(samples: &mut Vec<Sample>, n: usize) {
-    // Sorting now and then is enough; the exact cut is made at the end.
+    // Sorts only occasionally; `Report::merge` truncates exactly.
     if samples.len() > 4 * n + 64 {
         samples.sort_by_key(|sample| sample.rank);
         samples.truncate(n);
@@ -218,9 +230,8 @@ impl LanguageStats {
     }
 
     fn finish(&mut self) {
-        // A share of nothing is a whole: nothing was wrong.
         let share =
-            |part: u64, all: u64, of_none: f64| if all == 0 { of_none } else { part as f64 / all as f64 };
+            |part: u64, all: u64, if_empty: f64| if all == 0 { if_empty } else { part as f64 / all as f64 };
         let sums = &self.sums;
         self.mean_tokens = share(self.tokens, self.chunks, 0.0);
         self.share_200_to_800 = share(sums.larger_good, sums.larger, 1.0);
@@ -231,7 +242,7 @@ impl LanguageStats {
 }
 
 impl Report {
-    fn merge(&mut self, other: Report, sample: usize) {
+    fn merge(&mut self, other: Report, n_samples: usize) {
         for (language, stats) in &other.languages {
             self.languages.entry(language).or_default().merge(stats);
         }
@@ -240,7 +251,7 @@ impl Report {
             let all = self.samples.entry(language).or_default();
             all.extend(samples);
             all.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| a.path.cmp(&b.path)));
-            all.truncate(sample);
+            all.truncate(n_samples);
         }
     }
 

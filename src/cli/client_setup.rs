@@ -1,4 +1,4 @@
-//! `mcp --install`, `--print` and `--uninstall`: the server in the configuration of its clients (requirement U6).
+//! `mcp --install`, `--print` and `--uninstall`: registration of the server with MCP clients.
 
 use super::context::{Context, shown_path};
 use super::error::CliError;
@@ -15,35 +15,35 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Registration with clients instead of serving.
+/// Options that register the server with clients instead of starting it.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Set-up of clients")]
+#[command(next_help_heading = "Client setup")]
 #[command(group(ArgGroup::new("setup").args(["install", "print", "uninstall"])))]
 #[command(group(ArgGroup::new("change").args(["install", "uninstall"])))]
 pub struct SetupArgs {
-    /// Add the server to the configuration of these clients
+    /// Add the server to the configuration of clients
     #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser())]
     pub install: Vec<&'static Client>,
     /// Print what to add to the configuration of a client
     #[arg(long, value_name = "CLIENT", value_parser = client_parser(), hide_possible_values = true)]
     pub print: Option<&'static Client>,
-    /// Take the server out again; what else is in the files stays, what was there before is restored
+    /// Remove the server from the configuration of clients; everything else in the files is kept
     #[arg(long, value_name = "CLIENT", num_args = 1.., value_delimiter = ',', value_parser = client_parser(), hide_possible_values = true)]
     pub uninstall: Vec<&'static Client>,
-    /// Show the changes as a diff and write nothing
+    /// Print the changes as a diff without writing them
     #[arg(long, requires = "change")]
     pub dry_run: bool,
-    /// Whose configuration
+    /// Configuration to change
     #[arg(long, value_enum, value_name = "SCOPE", default_value_t, requires = "setup")]
     pub scope: Scope,
-    /// Write the full path of this program, for clients that do not have your PATH
+    /// Register the full path of this program, for clients that do not have your PATH
     #[arg(long, requires = "setup", conflicts_with = "uninstall")]
     pub absolute_path: bool,
 }
 
 impl SetupArgs {
-    /// True if anything was asked of the set-up.
-    pub fn is_wanted(&self) -> bool {
+    /// True if any of `--install`, `--print` and `--uninstall` is given.
+    pub fn is_requested(&self) -> bool {
         self.print.is_some() || !self.install.is_empty() || !self.uninstall.is_empty()
     }
 }
@@ -54,11 +54,11 @@ fn client_parser() -> impl TypedValueParser<Value = &'static Client> {
         .try_map(|name| table::find(&name).ok_or_else(|| EditError(format!("no client is called {name}"))))
 }
 
-/// Carries out what `args` ask for. Nothing is written unless every file can be edited.
+/// Prints or changes the configuration of clients. Nothing is written unless every file can be edited.
 ///
 /// # Errors
-/// Three parts as everywhere: a file that cannot be read, edited safely or written; no home directory; no repository
-/// for `--scope project`.
+/// A file cannot be read, edited safely or written; the home directory is unknown; there is no repository for
+/// `--scope project`.
 pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
     let surroundings = Surroundings::of_process();
     let command = Command::find(&surroundings, args.absolute_path)?;
@@ -84,13 +84,16 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
         plans.extend(planner.uninstall(client)?.into_iter().map(|step| (client, step)));
     }
     if root.is_some() && command.is_absolute() && !args.install.is_empty() {
-        context.warn(&format!("{} is a path of this machine, in a file that others share", command.shown()));
+        context.warn(&format!(
+            "{} is a path of this machine, written to a file that others share",
+            command.shown()
+        ));
     }
     for (client, step) in plans {
         match step {
-            Step::Keep { file } => say(context, "Up to date:", client, &file)?,
-            Step::Absent { file } => say(context, "Not there:", client, &file)?,
-            Step::Change(plan) if args.dry_run => show(context, &plan)?,
+            Step::Keep { file } => print_step(context, "Up to date:", client, &file)?,
+            Step::Absent { file } => print_step(context, "Not found:", client, &file)?,
+            Step::Change(plan) if args.dry_run => print_diff(context, &plan)?,
             Step::Change(plan) => apply(context, client, *plan, &mut receipts)?,
         }
     }
@@ -98,13 +101,13 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
 }
 
 fn distinct(clients: &[&'static Client]) -> Vec<&'static Client> {
-    let mut seen: Vec<&'static Client> = Vec::new();
+    let mut distinct: Vec<&'static Client> = Vec::new();
     for client in clients {
-        if !seen.iter().any(|known| known.id == client.id) {
-            seen.push(client);
+        if !distinct.iter().any(|other| other.id == client.id) {
+            distinct.push(client);
         }
     }
-    seen
+    distinct
 }
 
 fn project_root(context: &Context) -> Result<PathBuf, CliError> {
@@ -112,8 +115,8 @@ fn project_root(context: &Context) -> Result<PathBuf, CliError> {
     let root = repo.work_dir().ok_or_else(|| {
         CliError::new(
             "there is no project to configure",
-            "a bare repository has no working tree to keep files in",
-            "leave --scope project out, or use --project PATH",
+            "a bare repository has no working tree",
+            "omit --scope project, or use --project PATH",
         )
     })?;
     Ok(root.canonicalize()?)
@@ -147,7 +150,7 @@ fn apply(
 ) -> Result<(), CliError> {
     let label = if plan.receipt.is_some() { "Installed:" } else { "Removed:" };
     let earlier = receipts.find(client.id, &plan.target).cloned();
-    // The receipt comes first: without its edit it does no harm, without it the edit could not be undone to the byte.
+    // The receipt is written first: without the edit it is harmless, and without it the edit could not be undone exactly.
     if let Err(error) = receipts.set(client.id, &plan.target, plan.receipt.clone()) {
         context.warn(&format!(
             "{}: {}; the entry can be taken out later, blanks may differ",
@@ -158,14 +161,14 @@ fn apply(
         let _ = receipts.set(client.id, &plan.target, earlier);
         return Err(error.into());
     }
-    say(context, label, client, &plan.file)?;
+    print_step(context, label, client, &plan.file)?;
     if plan.receipt.is_some() {
         context.note(&format!("Next:      {}", client.next));
     }
     Ok(())
 }
 
-fn say(context: &Context, label: &str, client: &Client, file: &Path) -> Result<(), CliError> {
+fn print_step(context: &Context, label: &str, client: &Client, file: &Path) -> Result<(), CliError> {
     let mut out = context.out();
     let label = context.paint.good(format!("{label:<11}"));
     writeln!(out, "{label} {:<14}  {}", client.name, shown_path(file))?;
@@ -173,11 +176,11 @@ fn say(context: &Context, label: &str, client: &Client, file: &Path) -> Result<(
     Ok(())
 }
 
-fn show(context: &Context, plan: &Plan) -> Result<(), CliError> {
+fn print_diff(context: &Context, plan: &Plan) -> Result<(), CliError> {
     let mut out = context.out();
     for line in diff::unified(&shown_path(&plan.file), plan.before.as_deref(), plan.after.as_deref()).lines()
     {
-        // A tab is no danger, and a diff that is to be applied needs it.
+        // Tabs are kept: they are harmless, and a diff that will be applied needs them.
         let safe: Vec<_> = line.split('\t').map(render::safe).collect();
         let safe = safe.join("\t");
         let painted = match line.as_bytes().first() {

@@ -1,4 +1,4 @@
-//! The repository, the terminal and the streams of one invocation.
+//! Repository, terminal and output streams of one invocation.
 
 use super::args::{ColorWhen, GlobalArgs};
 use super::error::CliError;
@@ -8,17 +8,18 @@ use crate::index::{Codebase, IndexError};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
-/// What every verb needs to know of its surroundings.
+/// Environment of a command.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// Where the repository is looked for.
+    /// Directory from which the repository is discovered.
     pub dir: PathBuf,
-    /// `--project` was given.
-    pub is_named: bool,
-    /// Colours of stdout, and of stderr.
+    /// True if `dir` was given with `--project`.
+    pub is_explicit: bool,
+    /// Colours of stdout.
     pub paint: Paint,
+    /// Colours of stderr.
     pub err_paint: Paint,
-    /// Both ends of a dialogue are there: a question can be asked.
+    /// True if the user can be prompted: stdin and stderr are terminals, and `CI` is not set.
     pub is_interactive: bool,
     pub err_is_terminal: bool,
     pub debug: bool,
@@ -29,12 +30,12 @@ impl Context {
         let paints = |is_terminal: bool| match args.color {
             ColorWhen::Always => Paint::on(),
             ColorWhen::Never => Paint::off(),
-            ColorWhen::Auto => Paint::when(is_terminal && terminal_takes_colour()),
+            ColorWhen::Auto => Paint::when(is_terminal && terminal_supports_colour()),
         };
         let (stdout, stderr) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
         Context {
             dir: args.project.clone().unwrap_or_else(|| PathBuf::from(".")),
-            is_named: args.project.is_some(),
+            is_explicit: args.project.is_some(),
             paint: paints(stdout),
             err_paint: paints(stderr),
             is_interactive: std::io::stdin().is_terminal() && stderr && std::env::var_os("CI").is_none(),
@@ -43,7 +44,7 @@ impl Context {
         }
     }
 
-    /// The codebase around the directory. What the settings ignore is said on stderr.
+    /// Opens the codebase that contains the directory. Warnings about its settings are printed to stderr.
     pub fn codebase(&self) -> Result<Codebase, CliError> {
         if !self.dir.is_dir() {
             return Err(CliError::no_such_directory(&self.dir));
@@ -55,19 +56,19 @@ impl Context {
         Ok(codebase)
     }
 
-    /// The codebase around the directory, and nothing else: `--project` means what it says, also in a hook, where git has
-    /// set `GIT_DIR`.
+    /// Opens the codebase that contains the directory. `--project` has precedence over `GIT_DIR`, which git sets for
+    /// hooks.
     pub fn open(&self) -> Result<Codebase, IndexError> {
-        if self.is_named { Codebase::open_named(&self.dir, &[]) } else { Codebase::open(&self.dir, &[]) }
+        if self.is_explicit { Codebase::open_named(&self.dir, &[]) } else { Codebase::open(&self.dir, &[]) }
     }
 
-    /// The repository around the directory.
+    /// Opens the repository that contains the directory.
     pub fn repo(&self) -> Result<Repo, GitError> {
-        if self.is_named { Repo::discover_named(&self.dir) } else { Repo::discover(&self.dir) }
+        if self.is_explicit { Repo::discover_named(&self.dir) } else { Repo::discover(&self.dir) }
     }
 
-    /// A path as the user typed it → relative to the root of the repository. What lies below the current directory comes
-    /// first, as everywhere in git; anything else is taken as relative to the root already.
+    /// Converts a path argument into a path relative to the root of the repository. As in git, a path that exists below
+    /// the current directory has precedence; any other path is taken as relative to the root.
     pub fn repository_path(&self, codebase: &Codebase, typed: &str) -> String {
         let root = codebase.root();
         let here = std::fs::canonicalize(&self.dir).unwrap_or_else(|_| root.clone());
@@ -83,19 +84,19 @@ impl Context {
         BufWriter::new(std::io::stdout().lock())
     }
 
-    /// One line on stderr; an unwritable stderr is nobody's problem.
+    /// Prints a warning line to stderr. Write errors on stderr are ignored.
     pub fn warn(&self, message: &str) {
         let label = self.err_paint.warning("warning:");
         let _ = writeln!(std::io::stderr(), "{label} {}", render::safe(message));
     }
 
-    /// One line on stderr for a person.
+    /// Prints a line without a label to stderr. Write errors on stderr are ignored.
     pub fn note(&self, message: &str) {
         let _ = writeln!(std::io::stderr(), "{message}");
     }
 }
 
-/// `path` as seen from the current directory if it lies below it.
+/// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters escaped.
 pub fn shown_path(path: &Path) -> String {
     let below = std::env::current_dir().ok().and_then(|cwd| Some(path.strip_prefix(cwd).ok()?.to_path_buf()));
     match below {
@@ -105,7 +106,7 @@ pub fn shown_path(path: &Path) -> String {
     }
 }
 
-fn terminal_takes_colour() -> bool {
+fn terminal_supports_colour() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -1,4 +1,4 @@
-//! The one place where errors of the library become an exit code and three lines (requirement U7).
+//! Conversion of library errors into an exit code and the three lines that the command line prints:
 //!
 //! ```text
 //! error: what does not work
@@ -24,14 +24,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What the user gets to read. Each part may have several lines.
+/// An error as it is printed. Each part may have several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CliError {
     pub what: String,
     pub why: String,
     pub fix: String,
     pub code: u8,
-    /// Whoever read our output has gone: nothing to say, and no failure.
+    /// The reader of stdout has closed it: nothing is printed, and the exit code is success.
     is_broken_pipe: bool,
 }
 
@@ -53,12 +53,12 @@ impl CliError {
     pub fn no_such_directory(dir: &Path) -> CliError {
         CliError::new(
             format!("{} is not a directory", dir.display()),
-            "--project names a directory inside a git repository",
+            "--project takes a directory inside a git repository",
             "check the path",
         )
     }
 
-    /// Prints it to stderr and gives the exit code.
+    /// Prints the error to stderr and returns the exit code. Write errors on stderr are ignored.
     pub fn report(&self, context: &Context) -> ExitCode {
         if self.is_broken_pipe {
             return ExitCode::SUCCESS;
@@ -83,7 +83,7 @@ impl From<std::io::Error> for CliError {
         let error = CliError::new(
             "the output cannot be written",
             error.to_string(),
-            "check the disk and where the output goes",
+            "check the destination of the output and its free space",
         );
         CliError { is_broken_pipe, ..error }
     }
@@ -112,7 +112,7 @@ impl From<GitError> for CliError {
                 let shown = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
                 (
                     format!("{} is not in a git repository", shown.display()),
-                    "there is no .git here or in any directory above".to_owned(),
+                    "neither it nor any parent directory contains .git".to_owned(),
                 )
             }
             GitError::Unsupported { path, feature } => (
@@ -124,23 +124,23 @@ impl From<GitError> for CliError {
             }
             GitError::UnknownRevision { spec, hint } => (
                 format!("'{spec}' does not name a commit or tree here"),
-                hint.clone().unwrap_or_else(|| "git does not know it".to_owned()),
+                hint.clone().unwrap_or_else(|| "git cannot resolve it".to_owned()),
             ),
             GitError::ObjectMissing { .. } => (
                 error.to_string(),
-                "the clone is shallow, partial or damaged, and nothing is ever fetched".to_owned(),
+                "the clone is shallow, partial or damaged, and missing objects are never fetched".to_owned(),
             ),
             GitError::BadObject { oid, reason, .. } => {
                 (format!("object {oid} cannot be read"), reason.clone())
             }
             GitError::TooManyFiles { .. } => {
-                (error.to_string(), "a tree is held in memory as a whole".to_owned())
+                (error.to_string(), "the whole tree is held in memory".to_owned())
             }
-            GitError::Bare { .. } => (error.to_string(), "there are no files to look at".to_owned()),
+            GitError::Bare { .. } => (error.to_string(), "it has no working tree".to_owned()),
             GitError::PathEscapes { .. } => {
-                (error.to_string(), "only files of the repository are read".to_owned())
+                (error.to_string(), "only files inside the repository are read".to_owned())
             }
-            GitError::Io { .. } => (error.to_string(), cause(&error)),
+            GitError::Io { .. } => (error.to_string(), root_cause(&error)),
         };
         CliError::new(what, why, fix)
     }
@@ -151,13 +151,13 @@ impl From<StoreError> for CliError {
         match &error {
             StoreError::Locked { holder } => CliError::new(
                 format!("Indexing already in progress ({holder})"),
-                "one run per worktree at a time; the running one picks up later commits by itself",
-                "wait for it (`git codeweaver status`), or end it with `kill -TERM PID`: it keeps what it has done",
+                "only one run per worktree at a time; the running one also picks up later commits",
+                "wait for it (`git codeweaver status`), or stop it with `kill -TERM PID`: finished work is kept",
             )
             .with_code(exit::NEGATIVE),
             StoreError::Io { action, path, source } => {
                 let fix = match source.kind() {
-                    std::io::ErrorKind::StorageFull => "free some space and run it again: what is done is kept".to_owned(),
+                    std::io::ErrorKind::StorageFull => "free some space and run it again: finished work is kept".to_owned(),
                     _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
                 };
                 CliError::new(format!("cannot {action} {}", path.display()), source.to_string(), fix)
@@ -170,8 +170,8 @@ impl From<StoreError> for CliError {
             }
             StoreError::Version { path, found, expected } => CliError::new(
                 format!("{} was written by another version", path.display()),
-                format!("it has format {found}, this program reads {expected}"),
-                "git codeweaver index    (derived files are made anew from shards and git)",
+                format!("it has format {found}; this version reads format {expected}"),
+                "git codeweaver index    (rebuilds derived files from shards and git)",
             ),
             StoreError::Untrusted { path, why } => CliError::new(
                 format!("{} must not be used", path.display()),
@@ -192,8 +192,8 @@ impl From<IndexError> for CliError {
             IndexError::Config(e) => e.into(),
             IndexError::TooManyFiles { n_files, limit } => CliError::new(
                 format!("this tree has {} files", render::count(n_files as u64)),
-                format!("more than {} are not indexed unless you ask for it", render::count(limit as u64)),
-                "leave folders out (`policy.exclude`, .codeweaverignore), or `git codeweaver index --allow-huge`",
+                format!("trees of more than {} are indexed only on request", render::count(limit as u64)),
+                "exclude directories (`policy.exclude`, .codeweaverignore), or `git codeweaver index --allow-huge`",
             ),
             IndexError::Interrupted { n_chunks } => CliError::new(
                 "interrupted",
@@ -203,12 +203,12 @@ impl From<IndexError> for CliError {
             .with_code(exit::INTERRUPTED),
             IndexError::EpochChanged => CliError::new(
                 "the index was reorganised while this ran",
-                "garbage collection or a reindex of another worktree came in between, twice",
+                "garbage collection or a reindex from another worktree interfered twice",
                 "run it again: nothing is lost",
             ),
             IndexError::Tracked { path } => CliError::new(
                 format!("{path} is tracked by git"),
-                "an index that comes with a repository could be anybody's, so it is never used",
+                "an index that is checked in cannot be trusted, so it is never used",
                 "git rm -r --cached .codeweaver && git commit",
             ),
             IndexError::NotInitialised => Lifecycle::NotIndexed.into(),
@@ -222,7 +222,7 @@ impl From<PolicyError> for CliError {
             PolicyError::Git(e) => e.into(),
             PolicyError::Glob { setting, glob } => CliError::new(
                 format!("policy.{setting} cannot be used"),
-                format!("'{glob}' is not a glob"),
+                format!("'{glob}' is not a valid glob"),
                 format!("git codeweaver config set policy.{setting} 'GLOB,GLOB'"),
             ),
             PolicyError::Language { extension, language } => CliError::new(
@@ -244,27 +244,27 @@ impl From<EvalError> for CliError {
             EvalError::Format { path, line, why } => CliError::new(
                 format!("{} cannot be used", at(&path, line)),
                 render::safe(&why).into_owned(),
-                "correct it there; docs/evaluation.md shows what may stand in such a file",
+                "correct the file; docs/evaluation.md describes the format",
             ),
             EvalError::Read { path, source } => CliError::new(
                 format!("{} cannot be read", path.display()),
                 source.to_string(),
-                "name a .yml, .json or .jsonl file with questions, or a folder with repos*.json and annotations/",
+                "name a .yml, .json or .jsonl file with queries, or a directory with repos*.json and annotations/",
             ),
             EvalError::Baseline { path, why } => CliError::new(
-                format!("{} is no earlier run that this version can read", path.display()),
+                format!("{} is not an evaluation run that this version can read", path.display()),
                 render::safe(&why).into_owned(),
-                "make it anew: git codeweaver eval run SUITE --json > FILE",
+                "create it again: git codeweaver eval run SUITE --json > FILE",
             ),
             EvalError::UnknownWeight { name } => CliError::new(
                 format!("there is no weight called {}", render::safe(&name)),
-                "weights are named in the table WEIGHTS of src/query/rank.rs",
+                "it is not one of the ranking weights",
                 "git codeweaver eval ablate SUITE lists them",
             ),
             EvalError::MissingRepository { name, path } => CliError::new(
                 format!("the repository {} is missing", render::safe(&name)),
-                format!("the suite asks about it, and there is no folder {}", path.display()),
-                "clone it there at the revision that the suite names, or name another folder with --repos DIR",
+                format!("the suite has queries for it, but {} does not exist", path.display()),
+                "clone it there at the revision that the suite names, or use --repos DIR",
             ),
         }
     }
@@ -298,8 +298,7 @@ impl From<ConfigError> for CliError {
             }
             ConfigError::UserOnly { key } => (
                 format!("`{key}` cannot be set for a repository"),
-                "whoever can push a file to a repository must not decide what runs on your machine"
-                    .to_owned(),
+                "a file of a repository must not decide what runs on your machine".to_owned(),
             ),
         };
         CliError::new(what, why, error.fix())
@@ -311,10 +310,9 @@ impl From<HookError> for CliError {
         let why = match &error {
             HookError::GitFailed { stderr, .. } => stderr.trim().to_owned(),
             HookError::GlobalNeedsNewerGit { .. } => "older git has no hooks in its configuration".to_owned(),
-            other => cause(other),
+            other => root_cause(other),
         };
-        let why =
-            if why.is_empty() { "git was asked about the hooks of this repository".to_owned() } else { why };
+        let why = if why.is_empty() { "git gave no reason".to_owned() } else { why };
         CliError::new(error.to_string(), why, error.fix())
     }
 }
@@ -330,11 +328,11 @@ impl From<QueryError> for CliError {
             QueryError::Parameter { name, must, found } => CliError::new(
                 format!("the {name} cannot be used"),
                 format!("it must be {must}, not {found}"),
-                "see `-h`",
+                "see the help of the command (`-h`)",
             ),
-            QueryError::Cancelled => CliError::new("no answer", "the question was called off", "ask again"),
+            QueryError::Cancelled => CliError::new("no result", "the query was cancelled", "run it again"),
             QueryError::NotFound { what } => CliError::new(
-                "there is no such place",
+                "there is no such file or line",
                 what,
                 "`git codeweaver status --files` lists what is not indexed, and why",
             ),
@@ -342,7 +340,7 @@ impl From<QueryError> for CliError {
     }
 }
 
-/// A codebase that cannot answer, with the command that changes it (requirement U9).
+/// A codebase that cannot answer queries, with the command that changes that.
 impl From<Lifecycle> for CliError {
     fn from(lifecycle: Lifecycle) -> Self {
         match lifecycle {
@@ -353,12 +351,14 @@ impl From<Lifecycle> for CliError {
             ),
             Lifecycle::Indexing => CliError::new(
                 "the first index is being built",
-                "nothing can be answered before its first checkpoint",
+                "queries are answered from its first checkpoint on",
                 "try again in a moment; `git codeweaver status` shows how far it is",
             ),
-            Lifecycle::Indexed => {
-                CliError::new("the index is being replaced", "it changed while it was read", "run it again")
-            }
+            Lifecycle::Indexed => CliError::new(
+                "the index is being replaced",
+                "it changed while it was being read",
+                "run it again",
+            ),
             Lifecycle::IndexFailed(failure) => {
                 CliError::new("the last attempt to index failed", failure, "git codeweaver index")
             }
@@ -369,8 +369,8 @@ impl From<Lifecycle> for CliError {
     }
 }
 
-/// The innermost cause of an error.
-fn cause(error: &dyn Error) -> String {
+/// The message of the innermost source of an error.
+fn root_cause(error: &dyn Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;

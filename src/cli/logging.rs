@@ -1,8 +1,8 @@
-//! Logs for whoever asks for them: `--debug`, or `CODEWEAVER_LOG` (requirement U8).
+//! Logging to stderr, enabled by `--debug` or `CODEWEAVER_LOG`. Nothing is logged by default.
 //!
-//! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) chooses what, `CODEWEAVER_LOG_FORMAT=json` how. Nothing is
-//! logged otherwise. A JSON record has `timestamp`, `level`, `component`, `operation`, `duration_ms`, `request_id`,
-//! `codebase_root`, `error`, `message`, and everything else in `context`; absent values are left out.
+//! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) selects the messages, `CODEWEAVER_LOG_FORMAT=json` their
+//! format. A JSON record has `timestamp`, `level`, `component`, `operation`, `duration_ms`, `request_id`,
+//! `codebase_root`, `error`, `message`, and all other fields in `context`; absent values are omitted.
 
 use super::context::Context;
 use crate::mcp::log::ProtocolLayer;
@@ -19,40 +19,40 @@ use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-/// Fields of a record that stand beside each other; others go into `context`.
+/// Top-level fields of a JSON record. All others go into `context`.
 const FIELDS: [&str; 6] = ["component", "operation", "duration_ms", "codebase_root", "error", "message"];
 
-/// Starts logging to stderr if it is wanted.
+/// Starts logging to stderr if it is enabled.
 pub fn start(context: &Context) {
     if let Some(directives) = directives(context) {
         start_with(&directives, std::io::stderr, context);
     }
 }
 
-/// As [`start`], and logs to the client of a server, whether or not stderr is wanted.
+/// As [`start`]; also logs to the client of the MCP server, even if logging to stderr is disabled.
 pub fn start_with_protocol(context: &Context, client: ProtocolLayer) {
     let own = Targets::new().with_target("codeweaver", LevelFilter::DEBUG);
     let stderr = directives(context).map(|directives| layer(&directives, std::io::stderr, context));
-    // A second start finds the first at work, which will do.
+    // Fails if a subscriber is already set, which is then kept.
     let _ = tracing_subscriber::registry().with(stderr).with(client.with_filter(own)).try_init();
 }
 
-/// What is logged to stderr; `None` if nothing is wanted.
+/// The filter directives of stderr; `None` if logging is disabled.
 fn directives(context: &Context) -> Option<String> {
-    let wanted = std::env::var("CODEWEAVER_LOG").ok().filter(|text| !text.trim().is_empty());
-    wanted.or_else(|| context.debug.then(|| "codeweaver=debug".to_owned()))
+    let from_environment = std::env::var("CODEWEAVER_LOG").ok().filter(|text| !text.trim().is_empty());
+    from_environment.or_else(|| context.debug.then(|| "codeweaver=debug".to_owned()))
 }
 
-/// Starts logging of `directives` to `writer`; a second call has no effect.
+/// Starts logging to `writer`, filtered by `directives`. A second call has no effect.
 pub fn start_with<W>(directives: &str, writer: W, context: &Context)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    // A second start finds the first at work, which will do.
+    // Fails if a subscriber is already set, which is then kept.
     let _ = tracing_subscriber::registry().with(layer(directives, writer, context)).try_init();
 }
 
-/// A layer that writes what `directives` choose, as text or as JSON.
+/// A layer that writes messages selected by `directives`, as text or JSON.
 fn layer<W>(
     directives: &str,
     writer: W,
@@ -74,7 +74,7 @@ where
     }
 }
 
-/// One JSON object a line.
+/// Formats each event as a JSON object on one line.
 struct Json {
     request_id: String,
     codebase_root: String,
@@ -142,7 +142,7 @@ impl Visit for Fields {
     }
 }
 
-/// A random UUID (version 4) from the randomness the standard library draws for its hash maps.
+/// Returns a random UUID (version 4), from the random keys of the standard library's hash maps.
 fn request_id() -> String {
     use std::hash::{BuildHasher, RandomState};
     let (a, b) = (RandomState::new().hash_one(0), RandomState::new().hash_one(1));
@@ -159,7 +159,7 @@ fn request_id() -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn request_ids_have_the_form_of_a_uuid() {
+    fn a_request_id_is_a_uuid_of_version_4() {
         let id = super::request_id();
         let lengths: Vec<usize> = id.split('-').map(str::len).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12], "{id}");

@@ -1,13 +1,13 @@
-//! The command line: what was typed → the library → text for a person or JSON for a program.
+//! The command line: parses arguments, calls the library, and prints text or JSON.
 //!
-//! * [`args`]: what can be typed; [`commands`]: one small file per command.
-//! * [`context`]: the repository, the terminal and the streams of this invocation.
-//! * [`render`]: text that is safe to print: colour, links, numbers, escapes.
-//! * [`results`]: how matches look.
-//! * [`progress`], [`checkpoint`]: what an indexing run shows and records while it works.
-//! * [`chunk_stats`]: how well a tree is chunked.
-//! * [`setup`]: the MCP server in the configuration of its clients.
-//! * [`error`]: the one place where library errors become three lines and an exit code.
+//! * [`args`]: the argument parser; [`commands`]: one small file per command.
+//! * [`context`]: repository, terminal and output streams of this invocation.
+//! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
+//! * [`results`]: the printed form of matches.
+//! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
+//! * [`chunk_stats`]: chunking statistics of a tree.
+//! * [`client_setup`]: registration of the MCP server with its clients.
+//! * [`error`]: conversion of library errors into three lines and an exit code.
 
 pub mod args;
 pub mod checkpoint;
@@ -27,22 +27,22 @@ use context::Context;
 use error::CliError;
 use std::process::ExitCode;
 
-/// Exit codes beyond success; the whole table is in `docs/cli.md` (requirement U9).
+/// Exit codes other than success. The table of all commands is in `docs/cli.md`.
 pub mod exit {
-    /// Nothing found, refused, or findings.
+    /// Nothing found, refused, or problems found.
     pub const NEGATIVE: u8 = 1;
-    /// An error, or no index to answer from.
+    /// An error, or no usable index.
     pub const ERROR: u8 = 2;
-    /// Ended by SIGINT or SIGTERM, with everything done so far kept.
+    /// Ended by SIGINT or SIGTERM; finished work is kept.
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// Parses the command line, runs the verb and reports its error.
+/// Parses the command line, runs the command and reports its error.
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let operation = matches.subcommand_name().unwrap_or_default();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    // Before anything starts a thread or opens a file.
+    // Must happen before any thread is started or file opened.
     if cli.command.is_detached() {
         crate::process::become_session_leader();
     }
@@ -50,7 +50,7 @@ pub fn main() -> ExitCode {
         crate::index::child::set_program(program);
     }
     let context = Context::new(&cli.global);
-    // The server starts its own logging: it also logs to its client.
+    // The server sets up logging itself, because it also logs to its client.
     if !matches!(&cli.command, Command::Mcp(args) if args.serves()) {
         logging::start(&context);
     }

@@ -1,4 +1,4 @@
-//! What an indexing run shows while it works (requirement U2): a bar, a line a second, JSON events, or nothing.
+//! Progress of an indexing run: a bar, one line per second, JSON events, or nothing.
 
 use super::checkpoint::Recorder;
 use super::context::Context;
@@ -11,9 +11,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Steps of the bar.
+/// Interval at which the bar is drawn and signals are polled.
 const TICK: Duration = Duration::from_millis(100);
-/// Lines, events and records.
+/// Interval of progress lines, JSON events and checkpoint records; also the time after which a second signal ends the
+/// process.
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,15 +36,15 @@ impl Style {
     }
 }
 
-/// Runs `work`, showing and recording its progress. SIGINT and SIGTERM end it at the next file; one more,
-/// a second later, at once.
-pub fn watch(
+/// Runs `work`, displaying and recording its progress. SIGINT or SIGTERM stops the run at the next file; another one,
+/// at least a second later, ends the process at once.
+pub fn run(
     context: &Context,
     codebase: &Codebase,
     style: Style,
     work: impl FnOnce(&dyn Progress) -> Result<UpdateReport, IndexError>,
 ) -> Result<UpdateReport, IndexError> {
-    let watched = Watched {
+    let monitor = Monitor {
         meter: Meter::default(),
         signals: Signals::listen(),
         n_warnings: AtomicU64::new(0),
@@ -55,26 +56,26 @@ pub fn watch(
     let mut recorder = Recorder::new(codebase);
     let result = std::thread::scope(|scope| {
         let (done, is_done) = mpsc::channel::<()>();
-        let (watched, recorder) = (&watched, &mut recorder);
-        scope.spawn(move || watched.follow(recorder, &is_done));
-        let result = work(watched);
+        let (monitor, recorder) = (&monitor, &mut recorder);
+        scope.spawn(move || monitor.run(recorder, &is_done));
+        let result = work(monitor);
         drop(done);
         result
     });
-    watched.bar.finish_and_clear();
+    monitor.bar.finish_and_clear();
     if result.is_ok() {
         recorder.remove();
     }
     result
 }
 
-/// What SIGINT and SIGTERM do: the first asks the run to stop, one that comes later ends it.
+/// Handling of SIGINT and SIGTERM: the first asks the run to stop, one at least a second later ends the process.
 ///
-/// Git passes the signals it gets on to the program it started, so one Ctrl-C in a terminal arrives twice.
+/// The delay is needed because git forwards signals to the program it started: one Ctrl-C in a terminal arrives twice.
 #[derive(Default)]
 struct Signals {
     stop: Arc<AtomicBool>,
-    /// From now on a signal ends the process.
+    /// Once set, a signal ends the process.
     armed: Arc<AtomicBool>,
     stopped_at: OnceLock<Instant>,
 }
@@ -83,7 +84,7 @@ impl Signals {
     fn listen() -> Signals {
         let signals = Signals::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // Without them a signal ends the process, which loses the work since the last checkpoint and nothing else.
+            // If registration fails, a signal ends the process, which loses only the work since the last checkpoint.
             let code = super::exit::INTERRUPTED.into();
             let _ = signal_hook::flag::register_conditional_shutdown(signal, code, signals.armed.clone());
             let _ = signal_hook::flag::register(signal, signals.stop.clone());
@@ -95,7 +96,7 @@ impl Signals {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Called now and then.
+    /// Arms the second signal once the first is a second old. Called every [`TICK`].
     fn tick(&self) {
         if self.is_stopping() && self.stopped_at.get_or_init(Instant::now).elapsed() >= SECOND {
             self.armed.store(true, Ordering::Relaxed);
@@ -113,7 +114,8 @@ fn bar(style: Style) -> ProgressBar {
     bar
 }
 
-struct Watched<'a> {
+/// Collects the progress of a run and displays it.
+struct Monitor<'a> {
     meter: Meter,
     signals: Signals,
     n_warnings: AtomicU64,
@@ -123,85 +125,86 @@ struct Watched<'a> {
     started: Instant,
 }
 
-/// One look at the meter.
-struct Look {
+/// The state of the meter at one time.
+struct Reading {
     done: Counters,
     n_files: u64,
     chunks_per_second: f64,
     eta: Option<Duration>,
 }
 
-impl Watched<'_> {
-    /// Shows and records until the work is done.
-    fn follow(&self, recorder: &mut Recorder, is_done: &mpsc::Receiver<()>) {
-        let mut said = Instant::now();
+impl Monitor<'_> {
+    /// Displays and records progress until the sender of `is_done` is dropped.
+    fn run(&self, recorder: &mut Recorder, is_done: &mpsc::Receiver<()>) {
+        let mut last_report = Instant::now();
         while is_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
             self.signals.tick();
-            let look = self.look();
-            self.draw(&look);
-            if said.elapsed() >= SECOND {
-                said = Instant::now();
-                self.say(&look);
-                if look.n_files > 0 {
-                    recorder.write(look.done.files, look.n_files, look.done.chunks);
+            let reading = self.reading();
+            self.draw(&reading);
+            if last_report.elapsed() >= SECOND {
+                last_report = Instant::now();
+                self.report(&reading);
+                if reading.n_files > 0 {
+                    recorder.write(reading.done.files, reading.n_files, reading.done.chunks);
                 }
             }
         }
-        let look = self.look();
-        if look.done.files < look.n_files {
-            // Interrupted or failed: the record says how far it came.
-            recorder.write(look.done.files, look.n_files, look.done.chunks);
+        let reading = self.reading();
+        if reading.done.files < reading.n_files {
+            // Interrupted or failed: record the final counts.
+            recorder.write(reading.done.files, reading.n_files, reading.done.chunks);
         }
     }
 
-    fn look(&self) -> Look {
+    fn reading(&self) -> Reading {
         let done = self.meter.counters();
         let n_files = self.meter.n_files.load(Ordering::Relaxed);
         let elapsed = self.meter.started.get().map_or(0.0, |started| started.elapsed().as_secs_f64());
         let share = if n_files == 0 { 0.0 } else { done.files as f64 / n_files as f64 };
-        // Early guesses jump about.
+        // Early estimates fluctuate too much to be shown.
         let eta = (share > 0.01 && elapsed > 0.5)
             .then(|| Duration::from_secs_f64(elapsed / share * (1.0 - share).max(0.0)));
-        Look { done, n_files, chunks_per_second: done.chunks as f64 / elapsed.max(0.001), eta }
+        Reading { done, n_files, chunks_per_second: done.chunks as f64 / elapsed.max(0.001), eta }
     }
 
-    fn draw(&self, look: &Look) {
+    fn draw(&self, reading: &Reading) {
         if self.style != Style::Bar {
             return;
         }
         if self.signals.is_stopping() {
-            self.bar.set_message("Stopping; once more Ctrl-C drops what is not stored yet");
-        } else if look.n_files > 0 && look.done.files >= look.n_files {
+            self.bar.set_message("Stopping; press Ctrl-C again to discard unsaved work");
+        } else if reading.n_files > 0 && reading.done.files >= reading.n_files {
             self.bar.set_message("Writing the index");
-        } else if look.n_files > 0 {
-            self.bar.set_message(look.text());
+        } else if reading.n_files > 0 {
+            self.bar.set_message(reading.text());
         }
-        self.bar.set_position(look.done.files);
+        self.bar.set_position(reading.done.files);
         self.bar.tick();
     }
 
-    fn say(&self, look: &Look) {
+    fn report(&self, reading: &Reading) {
         match self.style {
-            Style::Lines if look.n_files > 0 => {
-                let of = format!("{}/{} files", render::count(look.done.files), render::count(look.n_files));
-                self.context.note(&format!("Indexing: {of}, {}", look.text()));
+            Style::Lines if reading.n_files > 0 => {
+                let files =
+                    format!("{}/{} files", render::count(reading.done.files), render::count(reading.n_files));
+                self.context.note(&format!("Indexing: {files}, {}", reading.text()));
             }
             Style::Json => event(&serde_json::json!({
                 "event": "progress",
-                "files": look.done.files,
-                "files_total": look.n_files,
-                "chunks": look.done.chunks,
-                "embedded": look.done.embedded,
-                "chunks_per_second": look.chunks_per_second.round(),
+                "files": reading.done.files,
+                "files_total": reading.n_files,
+                "chunks": reading.done.chunks,
+                "embedded": reading.done.embedded,
+                "chunks_per_second": reading.chunks_per_second.round(),
                 "elapsed_ms": self.started.elapsed().as_millis() as u64,
-                "eta_ms": look.eta.map(|eta| eta.as_millis() as u64),
+                "eta_ms": reading.eta.map(|eta| eta.as_millis() as u64),
             })),
             _ => {}
         }
     }
 }
 
-impl Look {
+impl Reading {
     fn text(&self) -> String {
         let eta = self.eta.map_or(String::new(), |eta| format!(", {} left", render::duration(eta)));
         let rate = render::count(self.chunks_per_second as u64);
@@ -209,7 +212,7 @@ impl Look {
     }
 }
 
-impl Progress for Watched<'_> {
+impl Progress for Monitor<'_> {
     fn begin(&self, n_files: u64) {
         self.meter.begin(n_files);
         match self.style {
@@ -241,7 +244,7 @@ impl Progress for Watched<'_> {
     }
 }
 
-/// One JSON object on one line of stdout.
+/// Prints a JSON object on one line of stdout.
 pub fn event(value: &impl serde::Serialize) {
     if let Ok(text) = render::json(value, false) {
         let _ = writeln!(std::io::stdout(), "{text}");

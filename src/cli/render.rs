@@ -1,4 +1,4 @@
-//! Text that is safe to print, and how it looks.
+//! Text that is safe to print: escapes, colours, links, numbers.
 
 use clap::builder::styling::{AnsiColor, Color, Style};
 use std::borrow::Cow;
@@ -6,8 +6,8 @@ use std::fmt::{Display, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// `text` on one line without anything that a terminal would obey or hide (requirement X4): control characters of C0
-/// and C1, and the characters that reorder or hide text. A tab becomes four blanks.
+/// Returns `text` on one line with every character escaped that acts on a terminal or is hidden by it: C0 and C1
+/// control characters, and characters that reorder or hide text. A tab becomes four blanks.
 pub fn safe(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
@@ -27,7 +27,7 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// As [`safe`], line by line.
+/// As [`safe`], for each line.
 pub fn safe_lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
 }
@@ -41,8 +41,8 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// One JSON document in which no character can act on a terminal. JSON escapes C0 by itself; the rest is escaped here,
-/// which is sound because such characters occur within strings only.
+/// Serialises `value` as JSON in which no character acts on a terminal. The serialiser escapes C0; other unsafe
+/// characters are escaped here, which is sound because they occur only within strings.
 pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde_json::Error> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
     if !text.chars().any(|c| c != '\n' && is_unsafe(c)) {
@@ -61,7 +61,7 @@ pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde
     Ok(out)
 }
 
-/// Colours, or none.
+/// Text styles, switched on or off as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint {
     is_on: bool,
@@ -116,7 +116,8 @@ impl Paint {
         self.in_style(Style::new().dimmed(), text)
     }
 
-    /// `text` as a link to a line of a file (OSC 8), where there are colours.
+    /// Returns `text` as a hyperlink (OSC 8) to a line of a file. Without colours or with a relative path, returns it
+    /// unchanged.
     pub fn link(self, path: &Path, line: u32, text: &str) -> String {
         if !self.is_on || !path.is_absolute() {
             return text.to_owned();
@@ -137,7 +138,7 @@ fn percent_encoded(path: &Path) -> String {
     out
 }
 
-/// `12,345`.
+/// Formats a count with thousands separators: `12,345`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -150,12 +151,16 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 file`, `2 files`.
+/// Formats a count with its noun: `1 file`, `2 files`, `2 queries`.
 pub fn plural(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+    match noun.strip_suffix('y') {
+        _ if n == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{} {stem}ies", count(n)),
+        None => format!("{} {noun}s", count(n)),
+    }
 }
 
-/// `734 B`, `1.2 MiB`.
+/// Formats a size: `734 B`, `1.2 MiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if n < 1024 {
@@ -170,7 +175,7 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// `12 ms`, `3.4 s`, `2 min 05 s`, `3 h 12 min`.
+/// Formats a duration: `12 ms`, `3.4 s`, `2 min 05 s`, `3 h 12 min`.
 pub fn duration(duration: Duration) -> String {
     let (ms, s) = (duration.as_millis(), duration.as_secs());
     match s {
@@ -181,7 +186,7 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// `3 minutes ago`, for a time in seconds since 1970.
+/// Formats the age of `then`: `3 minutes ago`. Both times are in seconds since 1970.
 pub fn ago(then: u64, now: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
     let seconds = now.saturating_sub(then);
@@ -196,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_gets_through() {
+    fn terminal_controls_are_escaped() {
         assert_eq!(safe("plain ünïcode 漢字"), "plain ünïcode 漢字");
         assert_eq!(
             safe("\x1b]0;owned\x07\t\u{9b}31m\u{202e}x"),
@@ -206,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_the_same_document_without_terminal_controls() {
+    fn json_escapes_terminal_controls_and_decodes_to_the_same_text() {
         let nasty = "\x1b[31m \u{9b}31m \u{202e} \u{e0001} \u{7f} ok";
         let text = json(&nasty, false).unwrap();
         assert!(text.is_ascii(), "{text}");
@@ -214,16 +219,20 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([bytes(1023), bytes(1024), bytes(1_300_000)], ["1023 B", "1.0 KiB", "1.2 MiB"]);
+        assert_eq!(
+            [plural(1, "query"), plural(2, "query"), plural(1000, "file")],
+            ["1 query", "2 queries", "1,000 files"]
+        );
         let shown = [5, 3400, 125_000, 11_520_000].map(|ms| duration(Duration::from_millis(ms)));
         assert_eq!(shown, ["5 ms", "3.4 s", "2 min 05 s", "3 h 12 min"]);
         assert_eq!([ago(10, 10), ago(10, 11), ago(10, 200)], ["just now", "1 second ago", "3 minutes ago"]);
     }
 
     #[test]
-    fn links_are_encoded_and_only_where_there_are_colours() {
+    fn links_are_percent_encoded_and_need_colours() {
         let path = Path::new("/a b/ü.rs");
         assert_eq!(Paint::off().link(path, 3, "t"), "t");
         assert_eq!(Paint::on().link(path, 3, "t"), "\x1b]8;;file:///a%20b/%C3%BC.rs#L3\x1b\\t\x1b]8;;\x1b\\");

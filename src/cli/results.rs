@@ -1,4 +1,4 @@
-//! How matches are written: a list for a person, or Markdown (requirement U1).
+//! Printed form of matches: a list for terminals, or Markdown.
 
 use super::context::Context;
 use super::error::CliError;
@@ -11,34 +11,34 @@ use crate::text;
 use std::io::Write;
 use std::path::Path;
 
-/// Lines of a body that are shown of a match.
+/// Number of lines shown of the text of a match.
 const BODY_LINES: usize = 8;
-/// Longer lines are cut: a minified file must not fill the screen.
+/// Longer lines are truncated, so that a minified file does not fill the screen.
 const MAX_LINE_CHARS: usize = 160;
 
-/// An answer and what is needed to show it.
-pub struct Shown<'a> {
+/// A response and the parameters of its printed form.
+pub struct Output<'a> {
     pub response: &'a Response,
-    /// Where paths lead from, for links.
+    /// Root of the repository, for links.
     pub root: &'a Path,
     pub query: &'a str,
-    /// The lines of a body that are shown are those with these words.
+    /// Words that select the lines shown of each match.
     pub words: &'a str,
     pub paint: Paint,
 }
 
-/// `Found N matches (…)`, then a block for each.
-pub fn table(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError> {
-    let response = shown.response;
+/// Writes `Found N matches (…)`, then a block for each match.
+pub fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
+    let response = output.response;
     if response.matches.is_empty() {
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
     }
     headline(out, response)?;
-    let words: Vec<String> = text::query_terms(shown.words).into_iter().map(|term| term.term).collect();
+    let words: Vec<String> = text::query_terms(output.words).into_iter().map(|term| term.term).collect();
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
-        block(out, i + 1, found, &words, shown)?;
+        block(out, i + 1, found, &words, output)?;
     }
     Ok(())
 }
@@ -52,19 +52,19 @@ fn block(
     number: usize,
     found: &Match,
     words: &[String],
-    shown: &Shown<'_>,
+    output: &Output<'_>,
 ) -> Result<(), CliError> {
-    let paint = shown.paint;
+    let paint = output.paint;
     let place = format!("{}:{}-{}", safe(&found.file.path), found.span.0, found.span.1);
-    let linked = paint.link(&shown.root.join(&found.file.path), found.span.0, &paint.title(&place));
+    let linked = paint.link(&output.root.join(&found.file.path), found.span.0, &paint.title(&place));
     let state = match found.state {
         MatchState::Committed => "",
         MatchState::Staged => ", staged",
         MatchState::Dirty => ", dirty",
         MatchState::Untracked => ", untracked",
     };
-    let what = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
-    writeln!(out, "{number}. {linked} {}", paint.dim(what))?;
+    let facts = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
+    writeln!(out, "{number}. {linked} {}", paint.dim(facts))?;
     let title =
         if found.content.signature.is_empty() { &found.content.title } else { &found.content.signature };
     if !title.is_empty() {
@@ -113,7 +113,7 @@ fn block(
     Ok(())
 }
 
-/// At most 36 characters: these are hints, and lines should not wrap.
+/// Truncates `text` to 36 characters, so that lines with several titles do not wrap.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(36) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -121,7 +121,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The lines around what was asked for, with their numbers.
+/// Writes the lines of a match that best fit the words of the query, with line numbers.
 fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> Result<(), CliError> {
     if found.content.elided || found.content.text.is_empty() {
         return Ok(());
@@ -130,8 +130,8 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     let first = window(&lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
-    let gap = |n: usize, where_: &str| {
-        paint.dim(format!("   {:>width$} … {} {where_}", "", render::plural(n as u64, "line")))
+    let gap = |n: usize, side: &str| {
+        paint.dim(format!("   {:>width$} … {} {side}", "", render::plural(n as u64, "line")))
     };
     if first > 0 {
         writeln!(out, "{}", gap(first, "above"))?;
@@ -147,28 +147,31 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     Ok(())
 }
 
-/// The first line of the window of [`BODY_LINES`] lines that has most different words of the query; the first of equals.
+/// Returns the first line of the window of [`BODY_LINES`] lines with the most distinct words of the query. Ties go to
+/// the earliest window. A window in the middle is chosen only if it has more words than the beginning, or if it starts
+/// more than half a window below it.
 fn window(lines: &[&str], words: &[String]) -> usize {
     if lines.len() <= BODY_LINES + 1 {
         return 0;
     }
-    let mut found: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
+    let mut words_by_line: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
     for line in lines {
-        let mut here = Vec::new();
-        text::for_each_term(line, &mut |term| here.extend(words.iter().position(|word| word == term)));
-        found.push(here);
+        let mut line_words = Vec::new();
+        text::for_each_term(line, &mut |term| line_words.extend(words.iter().position(|word| word == term)));
+        words_by_line.push(line_words);
     }
     let distinct = |first: usize| {
-        let mut seen: Vec<usize> = found[first..(first + BODY_LINES).min(lines.len())].concat();
-        seen.sort_unstable();
-        seen.dedup();
-        seen.len()
+        let mut in_window: Vec<usize> = words_by_line[first..(first + BODY_LINES).min(lines.len())].concat();
+        in_window.sort_unstable();
+        in_window.dedup();
+        in_window.len()
     };
     let last = lines.len() - BODY_LINES;
-    // One line of context above the first word; the beginning of the chunk is where something begins.
-    let begins = |first: usize| first == 0 || found.get(first + 1).is_some_and(|here| !here.is_empty());
+    // A window starts at the beginning of the chunk, or one line of context above a line with a word.
+    let is_start =
+        |first: usize| first == 0 || words_by_line.get(first + 1).is_some_and(|words| !words.is_empty());
     let best = (0..=last)
-        .filter(|&first| begins(first))
+        .filter(|&first| is_start(first))
         .max_by_key(|&first| (distinct(first), std::cmp::Reverse(first)));
     best.filter(|&first| first > BODY_LINES / 2 || distinct(first) > distinct(0)).unwrap_or(0)
 }
@@ -183,10 +186,10 @@ fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
     )
 }
 
-/// Headings, code fences and a line of facts for each match.
-pub fn markdown(out: &mut impl Write, shown: &Shown<'_>) -> Result<(), CliError> {
-    let response = shown.response;
-    writeln!(out, "# Search: {}\n", safe(shown.query))?;
+/// Writes a heading, a line of facts and a code fence for each match.
+pub fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
+    let response = output.response;
+    writeln!(out, "# Search: {}\n", safe(output.query))?;
     if response.matches.is_empty() {
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
@@ -227,24 +230,24 @@ fn markdown_block(out: &mut impl Write, number: usize, found: &Match) -> Result<
     Ok(())
 }
 
-/// A fence longer than any run of backticks in `body`.
+/// Returns a code fence longer than any run of backticks in `body`.
 pub fn fence(body: &str) -> String {
     let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// What to try when nothing was found (requirement R7).
+/// Prints suggestions for a search without matches: languages of the index, filters to relax, other commands.
 pub fn hints(context: &Context, searcher: &Searcher, request: &Request) -> Result<(), CliError> {
     let languages = status::status(&searcher.codebase, false)?.languages;
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
     let mut out = context.out();
     if !names.is_empty() {
-        writeln!(out, "Languages here: {}", names.join(", "))?;
+        writeln!(out, "Languages in this index: {}", names.join(", "))?;
     }
     for word in request.query.split_whitespace() {
         let known = LanguageId::by_name(&word.to_ascii_lowercase()).filter(|l| !names.contains(&l.name()));
         if let Some(absent) = known.filter(|l| !l.is_prose()) {
-            writeln!(out, "There is no {} in this index.", absent.name())?;
+            writeln!(out, "This index contains no {}.", absent.name())?;
         }
     }
     let filters = &request.filters;
@@ -258,11 +261,11 @@ pub fn hints(context: &Context, searcher: &Searcher, request: &Request) -> Resul
         writeln!(out, "  fewer filters (--lang, --path, --exclude, --kind, --no-tests)")?;
     }
     if request.min_score > 0.0 {
-        writeln!(out, "  a lower --min-score (it is {})", request.min_score)?;
+        writeln!(out, "  a lower --min-score (now {})", request.min_score)?;
     }
     writeln!(out, "  other words, or --intent understand|implement|debug|test")?;
-    writeln!(out, "  git codeweaver status          what is indexed, and what is left out")?;
-    writeln!(out, "  git codeweaver config --show   the settings that decide it")?;
+    writeln!(out, "  git codeweaver status          show what is indexed and what is skipped")?;
+    writeln!(out, "  git codeweaver config --show   show the settings")?;
     out.flush()?;
     Ok(())
 }
@@ -272,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_shows_where_the_words_are() {
+    fn the_window_contains_the_words_of_the_query() {
         let text: Vec<String> = (0..40).map(|i| format!("line {i}")).collect();
         let mut lines: Vec<&str> = text.iter().map(String::as_str).collect();
         lines[30] = "let token = refresh(expired);";
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_is_longer_than_what_it_holds() {
+    fn a_fence_is_longer_than_any_run_of_backticks_inside() {
         assert_eq!(fence("a ``` b"), "````");
         assert_eq!(fence("plain"), "```");
     }

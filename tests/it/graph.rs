@@ -150,7 +150,7 @@ fn several_definitions_of_a_name_are_told_apart() {
     // What one answer names can be asked about in the next.
     assert_eq!(ask(&repo, &["callers", "shop/shapes.py:26#Label.render"])["status"], "ok");
     assert_eq!(ask(&repo, &["callers", "shop.shapes.Label.render"])["roots"].as_array().unwrap().len(), 1);
-    repo.codeweaver(["graph", "callers", "no_such_name"]).fails(1).says(&["Nothing called 'no_such_name'"]);
+    repo.codeweaver(["graph", "callers", "no_such_name"]).fails(1).says(&["No definition of 'no_such_name'"]);
     repo.codeweaver(["graph", "callers", "shop/shapes.py:4"]).success().says(&[
         "def helper(size)",
         "exact",

@@ -93,6 +93,6 @@ fn a_deleted_store_is_built_again_on_next_use_and_said_once() {
     repo.codeweaver(["init"]).success();
     std::fs::remove_dir_all(repo.path(".codeweaver")).unwrap();
     let run = repo.codeweaver(["search", "parse_header"]);
-    run.success().says(&["is being built again", "src/parse.rs"]);
+    run.success().says(&["is being rebuilt", "src/parse.rs"]);
     assert_eq!(repo.codeweaver(["search", "parse_header"]).success().stderr(), "");
 }

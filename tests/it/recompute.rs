@@ -10,7 +10,7 @@ use codeweaver_testkit::{FILES, TestRepo};
 fn a_whole_shard_with_a_wrong_vector_is_found_and_rebuilt() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
-    repo.codeweaver(["verify", "--recompute", "100%"]).success().says(&["Derived again:", "good:"]);
+    repo.codeweaver(["verify", "--recompute", "100%"]).success().says(&["Recomputed:", "good:"]);
     swap_in_a_forged_shard(&repo);
     // Every hash is right, so only deriving it again tells.
     repo.codeweaver(["verify"]).success();

@@ -111,12 +111,12 @@ fn nothing_found_says_what_was_searched_and_what_to_try() {
     run.fails(1).says(&[
         "No results found (searched ",
         "chunks across 4 files)",
-        "Languages here: ",
+        "Languages in this index: ",
         "--intent",
         "status",
         "config --show",
     ]);
-    run.says(&["There is no haskell in this index."]);
+    run.says(&["This index contains no haskell."]);
     let json = repo.codeweaver(["search", "-o", "json", "--min-score", "1", "zzz"]);
     assert_eq!(json.fails(1).json()["total_results"], 0);
 }

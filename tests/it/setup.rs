@@ -88,7 +88,7 @@ fn every_client_in_an_empty_home_and_out_again() {
         assert_eq!((metadata.ino(), metadata.modified().unwrap()), (inode, time), "{}", sample.id);
         mcp(&repo, &["--uninstall", sample.id]).success().says(&["Removed:"]);
         assert_eq!(tree(&home(&repo)), before, "{}", sample.id);
-        mcp(&repo, &["--uninstall", sample.id]).success().says(&["Not there:"]);
+        mcp(&repo, &["--uninstall", sample.id]).success().says(&["Not found:"]);
     }
 }
 

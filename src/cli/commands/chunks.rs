@@ -1,4 +1,4 @@
-//! `chunks`: how a file is cut, or how well a whole tree is (requirements C3, C6, C11).
+//! `chunks`: the chunks of a file, or chunking statistics of a tree.
 
 use crate::chunk::{self, ChunkedBlob};
 use crate::cli::chunk_stats::{self, LanguageStats, Report};
@@ -13,26 +13,26 @@ use clap::Args;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Show how a file is cut into chunks, or measure a whole tree
+/// Show the chunks of a file, or chunking statistics of a tree
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git codeweaver chunks src/lib.rs              the chunks of a file of the working tree
-  git codeweaver chunks --stats                 sizes, boundaries and degradations over HEAD
-  git codeweaver chunks --stats v1.2 --sample   and 100 chunks of each language, drawn by hash
+  git codeweaver chunks src/lib.rs              the chunks of a file in the working tree
+  git codeweaver chunks --stats                 sizes, boundaries and degradations of HEAD
+  git codeweaver chunks --stats v1.2 --sample   also a fixed sample of 100 chunks of each language
 
-It needs no index and changes nothing.")]
+This command needs no index and changes nothing.")]
 pub struct ChunksArgs {
-    /// File; with --stats a revision (default HEAD)
+    /// File, or a revision with --stats [default: HEAD]
     #[arg(value_name = "FILE|REV", required_unless_present = "stats")]
-    what: Option<String>,
-    /// Measure every file of a tree
+    file_or_rev: Option<String>,
+    /// Show statistics of every file of a tree
     #[arg(long)]
     stats: bool,
-    /// List this many chunks of each language
+    /// Also list N chunks of each language
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100", requires = "stats")]
     sample: Option<usize>,
-    /// One JSON object on stdout
+    /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +41,7 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let mut out = context.out();
     if args.stats {
-        let revision = codebase.repo.resolve(args.what.as_deref().unwrap_or("HEAD"))?;
+        let revision = codebase.repo.resolve(args.file_or_rev.as_deref().unwrap_or("HEAD"))?;
         let report = chunk_stats::measure(&codebase, &revision.tree, args.sample.unwrap_or(0))?;
         if args.json {
             writeln!(out, "{}", render::json(&report, true)?)?
@@ -49,7 +49,7 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
             write_stats(&mut out, &report, context)?
         }
     } else {
-        let path = context.repository_path(&codebase, args.what.as_deref().unwrap_or_default());
+        let path = context.repository_path(&codebase, args.file_or_rev.as_deref().unwrap_or_default());
         let (language, chunked) = chunk_file(&codebase, &path)?;
         if args.json {
             let report = serde_json::json!({ "path": path, "language": language, "chunked": chunked });
@@ -67,8 +67,8 @@ fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedB
     let bytes = read_worktree_file(&codebase.repo, path)?.ok_or_else(|| {
         CliError::new(
             format!("there is no file {path}"),
-            "the file is looked for below the current directory, then below the root of the repository",
-            "check the path; `chunks --stats REV` measures a whole tree",
+            "paths are relative to the current directory or to the root of the repository",
+            "check the path; `chunks --stats REV` shows statistics of a tree",
         )
     })?;
     let tree = codebase.repo.head()?.tree;
@@ -142,7 +142,7 @@ fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Resu
     writeln!(out, "{}", context.paint.bold(row("all", &report.total)))?;
     writeln!(
         out,
-        "\nmean: tokens a chunk; mean >800 and 200-800: chunks of files with more than 800 tokens"
+        "\nmean: tokens per chunk; mean >800 and 200-800: only chunks of files with more than 800 tokens"
     )?;
     for (language, samples) in &report.samples {
         writeln!(out, "\n{}", context.paint.bold(language))?;

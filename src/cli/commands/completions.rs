@@ -1,4 +1,4 @@
-//! `completions` and `man`: generated from the command line itself.
+//! `completions` and `man`: shell completions and manual pages, generated from the argument parser.
 
 use crate::cli::args::Cli;
 use crate::cli::context::Context;
@@ -18,6 +18,7 @@ Examples:
   git codeweaver completions bash > ~/.local/share/bash-completion/completions/git-codeweaver
   git codeweaver completions fish > ~/.config/fish/completions/git-codeweaver.fish")]
 pub struct CompletionsArgs {
+    /// Shell to generate the script for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -31,14 +32,14 @@ pub fn run(args: CompletionsArgs, context: &Context) -> Result<ExitCode, CliErro
     Ok(ExitCode::SUCCESS)
 }
 
-/// Print the manual page, or write all pages to a folder
+/// Print the manual page, or write all pages to a directory
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   git codeweaver man | man -l -
   git codeweaver man --out ~/.local/share/man/man1    then `git codeweaver --help` works")]
 pub struct ManArgs {
-    /// Folder to write git-codeweaver.1 and a page per verb to
+    /// Directory to write git-codeweaver.1 and a page for each command to
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -52,9 +53,9 @@ pub fn run_man(args: ManArgs, context: &Context) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     };
     std::fs::create_dir_all(&dir)?;
-    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        let name = format!("{PROGRAM}-{}", verb.get_name());
-        write_page(&dir, &name, verb.clone().display_name(name.clone()))?;
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        let name = format!("{PROGRAM}-{}", subcommand.get_name());
+        write_page(&dir, &name, subcommand.clone().display_name(name.clone()))?;
     }
     write_page(&dir, PROGRAM, command)?;
     Ok(ExitCode::SUCCESS)

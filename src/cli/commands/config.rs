@@ -1,4 +1,4 @@
-//! `config`: settings with their origin (requirement U4).
+//! `config`: shows and changes settings.
 
 use super::init::install_hooks;
 use crate::cli::context::{Context, shown_path};
@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The one setting that is written into hook scripts.
+/// The only setting that is also written into hook scripts.
 const HOOKS_MODE: &str = "hooks.mode";
 
 /// Show and change settings
@@ -21,44 +21,49 @@ const HOOKS_MODE: &str = "hooks.mode";
 #[command(
     after_help = "\
 Examples:
-  git codeweaver config --show                        every setting, its value and where it comes from
+  git codeweaver config --show                        list every setting with its value and origin
   git codeweaver config get search.limit
-  git codeweaver config set search.limit 20           in codeweaver.toml of this repository
+  git codeweaver config set search.limit 20           write to codeweaver.toml of this repository
   git codeweaver config set --user model.path ~/models/bge
   git codeweaver config unset search.limit
 
-Lowest to highest: default, environment (CODEWEAVER_SEARCH_LIMIT), your file, the repository's file, command line.",
+Precedence, from lowest to highest: default, environment (CODEWEAVER_SEARCH_LIMIT), user file, repository file, command line.",
     args_conflicts_with_subcommands = true
 )]
 pub struct ConfigArgs {
-    /// Show every setting with its origin (what happens without arguments, too)
+    /// List every setting with its value and origin (the default)
     #[arg(long)]
     show: bool,
-    /// As JSON
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
-    verb: Option<ConfigVerb>,
+    command: Option<ConfigCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum ConfigVerb {
+enum ConfigCommand {
     /// Print the value of a setting
-    Get { key: String },
-    /// Write a setting to codeweaver.toml of the repository, or to your own file
-    Set {
+    Get {
+        /// Name of the setting, for example search.limit
         key: String,
-        /// Lists by commas or as in TOML
+    },
+    /// Write a setting to codeweaver.toml of the repository, or to the user file
+    Set {
+        /// Name of the setting, for example search.limit
+        key: String,
+        /// Value; lists are separated by commas or written as in TOML
         #[arg(allow_hyphen_values = true)]
         value: String,
-        /// For every repository of yours
+        /// Write to the user file, which applies to all your repositories
         #[arg(long)]
         user: bool,
     },
-    /// Remove a setting from a file, so that lower sources decide
+    /// Remove a setting from codeweaver.toml of the repository, or from the user file
     Unset {
+        /// Name of the setting, for example search.limit
         key: String,
-        /// From your own file
+        /// Remove from the user file
         #[arg(long)]
         user: bool,
     },
@@ -67,24 +72,24 @@ enum ConfigVerb {
 pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode, CliError> {
     let root = work_dir(context)?;
     let sources = Sources::discover(root.as_deref());
-    match &args.verb {
+    match &args.command {
         None => show(&sources, args.json, context)?,
-        Some(ConfigVerb::Get { key }) => get(&sources, key, context)?,
-        Some(ConfigVerb::Set { key, value, user }) => {
+        Some(ConfigCommand::Get { key }) => get(&sources, key, context)?,
+        Some(ConfigCommand::Set { key, value, user }) => {
             let file = file(&sources, *user)?;
             config::set(file, key, value)?;
-            changed(key, file, context)?;
+            report_change(key, file, context)?;
         }
-        Some(ConfigVerb::Unset { key, user }) => {
+        Some(ConfigCommand::Unset { key, user }) => {
             let file = file(&sources, *user)?;
             config::unset(file, key)?;
-            changed(key, file, context)?;
+            report_change(key, file, context)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The root of the worktree; settings can be had outside of repositories, too.
+/// Returns the root of the worktree; `None` outside a repository, where only user settings apply.
 fn work_dir(context: &Context) -> Result<Option<PathBuf>, CliError> {
     match context.repo() {
         Ok(repo) => Ok(repo.work_dir().map(Path::to_path_buf)),
@@ -99,7 +104,7 @@ fn file(sources: &Sources, user: bool) -> Result<&Path, CliError> {
     } else {
         (
             &sources.repository_file,
-            "there is no working tree here to keep codeweaver.toml in",
+            "codeweaver.toml belongs to a working tree, and there is none here",
             "add --user, or use --project PATH",
         )
     };
@@ -143,11 +148,11 @@ fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliEr
 fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> {
     let loaded = Settings::load(sources)?;
     let Some(value) = config::get(&loaded.settings, key) else {
-        // The error that knows the nearest key.
+        // Fails for an unknown key, with a suggestion.
         config::unset(Path::new(""), key)?;
         return Err(CliError::new(
             format!("`{key}` is not set"),
-            "its table has no such entry",
+            "the table has no such entry",
             "git codeweaver config --show",
         ));
     };
@@ -157,13 +162,15 @@ fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Says where it went; a change of the hooks' mode is written into the hooks.
-fn changed(key: &str, file: &Path, context: &Context) -> Result<(), CliError> {
+/// Prints the changed file. A change of `hooks.mode` is also written into the installed hooks.
+fn report_change(key: &str, file: &Path, context: &Context) -> Result<(), CliError> {
     context.note(&format!("{}: {}", shown_path(file), safe(key)));
     let Ok(codebase) = context.open() else { return Ok(()) };
     if key == HOOKS_MODE && hooks::inspect(&hook_site(&codebase)).is_ok_and(|status| status.is_installed()) {
         install_hooks(&codebase, false)?;
-        context.note("The hooks of this repository were updated; run `git codeweaver init` in others");
+        context.note(
+            "The hooks of this repository were updated; run `git codeweaver init` in other repositories",
+        );
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `deinit`: undoes `init` exactly (requirement G1).
+//! `deinit`: undoes `init`.
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
@@ -14,10 +14,10 @@ use std::process::ExitCode;
 /// Undo `init`: remove the hooks and the index
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With --keep-index only the hooks go; the index can still be searched, and `init` picks it up again."
+    after_help = "With --keep-index only the hooks are removed; the index can still be searched, and `init` uses it again."
 )]
 pub struct DeinitArgs {
-    /// Keep .codeweaver/ and what is stored in it
+    /// Keep .codeweaver/ and its contents
     #[arg(long)]
     keep_index: bool,
     /// Also remove the hooks that `init --global` installed for every repository
@@ -41,18 +41,16 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
         writeln!(out, "{label} the hooks in git's configuration")?;
     }
     for path in &report.damaged {
-        context.warn(&format!(
-            "the codeweaver block in {} has been edited; take it out by hand",
-            path.display()
-        ));
+        context
+            .warn(&format!("the codeweaver block in {} has been edited; remove it by hand", path.display()));
     }
     if args.keep_index {
         writeln!(out, "Kept:    {}/", shown_path(codebase.layout.root()))?;
     } else {
-        let was_there = codebase.layout.root().exists();
+        let existed = codebase.layout.root().exists();
         codebase.layout.remove().map_err(CliError::from)?;
         git::remove_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
-        if was_there {
+        if existed {
             writeln!(out, "{label} {}/", shown_path(codebase.layout.root()))?;
         }
     }
@@ -60,7 +58,7 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run in any worktree still writes to what would be removed.
+/// Fails if an indexing run is active in any worktree, since it would still write to the store.
 fn refuse_while_indexing(codebase: &Codebase) -> Result<(), CliError> {
     let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
     for file in locks.filter(|file| file.file_name().to_string_lossy().starts_with("work-")) {

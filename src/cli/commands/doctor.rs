@@ -1,4 +1,4 @@
-//! `doctor`: checks everything that can be wrong, and says how to put it right (requirement U5).
+//! `doctor`: checks the installation and the repository, and names a fix for each problem.
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
@@ -16,15 +16,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Less free space than this is worth a word.
+/// Free disk space below which a warning is shown.
 const LOW_DISK_BYTES: u64 = 200 << 20;
 const PROGRAM: &str = if cfg!(windows) { "git-codeweaver.exe" } else { "git-codeweaver" };
 
-/// Check everything that can be wrong, and say how to put it right
+/// Check the installation and the repository, and show a fix for each problem
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 good (warnings included), 1 something is broken, 2 error.")]
+#[command(after_help = "Exit codes: 0 good (possibly with warnings), 1 a check failed, 2 error.")]
 pub struct DoctorArgs {
-    /// One JSON object on stdout
+    /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
 }
@@ -37,12 +37,13 @@ enum Verdict {
     Fail,
 }
 
+/// Result of one check.
 #[derive(Debug, Clone, serde::Serialize)]
 struct Check {
     name: &'static str,
     verdict: Verdict,
     what: String,
-    /// Empty if all is well.
+    /// Empty if nothing has to be done.
     fix: String,
 }
 
@@ -94,9 +95,11 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
 fn git() -> Check {
     match GitVersion::detect() {
         Ok(version) if version.has_configured_hooks() => {
-            Check::ok("git", format!("git {version}, hooks by configuration"))
+            Check::ok("git", format!("git {version}, hooks in the configuration"))
         }
-        Ok(version) => Check::ok("git", format!("git {version}, hooks by files (2.54 and later need none)")),
+        Ok(version) => {
+            Check::ok("git", format!("git {version}, hooks as files (2.54 and later can configure them)"))
+        }
         Err(e) => Check::warn("git", e.to_string(), e.fix()),
     }
 }
@@ -110,13 +113,13 @@ fn repository(codebase: &Codebase) -> Check {
             Check::fail("repository", format!("{}: {}", error.what, error.why), error.fix)
         }
         Ok(_) => match codebase.repo.operation() {
-            Some(operation) => Check::ok("repository", format!("{text}, {operation:?} under way")),
+            Some(operation) => Check::ok("repository", format!("{text}, {operation:?} in progress")),
             None => Check::ok("repository", text),
         },
     }
 }
 
-/// `git codeweaver` needs the program on the path; the hooks know it by its full name as well.
+/// Checks that `git codeweaver` finds this program on `PATH`. Hooks do not depend on it; they have the full path.
 fn path() -> Check {
     let found = std::env::var_os("PATH").and_then(|paths| {
         std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file())
@@ -129,7 +132,7 @@ fn path() -> Check {
         (Some(found), Some(this)) => Check::warn(
             "program",
             format!("`git codeweaver` runs {}, this is {}", found.display(), this.display()),
-            "remove the one you do not want, or change the order of PATH",
+            "remove one of them, or change the order of PATH",
         ),
         (Some(found), None) => Check::ok("program", found.display().to_string()),
         (None, this) => {
@@ -150,7 +153,7 @@ fn hooks(codebase: &Codebase) -> Check {
     };
     let states = status.events.iter().map(|(_, state)| state);
     if status.is_installed() && !status.binary_found {
-        return Check::fail("hooks", "installed, but the program they call is gone", "git codeweaver init");
+        return Check::fail("hooks", "installed, but the program they run is missing", "git codeweaver init");
     }
     if states.clone().any(|state| *state == EventState::Outdated) {
         return Check::warn("hooks", "installed by another version", "git codeweaver init");
@@ -169,11 +172,11 @@ fn hooks(codebase: &Codebase) -> Check {
         })
         .map(|(event, _)| event.name())
         .collect();
-    let fix = "git codeweaver init; without hooks the index follows at the next search";
+    let fix = "git codeweaver init; without hooks the index is updated at the next search";
     Check::warn("hooks", format!("not installed: {}", missing.join(", ")), fix)
 }
 
-/// Hooks are silent; here is where their errors come to light.
+/// Checks the log of the hooks, which print nothing.
 fn hook_log(codebase: &Codebase) -> Check {
     let path = codebase.layout.cache().join("hook.log");
     match std::fs::read(&path)
@@ -183,7 +186,7 @@ fn hook_log(codebase: &Codebase) -> Check {
         Some(last) => Check::warn(
             "hook log",
             format!("last error: {last}"),
-            format!("remove {} once it is dealt with", shown_path(&path)),
+            format!("remove {} once the cause is fixed", shown_path(&path)),
         ),
         None => Check::ok("hook log", "no errors"),
     }
@@ -238,7 +241,7 @@ fn index(codebase: &Codebase) -> Check {
     }
 }
 
-/// The clients that are told of the server: one check in all, or one for each that cannot start it.
+/// Checks the MCP clients: one check for all that can start the server, and one for each that cannot.
 fn clients(codebase: &Codebase) -> Vec<Check> {
     let surroundings = Surroundings::of_process();
     let found = registered::find(&surroundings, codebase.repo.work_dir());
@@ -252,7 +255,7 @@ fn clients(codebase: &Codebase) -> Vec<Check> {
             None => good.push(name),
             Some(problem) => {
                 let what = format!("{name}: {problem} ({})", shown_path(&entry.file));
-                // The file of a project may be meant for another machine.
+                // A project file may be meant for another machine.
                 let check = if entry.scope == Scope::User { Check::fail } else { Check::warn };
                 checks.push(check("mcp client", what, entry.fix()));
             }
@@ -261,7 +264,7 @@ fn clients(codebase: &Codebase) -> Vec<Check> {
     if !good.is_empty() {
         checks.insert(0, Check::ok("mcp clients", format!("registered: {}", good.join(", "))));
     } else if checks.is_empty() {
-        let what = "none has the server; `git codeweaver mcp --install CLIENT` adds it";
+        let what = "no client has the server; `git codeweaver mcp --install CLIENT` adds it";
         checks.push(Check::ok("mcp clients", what));
     }
     checks
@@ -297,7 +300,7 @@ fn disk(codebase: &Codebase) -> Check {
             "git codeweaver gc, or free some space",
         ),
         Some(free) => Check::ok("disk", format!("{} free", render::bytes(free))),
-        None => Check::ok("disk", "free space is not known"),
+        None => Check::ok("disk", "free space unknown"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `eval`: how good the ranking is on labelled questions (requirements EV1, R10).
+//! `eval`: measures the ranking on labelled queries.
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -14,38 +14,38 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Measure the ranking on labelled questions
+/// Measure the ranking on labelled queries
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 good, 1 below a threshold or nothing mined, 2 error.\nForms of a suite and what the figures mean: docs/evaluation.md"
+    after_help = "Exit codes: 0 good, 1 below a threshold or nothing mined, 2 error.\nSuite formats and metrics are described in docs/evaluation.md."
 )]
 pub struct EvalArgs {
     #[command(subcommand)]
-    what: What,
+    command: EvalCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Ask every question of a suite and score the answers
+enum EvalCommand {
+    /// Run every query of a suite and score the results
     Run(RunArgs),
-    /// Two earlier runs side by side
+    /// Compare two earlier runs
     Compare(CompareArgs),
-    /// Make a suite out of the repository's own history: what commits say, and the files they changed
+    /// Create a suite from the history of this repository: commit messages and the files they changed
     Mine(MineArgs),
-    /// What each weight of the ranking is worth: the suite again without it, or with other values
+    /// Measure what each ranking weight contributes, by running the suite without it or with other values
     Ablate(AblateArgs),
-    /// Whether relevance tells the suite's questions from questions about something else
+    /// Measure how well relevance separates the queries of the suite from foreign ones
     Foreign(SuiteArgs),
 }
 
 #[derive(Debug, Args)]
 struct SuiteArgs {
-    /// A .yml, .json or .jsonl file with questions, or a folder with repos*.json and annotations/
+    /// A .yml, .json or .jsonl file with queries, or a directory with repos*.json and annotations/
     suite: PathBuf,
-    /// Where the suite's repositories are, one folder each by name [default: this repository]
+    /// Directory that contains the repositories of the suite, by name [default: this repository]
     #[arg(long, value_name = "DIR")]
     repos: Option<PathBuf>,
-    /// One JSON object on stdout
+    /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
 }
@@ -54,49 +54,49 @@ struct SuiteArgs {
 struct RunArgs {
     #[command(flatten)]
     suite: SuiteArgs,
-    /// Show the difference to an earlier run (the file of its --json output)
+    /// Show the differences from an earlier run (a file with its --json output)
     #[arg(long, value_name = "BASELINE")]
     compare: Option<PathBuf>,
-    /// Depth of NDCG, precision, recall and MRR
+    /// Number of results considered by NDCG, precision, recall and MRR
     #[arg(long, value_name = "N", default_value_t = DEPTH as u16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     k: u16,
-    /// Exit with 1 if an overall figure is lower: ndcg, precision, recall, mrr, hit@1, hit@3 or hit@5; may be repeated
+    /// Exit with 1 if an overall metric is lower: ndcg, precision, recall, mrr, hit@1, hit@3 or hit@5; can be repeated
     #[arg(long = "min", value_name = "NAME=VALUE")]
     thresholds: Vec<Threshold>,
-    /// The same as --min ndcg=VALUE
+    /// Same as --min ndcg=VALUE
     #[arg(long, value_name = "0..1", value_parser = |value: &str| format!("ndcg={value}").parse::<Threshold>())]
     min_ndcg: Option<Threshold>,
-    /// Rank with another value of a weight (`ablate` lists them); may be repeated
+    /// Change a ranking weight (`ablate` lists them); can be repeated
     #[arg(long = "weight", value_name = "NAME=VALUE", value_parser = name_and_value)]
     weights: Vec<(String, f32)>,
 }
 
 #[derive(Debug, Args)]
 struct CompareArgs {
-    /// The earlier run (its --json output)
+    /// Earlier run (a file with its --json output)
     baseline: PathBuf,
-    /// The later run
+    /// Later run
     run: PathBuf,
-    /// Exit with 1 if an overall figure of the later run is lower; may be repeated
+    /// Exit with 1 if an overall metric of the later run is lower; can be repeated
     #[arg(long = "min", value_name = "NAME=VALUE")]
     thresholds: Vec<Threshold>,
 }
 
 #[derive(Debug, Args)]
 struct MineArgs {
-    /// Where to begin; its ancestors are read, newest first
+    /// Revision to start from; its ancestors are read, newest first
     #[arg(default_value = "HEAD")]
     rev: String,
-    /// Most questions
+    /// Maximum number of queries
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Leave out commits that change more code files
+    /// Skip commits that change more than N code files
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     max_files: u16,
-    /// Leave the names of the changed files in the questions
+    /// Keep the names of the changed files in the queries
     #[arg(long)]
     keep_paths: bool,
-    /// Write the suite here (a .jsonl file) instead of to stdout
+    /// Write the suite to this .jsonl file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -105,21 +105,21 @@ struct MineArgs {
 struct AblateArgs {
     #[command(flatten)]
     suite: SuiteArgs,
-    /// Only this weight, with these values; may be repeated
+    /// Try these values of one weight, instead of ablating all weights; can be repeated
     #[arg(long = "weight", value_name = "NAME=VALUE,VALUE", value_parser = name_and_values)]
     weights: Vec<(String, Vec<f32>)>,
-    /// Start from another value of a weight; may be repeated
+    /// Change the baseline value of a weight; can be repeated
     #[arg(long = "from", value_name = "NAME=VALUE", value_parser = name_and_value)]
     from: Vec<(String, f32)>,
 }
 
 pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
-    match args.what {
-        What::Run(args) => run_suite(&args, context),
-        What::Compare(args) => compare(&args, context),
-        What::Mine(args) => run_mine(&args, context),
-        What::Ablate(args) => run_ablation(&args, context),
-        What::Foreign(args) => run_foreign(&args, context),
+    match args.command {
+        EvalCommand::Run(args) => run_suite(&args, context),
+        EvalCommand::Compare(args) => compare(&args, context),
+        EvalCommand::Mine(args) => run_mine(&args, context),
+        EvalCommand::Ablate(args) => run_ablation(&args, context),
+        EvalCommand::Foreign(args) => run_foreign(&args, context),
     }
 }
 
@@ -134,7 +134,7 @@ fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     out.flush()?;
     let thresholds: Vec<Threshold> = args.thresholds.iter().chain(&args.min_ndcg).cloned().collect();
-    Ok(judged(&report, &thresholds, context))
+    Ok(check_thresholds(&report, &thresholds, context))
 }
 
 fn compare(args: &CompareArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -143,14 +143,14 @@ fn compare(args: &CompareArgs, context: &Context) -> Result<ExitCode, CliError> 
     let mut out = context.out();
     writeln!(out, "{}", render::safe_lines(&table(&report, Some(&baseline))))?;
     out.flush()?;
-    Ok(judged(&report, &args.thresholds, context))
+    Ok(check_thresholds(&report, &args.thresholds, context))
 }
 
-/// Says which thresholds were missed.
-fn judged(report: &Report, thresholds: &[Threshold], context: &Context) -> ExitCode {
+/// Prints a warning for each threshold that was missed. Returns the exit code.
+fn check_thresholds(report: &Report, thresholds: &[Threshold], context: &Context) -> ExitCode {
     let missed = report.missed(thresholds);
-    for (threshold, reached) in &missed {
-        context.warn(&format!("{} is {reached:.4}, wanted is at least {}", threshold.name, threshold.least));
+    for (threshold, value) in &missed {
+        context.warn(&format!("{} is {value:.4}, below the minimum of {}", threshold.name, threshold.least));
     }
     ExitCode::from(if missed.is_empty() { 0 } else { exit::NEGATIVE })
 }
@@ -161,8 +161,8 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
     {
         return Err(CliError::new(
             format!("{} cannot be written", path.display()),
-            "a mined suite is JSON lines, and `eval run` tells forms by the name",
-            "name it *.jsonl",
+            "a mined suite is in JSON lines, and `eval run` detects formats by file extension",
+            "use a file name that ends in .jsonl",
         ));
     }
     let options = MineOptions {
@@ -182,7 +182,7 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
             CliError::new(
                 format!("{} cannot be written", path.display()),
                 e.to_string(),
-                "name another place with --output",
+                "use another path with --output",
             )
         })?,
         None => {
@@ -195,20 +195,20 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(if mined.questions.is_empty() { exit::NEGATIVE } else { 0 }))
 }
 
-/// How many commits became questions, and why the others did not.
+/// Formats the number of mined queries and the reasons for which commits were skipped.
 fn mined_summary(mined: &Mined, output: Option<&Path>) -> String {
     let mut text = format!(
-        "{} out of {}",
-        render::plural(mined.questions.len() as u64, "question"),
+        "{} from {}",
+        render::plural(mined.questions.len() as u64, "query"),
         render::plural(mined.n_commits as u64, "commit"),
     );
-    let left_out: Vec<String> =
+    let skipped: Vec<String> =
         mined.left_out.iter().map(|(reason, n)| format!("{} ({n})", reason.name())).collect();
-    if !left_out.is_empty() {
-        text.push_str(&format!("; left out: {}", left_out.join(", ")));
+    if !skipped.is_empty() {
+        text.push_str(&format!("; skipped: {}", skipped.join(", ")));
     }
     if let Some(path) = output.filter(|_| !mined.questions.is_empty()) {
-        text.push_str(&format!("\nask them with: git codeweaver eval run {}", path.display()));
+        text.push_str(&format!("\nrun them with: git codeweaver eval run {}", path.display()));
     }
     text
 }
@@ -227,11 +227,7 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     if args.suite.json {
         writeln!(out, "{}", render::json(&changes, true)?)?;
     } else {
-        writeln!(
-            out,
-            "{:24} {:>7} {:>8} {:>8} {:>10}",
-            "NDCG@10", "value", "overall", "tuned", "kept aside"
-        )?;
+        writeln!(out, "{:24} {:>7} {:>8} {:>8} {:>10}", "NDCG@10", "value", "overall", "tuned", "held out")?;
         for change in &changes {
             let ablate::Change { weight, value, overall, tuned, kept_aside } = change;
             writeln!(out, "{weight:24} {value:7.2} {overall:8.4} {tuned:8.4} {kept_aside:10.4}")?;
@@ -241,7 +237,7 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     Ok(ExitCode::SUCCESS)
 }
 
-/// The weights in use with some of them changed.
+/// Returns the default weights with `changes` applied.
 fn weights_with(changes: &[(String, f32)]) -> Result<Weights, CliError> {
     let mut weights = WEIGHTS.clone();
     for (name, value) in changes {
@@ -250,15 +246,15 @@ fn weights_with(changes: &[(String, f32)]) -> Result<Weights, CliError> {
     Ok(weights)
 }
 
-/// `NAME=VALUE`.
-fn name_and_value(wanted: &str) -> Result<(String, f32), String> {
-    let (name, value) = wanted.split_once('=').ok_or("expected NAME=VALUE")?;
+/// Parses `NAME=VALUE`.
+fn name_and_value(text: &str) -> Result<(String, f32), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), number(value)?))
 }
 
-/// `NAME=VALUE,VALUE`.
-fn name_and_values(wanted: &str) -> Result<(String, Vec<f32>), String> {
-    let (name, values) = wanted.split_once('=').ok_or("expected NAME=VALUE,VALUE")?;
+/// Parses `NAME=VALUE,VALUE`.
+fn name_and_values(text: &str) -> Result<(String, Vec<f32>), String> {
+    let (name, values) = text.split_once('=').ok_or("expected NAME=VALUE,VALUE")?;
     Ok((name.to_owned(), values.split(',').map(number).collect::<Result<_, _>>()?))
 }
 
@@ -272,11 +268,11 @@ fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError
     if args.json {
         writeln!(out, "{}", render::json(&found, true)?)?;
     } else {
-        writeln!(out, "A real question scores above a foreign one with a chance of {:.4}.", found.auc)?;
+        writeln!(out, "A query of the suite scores above a foreign one with probability {:.4}.", found.auc)?;
         writeln!(
             out,
             "{:>9} {:>14} {:>11} {:>16}",
-            "min_score", "real answered", "right kept", "foreign refused"
+            "min_score", "suite answered", "right kept", "foreign rejected"
         )?;
         for t in &found.thresholds {
             let foreign::Threshold { min_score, real_answered, right_kept, foreign_refused } = t;
@@ -304,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_weight_that_is_no_number_is_refused() {
+    fn a_weight_that_is_not_a_number_is_rejected() {
         assert_eq!(name_and_values("path=1,2.5"), Ok(("path".to_owned(), vec![1.0, 2.5])));
         assert_eq!(name_and_value("path=2"), Ok(("path".to_owned(), 2.0)));
         for wrong in ["path", "path=", "path=1,x", "path=1,"] {

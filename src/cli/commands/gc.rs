@@ -1,4 +1,4 @@
-//! `gc`: drops what nothing reaches any more (requirement S6).
+//! `gc`: removes stored data that no snapshot needs.
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -9,13 +9,13 @@ use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Drop what no worktree and no recent snapshot uses any more
+/// Remove stored data that no worktree and no recent snapshot uses
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What is old is decided by age and use, never by HEAD: going back to an old branch still embeds nothing."
+    after_help = "Data is removed by age and use, not by HEAD: after switching back to an old branch, nothing has to be embedded."
 )]
 pub struct GcArgs {
-    /// One JSON object on stdout
+    /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
 }
@@ -37,7 +37,7 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
         writeln!(out, "Removed {} ({})", plural(report.files_removed, "file"), bytes(report.bytes_removed))?;
         writeln!(out, "Chunks: {} kept, {} dropped", count(report.rows_after), count(dropped))?;
         if report.heads_dropped > 0 {
-            writeln!(out, "Forgot {} that no longer exist", plural(report.heads_dropped, "worktree"))?;
+            writeln!(out, "Dropped the state of {}", plural(report.heads_dropped, "removed worktree"))?;
         }
     }
     out.flush()?;

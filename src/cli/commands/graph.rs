@@ -1,6 +1,6 @@
-//! `graph`: who calls, is called by, mentions or defines a symbol.
+//! `graph`: callers, callees, references and definitions of a symbol.
 
-use super::search::{Format, answer, catch_up, refuse};
+use super::search::{Format, report_error, run_query, update_if_behind};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
@@ -15,47 +15,47 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Edges of one node that are shown to a person.
+/// Maximum number of unresolved edges of one node that are printed.
 const MAX_UNRESOLVED: usize = 12;
 
-/// Show who calls, is called by, mentions or defines a symbol
+/// Show the callers, callees, references or definitions of a symbol
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git codeweaver graph callers parse_header             who calls it
-  git codeweaver graph callees Parser.next --depth 2    what it calls, and what these call
-  git codeweaver graph references src/config.rs:40      mentions of what is defined there
-  git codeweaver graph callers login --rev v1.2         as it was then
+  git codeweaver graph callers parse_header             functions that call it
+  git codeweaver graph callees Parser.next --depth 2    functions it calls, and their callees
+  git codeweaver graph references src/config.rs:40      references to the symbol defined at a line
+  git codeweaver graph callers login --rev v1.2         callers as of another revision
 
-Every edge says how sure it is: exact (proven by scope, import, package or declared type), unique_name (the
-only definition that fits), ambiguous (all that fit are listed), unresolved (a library, or a value).
+Every edge has a grade: exact (proven by scope, import, package or declared type), unique_name (the only
+matching definition), ambiguous (all matching definitions are listed), unresolved (a library, or a value).
 
 Exit codes: 0 found, 1 nothing found, 2 error or not indexed.")]
 pub struct GraphArgs {
-    /// What to show
+    /// Relation to show
     #[arg(value_enum)]
     direction: DirectionArg,
     /// A name, Type.name, or FILE:LINE
     symbol: String,
-    /// Levels of callers or callees, 1 to 5
+    /// Levels of callers or callees, from 1 to 5
     #[arg(short, long, default_value_t = 1)]
     depth: u32,
-    /// Most edges to show (default 200)
+    /// Maximum number of edges [default: 200]
     #[arg(short, long)]
     limit: Option<usize>,
-    /// Most notes on what could not be settled (default 50)
+    /// Maximum number of notes about unresolved calls [default: 50]
     #[arg(long, value_name = "N")]
     note_limit: Option<usize>,
-    /// Branch, tag, commit or tree instead of HEAD and the working tree
+    /// Branch, tag, commit or tree to search instead of HEAD and the working tree
     #[arg(long)]
     rev: Option<String>,
-    /// What is committed only, without changes in the working tree
+    /// Search only committed files, not the working tree
     #[arg(long)]
     committed: bool,
-    /// The same as --output-format json
+    /// Same as `-o json`
     #[arg(long, conflicts_with = "output_format")]
     json: bool,
-    /// How the answer is written
+    /// Output format
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     output_format: Format,
 }
@@ -97,9 +97,9 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     request.rev = args.rev;
     request.committed = args.committed;
     let searcher = Searcher::new(codebase);
-    let response = match answer(&searcher, context, |updater| searcher.call_graph(&request, updater)) {
+    let response = match run_query(&searcher, context, |updater| searcher.call_graph(&request, updater)) {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, &searcher.codebase, format, context)?),
+        Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
     };
     let mut out = context.out();
     match format {
@@ -112,18 +112,18 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    catch_up(&searcher.codebase);
-    let nothing = if request.direction == Direction::Definitions {
+    update_if_behind(&searcher.codebase);
+    let is_empty = if request.direction == Direction::Definitions {
         response.roots.is_empty()
     } else {
         response.edges.is_empty()
     };
-    Ok(ExitCode::from(if nothing { exit::NEGATIVE } else { 0 }))
+    Ok(ExitCode::from(if is_empty { exit::NEGATIVE } else { 0 }))
 }
 
 fn headline(response: &CallGraphResponse) -> String {
     let symbol = safe(&response.symbol).into_owned();
-    let what = match response.direction {
+    let relation = match response.direction {
         Direction::Callers => "Callers of",
         Direction::Callees => "Callees of",
         Direction::Both => "Callers and callees of",
@@ -132,16 +132,16 @@ fn headline(response: &CallGraphResponse) -> String {
     };
     match response.status {
         CallGraphStatus::NotFound => {
-            format!("Nothing called '{symbol}' is defined in {}", safe(&response.rev))
+            format!("No definition of '{symbol}' in {}", safe(&response.rev))
         }
         CallGraphStatus::Unsupported => {
-            format!("'{symbol}' is defined in a language whose calls are not read")
+            format!("'{symbol}' is defined in a language without call graph support")
         }
         _ if response.direction == Direction::Definitions => {
-            format!("{what} {symbol}: {}", count(response.roots.len() as u64))
+            format!("{relation} {symbol}: {}", count(response.roots.len() as u64))
         }
         _ => format!(
-            "{what} {symbol}: {} ({} read in {} ms)",
+            "{relation} {symbol}: {} ({} read in {} ms)",
             plural(response.total_edge_count as u64, "edge"),
             plural(response.coverage.files_read as u64, "file"),
             response.execution_time_ms
@@ -158,24 +158,24 @@ fn table(
     writeln!(out, "{}", headline(response))?;
     let nodes: BTreeMap<&str, &Node> =
         response.nodes.iter().map(|node| (node.symbol_id.as_str(), node)).collect();
-    let ways: &[bool] = match response.direction {
+    let towards_callers: &[bool] = match response.direction {
         Direction::Callees => &[false],
         Direction::Both => &[true, false],
         _ => &[true],
     };
     for id in &response.roots {
         let Some(node) = nodes.get(id.as_str()) else { continue };
-        writeln!(out, "\n{}", place(node, root, paint))?;
+        writeln!(out, "\n{}", label(node, root, paint))?;
         if response.direction == Direction::Definitions {
             continue;
         }
-        for &is_up in ways {
-            if ways.len() > 1 {
-                writeln!(out, "{}", paint.dim(if is_up { "  called by" } else { "  calls" }))?;
+        for &to_callers in towards_callers {
+            if towards_callers.len() > 1 {
+                writeln!(out, "{}", paint.dim(if to_callers { "  called by" } else { "  calls" }))?;
             }
-            let mut tree =
-                Tree { response, nodes: &nodes, root, paint, is_up, shown: BTreeSet::from([id.as_str()]) };
-            tree.below(out, id, 1)?;
+            let expanded = BTreeSet::from([id.as_str()]);
+            let mut tree = Tree { response, nodes: &nodes, root, paint, to_callers, expanded };
+            tree.write_edges(out, id, 1)?;
         }
     }
     let n_notes = response.total_note_count;
@@ -183,44 +183,46 @@ fn table(
         writeln!(
             out,
             "\n{}",
-            paint.dim(format!("{} on what could not be settled: --json", plural(n_notes as u64, "note")))
+            paint.dim(format!("{} about unresolved calls: --json", plural(n_notes as u64, "note")))
         )?;
     }
     Ok(())
 }
 
-fn place(node: &Node, root: &Path, paint: Paint) -> String {
+/// Formats the location and signature of a definition.
+fn label(node: &Node, root: &Path, paint: Paint) -> String {
     let line = node.span.map_or(1, |span| span.0);
-    let shown = match node.span {
+    let location = match node.span {
         Some(span) => format!("{}:{}-{}", safe(&node.file), span.0, span.1),
         None => safe(&node.file).into_owned(),
     };
-    let place = paint.link(&root.join(&node.file), line, &paint.title(&shown));
-    let said = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
-    format!("{place}  {}", safe(said))
+    let linked = paint.link(&root.join(&node.file), line, &paint.title(&location));
+    let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
+    format!("{linked}  {}", safe(signature))
 }
 
+/// Writes the edges of a response as an indented tree. Each node is expanded once.
 struct Tree<'a> {
     response: &'a CallGraphResponse,
     nodes: &'a BTreeMap<&'a str, &'a Node>,
     root: &'a Path,
     paint: Paint,
-    /// Towards callers.
-    is_up: bool,
-    shown: BTreeSet<&'a str>,
+    /// Follows edges to callers instead of callees.
+    to_callers: bool,
+    expanded: BTreeSet<&'a str>,
 }
 
 impl<'a> Tree<'a> {
-    fn below(&mut self, out: &mut impl Write, id: &str, depth: usize) -> Result<(), CliError> {
+    fn write_edges(&mut self, out: &mut impl Write, id: &str, depth: usize) -> Result<(), CliError> {
         let indent = "  ".repeat(depth);
         let mut n_unresolved = 0;
         for edge in &self.response.edges {
-            let (here, there) = match (self.is_up, &edge.dst_symbol_id) {
+            let (near, far) = match (self.to_callers, &edge.dst_symbol_id) {
                 (true, Some(dst)) => (dst.as_str(), Some(edge.src_symbol_id.as_str())),
                 (true, None) => continue,
                 (false, dst) => (edge.src_symbol_id.as_str(), dst.as_deref()),
             };
-            if here != id {
+            if near != id {
                 continue;
             }
             if edge.grade == Grade::Unresolved {
@@ -229,20 +231,19 @@ impl<'a> Tree<'a> {
                     continue;
                 }
             }
-            let node = there.and_then(|there| self.nodes.get(there));
-            let said = match node {
-                Some(node) => place(node, self.root, self.paint),
+            let label = match far.and_then(|far| self.nodes.get(far)) {
+                Some(node) => label(node, self.root, self.paint),
                 None => safe(&edge.name).into_owned(),
             };
-            writeln!(out, "{indent}{} {said}  {}", grade(edge, self.paint), self.paint.dim(sites(edge)))?;
-            if let Some(there) = there.filter(|_| depth < self.response.depth as usize)
-                && self.shown.insert(there)
+            writeln!(out, "{indent}{} {label}  {}", grade(edge, self.paint), self.paint.dim(sites(edge)))?;
+            if let Some(far) = far.filter(|_| depth < self.response.depth as usize)
+                && self.expanded.insert(far)
             {
-                self.below(out, there, depth + 1)?;
+                self.write_edges(out, far, depth + 1)?;
             }
         }
         if n_unresolved > MAX_UNRESOLVED {
-            let more = format!("{} more that are not resolved", n_unresolved - MAX_UNRESOLVED);
+            let more = format!("{} more unresolved", n_unresolved - MAX_UNRESOLVED);
             writeln!(out, "{indent}{}", self.paint.dim(more))?;
         }
         Ok(())
@@ -259,14 +260,14 @@ fn grade(edge: &Edge, paint: Paint) -> String {
     }
 }
 
-/// `lines 3, 9 (import)`.
+/// Formats the call sites and evidence of an edge: `(lines 3, 9: import)`.
 fn sites(edge: &Edge) -> String {
     let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
     let more = if edge.site_count > lines.len() { ", …" } else { "" };
     let word = if edge.site_count == 1 { "line" } else { "lines" };
-    let mention = if edge.kind == EdgeKind::Reference { "mention, " } else { "" };
+    let kind = if edge.kind == EdgeKind::Reference { "reference, " } else { "" };
     let of = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
-    format!("({mention}{word} {}{more}: {}{of})", lines.join(", "), edge.evidence)
+    format!("({kind}{word} {}{more}: {}{of})", lines.join(", "), edge.evidence)
 }
 
 fn markdown(out: &mut impl Write, response: &CallGraphResponse) -> Result<(), CliError> {

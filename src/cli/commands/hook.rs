@@ -1,4 +1,4 @@
-//! `hook`: what git's hooks call. Never fails, never prints (requirement G2).
+//! `hook`: the command that git hooks run. Never fails and never prints, so that it cannot disturb a git command.
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -15,25 +15,25 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The log is cut to its newer half above this.
+/// Size above which the older half of the log is removed.
 const MAX_LOG_BYTES: u64 = 256 << 10;
 
-/// Update the index after HEAD moved (git calls this)
+/// Update the index after HEAD has moved (run by git hooks)
 ///
-/// Waits for nothing and prints nothing; what goes wrong is in .codeweaver/cache/hook.log. `hook sync` looks at HEAD
-/// whatever happened.
+/// Does not wait and prints nothing; errors are logged to .codeweaver/cache/hook.log. `hook sync` updates the index to
+/// HEAD unconditionally.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The hooks that `init` installs call it: `git-codeweaver hook post-checkout OLD NEW 1`."
+    after_help = "The hooks installed by `init` run this command: `git-codeweaver hook post-checkout OLD NEW 1`."
 )]
 pub struct HookArgs {
-    /// Name of the hook and what git passes to it, or `sync`
+    /// Name of the hook with the arguments that git passes to it, or `sync`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "EVENT [ARGS]")]
     args: Vec<OsString>,
 }
 
-/// The script says in the environment or by itself whether git waits; the environment is what can be seen this early. A
-/// process of its own session that git waits for all the same is merely not ended by Ctrl-C.
+/// True unless `CODEWEAVER_HOOKS` selects foreground mode. The settings, which can select it too, are not read yet at
+/// this point. A detached process that git does wait for is harmless: it is only not interrupted by Ctrl-C.
 pub fn is_detached() -> bool {
     std::env::var_os("CODEWEAVER_HOOKS").is_none_or(|mode| mode != "foreground")
 }
@@ -65,7 +65,7 @@ pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn update(context: &Context) -> Result<(), IndexError> {
     let codebase = context.open()?;
-    // Somebody may have deleted the folder: it is made again, and the index with it.
+    // If the store has been deleted, it is created again and the index is rebuilt.
     codebase.layout.create()?;
     updater::note_wish(&codebase)?;
     updater::serve_wishes(&codebase, &Silent)?;
@@ -76,7 +76,7 @@ fn update(context: &Context) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Builds vector graphs: a process of its own, because the library that does it prints and may exit.
+/// Builds HNSW graphs (`hook graphs`). Runs in a separate process, because the library used prints and may exit.
 fn build_graphs(context: &Context) -> ExitCode {
     let built = context.open().and_then(|codebase| {
         hnsw::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))
@@ -84,18 +84,18 @@ fn build_graphs(context: &Context) -> ExitCode {
     if built.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(exit::ERROR) }
 }
 
-/// Parses what comes on standard input to see whether that ends the process: `hook probe LANGUAGE`.
+/// Parses stdin to test whether the parser crashes the process (`hook probe LANGUAGE`).
 fn probe(args: &[OsString], context: &Context) -> ExitCode {
     if let [_, language] = args
         && let Ok(codebase) = context.open()
     {
-        // Whether it can be read does not matter here, only that this process outlives the attempt.
+        // The result does not matter, only whether this process survives.
         let _ = journal::probe(&codebase, &language.to_string_lossy());
     }
     ExitCode::SUCCESS
 }
 
-/// In foreground mode git goes on with a current index, also if somebody else is making it.
+/// Waits until no other process is indexing this worktree. In foreground mode git continues with a current index.
 fn wait_for_other(codebase: &Codebase) {
     let path = codebase.layout.work_lock(&codebase.worktree_key);
     while crate::store::lock::holder(&path).is_some() {
@@ -104,12 +104,12 @@ fn wait_for_other(codebase: &Codebase) {
 }
 
 fn log(layout: &Layout, error: &IndexError) {
-    // A folder that is not ours may lead anywhere, and this file is written in place.
+    // The log is written in place, so an untrusted store could redirect the write through a link.
     if !matches!(layout.trust(), Ok(Trust::Ours)) {
         return;
     }
     let path = layout.cache().join("hook.log");
-    // Not being able to say that something went wrong is the end of the road.
+    // Write errors are ignored, since they cannot be reported anywhere else.
     let _ = append(&path, &format!("{} {error}\n", time::rfc3339(time::now())));
 }
 
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_keeps_its_newer_half() {
+    fn an_oversized_log_keeps_its_newer_half() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hook.log");
         let line = "x".repeat(999) + "\n";

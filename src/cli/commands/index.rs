@@ -1,6 +1,6 @@
-//! `index`: brings the index to HEAD or another revision now.
+//! `index`: updates the index to HEAD or another revision.
 
-use crate::cli::checkpoint::{self, Left};
+use crate::cli::checkpoint::{self, Unfinished};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
@@ -14,38 +14,37 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  git codeweaver index                 bring the index to HEAD now
-  git codeweaver index v1.2            index another revision too, so that `search --rev v1.2` is instant
-  git codeweaver index --reindex       build everything anew
-  git codeweaver index --json          one event a line, the last is \"done\" with all counters
+  git codeweaver index                 update the index to HEAD
+  git codeweaver index v1.2            also index another revision, so that `search --rev v1.2` is instant
+  git codeweaver index --reindex       rebuild the whole index
+  git codeweaver index --json          print one event per line; the last one is \"done\" with all counters
 
-Exit codes: 0 done, 1 refused because another run is at it, 2 error, 130 interrupted (what is done is kept).";
+Exit codes: 0 done, 1 refused because another run is active, 2 error, 130 interrupted (finished work is kept).";
 
-/// Bring the index to HEAD, or to another revision, now
+/// Update the index to HEAD or another revision
 ///
-/// Only blobs that were never seen are read and embedded. The hooks do this by themselves after every commit and
-/// checkout.
+/// Only new blobs are read and embedded. The hooks do the same after every commit and checkout.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct IndexArgs {
     /// Branch, tag, commit or tree to index instead of HEAD
     rev: Option<String>,
-    /// Forget what is stored and build it anew
+    /// Discard the stored index and rebuild it
     #[arg(long)]
     reindex: bool,
     /// Continue an interrupted first index without asking
     #[arg(long, conflicts_with = "reindex")]
     resume: bool,
-    /// Return at once; `status` shows how far it is
+    /// Return at once; `status` shows the progress
     #[arg(long)]
     background: bool,
     /// Index a tree of more than 500,000 files
     #[arg(long)]
     allow_huge: bool,
-    /// Say nothing unless something is wrong
+    /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
-    /// One JSON event a line on stdout
+    /// Print one JSON event per line to stdout
     #[arg(long)]
     json: bool,
     #[arg(long, hide = true)]
@@ -66,7 +65,7 @@ pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     let mut options = UpdateOptions { reindex: args.reindex, allow_huge: args.allow_huge };
     if target.is_head && !args.reindex {
-        options.reindex = ask_about_unfinished(&args, &codebase, context)?;
+        options.reindex = confirm_reindex(&args, &codebase, context)?;
     }
     let style = Style::choose(context, args.quiet, args.json);
     let report = index(context, &codebase, &target, options, style)?;
@@ -78,7 +77,7 @@ pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Indexes with progress; shared with `init`.
+/// Runs the indexer with a progress display. Shared with `init`.
 pub fn index(
     context: &Context,
     codebase: &Codebase,
@@ -86,9 +85,8 @@ pub fn index(
     options: UpdateOptions,
     style: Style,
 ) -> Result<UpdateReport, CliError> {
-    let result = progress::watch(context, codebase, style, |progress| {
-        updater::run(codebase, target, options, progress)
-    });
+    let result =
+        progress::run(context, codebase, style, |progress| updater::run(codebase, target, options, progress));
     if result.is_ok() {
         child::build_graphs(codebase);
     }
@@ -103,7 +101,7 @@ pub fn index(
     })
 }
 
-/// What came of it, for a person.
+/// Prints a summary of a run.
 pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> Result<(), CliError> {
     let mut out = context.out();
     let totals =
@@ -118,32 +116,32 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
         writeln!(out, "{} {totals}", context.paint.good("Up to date:"))?;
     } else {
         let time = render::duration(Duration::from_millis(report.duration_ms));
-        let new = format!(
+        let work = format!(
             "{} read, {} embedded",
             render::plural(report.blobs_indexed, "new blob"),
             render::plural(report.embedded_chunks, "chunk")
         );
-        writeln!(out, "{} {totals} in {time} ({new})", context.paint.good("Indexed:"))?;
+        writeln!(out, "{} {totals} in {time} ({work})", context.paint.good("Indexed:"))?;
     }
     out.flush()?;
     warn_about_extensions(context, report);
     Ok(())
 }
 
-/// Nothing but files of unknown types: the user may want to say what they are (requirement section 16).
+/// Warns if every file has an unknown extension, and shows how to set their languages.
 fn warn_about_extensions(context: &Context, report: &UpdateReport) {
     let n_unknown: u64 = report.unknown_extensions.values().sum();
     if n_unknown == 0 || n_unknown < report.files {
         return;
     }
-    context.warn("no file has a known extension; all were indexed as plain text");
+    context.warn("no file has a known extension; all files were indexed as plain text");
     let mut rows: Vec<(&String, &u64)> = report.unknown_extensions.iter().collect();
     rows.sort_by_key(|(extension, n)| (std::cmp::Reverse(**n), (*extension).clone()));
     context.note("  extension     files");
     for (extension, n) in rows.iter().take(20) {
         context.note(&format!("  {:<12} {:>6}", render::safe(extension), render::count(**n)));
     }
-    context.note("  name their language: git codeweaver config set policy.file_extensions.EXT LANGUAGE");
+    context.note("  set their language: git codeweaver config set policy.file_extensions.EXT LANGUAGE");
 }
 
 fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
@@ -156,10 +154,11 @@ fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
     Ok(event)
 }
 
-/// Asks or says what happens with an interrupted first index (requirement L4); true if it is to begin anew.
-fn ask_about_unfinished(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Result<bool, CliError> {
+/// Decides whether an interrupted first index is rebuilt (true) or resumed (false). Prompts if interactive, otherwise
+/// prints the decision.
+fn confirm_reindex(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Result<bool, CliError> {
     let is_running = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some();
-    let say = |message: String| {
+    let resume_with = |message: String| {
         match Style::choose(context, args.quiet, args.json) {
             Style::Quiet => {}
             Style::Json => progress::event(&serde_json::json!({ "event": "message", "message": message })),
@@ -167,23 +166,23 @@ fn ask_about_unfinished(args: &IndexArgs, codebase: &Codebase, context: &Context
         }
         Ok(false)
     };
-    match checkpoint::left(codebase) {
+    match checkpoint::unfinished(codebase) {
         _ if is_running => Ok(false),
-        Left::Nothing => Ok(false),
-        // What is stored still counts, blob by blob, where it fits: nothing has to be thrown away.
-        Left::Stale => say("Checkpoint stale, reindexing from scratch".to_owned()),
-        Left::OtherSettings => say("Configuration changed, reindexing from scratch".to_owned()),
-        Left::Resumable { n_chunks } => {
-            let is_asked = context.is_interactive && !args.resume && !args.quiet && !args.json;
-            if is_asked && wants_reindex(n_chunks)? {
+        Unfinished::None => Ok(false),
+        // Nothing is discarded: stored chunks are reused for every blob whose settings still match.
+        Unfinished::Stale => resume_with("Checkpoint stale, reindexing from scratch".to_owned()),
+        Unfinished::OtherSettings => resume_with("Configuration changed, reindexing from scratch".to_owned()),
+        Unfinished::Resumable { n_chunks } => {
+            let is_prompted = context.is_interactive && !args.resume && !args.quiet && !args.json;
+            if is_prompted && prompt_for_reindex(n_chunks)? {
                 return Ok(true);
             }
-            say(format!("Resuming indexing from checkpoint at {n_chunks} chunks"))
+            resume_with(format!("Resuming indexing from checkpoint at {n_chunks} chunks"))
         }
     }
 }
 
-fn wants_reindex(n_chunks: u64) -> Result<bool, CliError> {
+fn prompt_for_reindex(n_chunks: u64) -> Result<bool, CliError> {
     loop {
         eprint!("Incomplete index found. Resume from {n_chunks} chunks or reindex? [Resume/reindex] ");
         let mut answer = String::new();
@@ -203,24 +202,24 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
     if let Some(holder) = lease {
         return Err(crate::store::StoreError::Locked { holder }.into());
     }
-    let mut words = vec!["index".into(), "--quiet".into(), "--detached".into(), "--resume".into()];
+    let mut child_args = vec!["index".into(), "--quiet".into(), "--detached".into(), "--resume".into()];
     if args.reindex {
-        words.pop();
-        words.push("--reindex".into());
+        child_args.pop();
+        child_args.push("--reindex".into());
     }
     if args.allow_huge {
-        words.push("--allow-huge".into());
+        child_args.push("--allow-huge".into());
     }
-    words.extend(args.rev.as_ref().map(Into::into));
-    let id = child::spawn(codebase, &words).map_err(|e| {
-        let fix = "check that the program still is where it was";
+    child_args.extend(args.rev.as_ref().map(Into::into));
+    let pid = child::spawn(codebase, &child_args).map_err(|e| {
+        let fix = "check that the program has not been moved or removed";
         CliError::new("the indexer could not be started", e.to_string(), fix)
     })?;
     if args.json {
-        progress::event(&serde_json::json!({ "event": "background", "pid": id }));
+        progress::event(&serde_json::json!({ "event": "background", "pid": pid }));
     } else if !args.quiet {
         context.note(&format!(
-            "Indexing in the background (PID {id}); `git codeweaver status` shows how far it is"
+            "Indexing in the background (PID {pid}); `git codeweaver status` shows the progress"
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `init`: sets a repository up (requirement G1).
+//! `init`: sets up a repository.
 
 use super::index;
 use crate::cli::context::{Context, shown_path};
@@ -16,26 +16,26 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  git codeweaver init                  hooks, first index, ready to search
-  git codeweaver init --no-hooks       index now, and update by hand with `git codeweaver index`
-  git codeweaver init --global         hooks for every repository of yours (git 2.54 or later)
+  git codeweaver init                  install hooks and build the first index
+  git codeweaver init --no-hooks       build the index; update it with `git codeweaver index`
+  git codeweaver init --global         install the hooks for all your repositories (git 2.54 or later)
 
-It can be run again at any time. `git codeweaver deinit` undoes all of it.";
+It is safe to run `init` again. `git codeweaver deinit` undoes all of it.";
 
-/// Set this repository up: folder, hooks, first index
+/// Set up this repository: create .codeweaver/, install hooks, build the first index
 ///
-/// Creates .codeweaver/ at the root of the repository, keeps it out of git through .git/info/exclude (your .gitignore
-/// is not touched), installs hooks that update the index after commits and checkouts, and builds the first index.
+/// Creates .codeweaver/ at the root of the repository, excludes it from git in .git/info/exclude (.gitignore is not
+/// changed), installs hooks that update the index after commits and checkouts, and builds the first index.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InitArgs {
     /// Do not install hooks
     #[arg(long)]
     no_hooks: bool,
-    /// Do not build the first index now
+    /// Do not build the first index
     #[arg(long)]
     no_index: bool,
-    /// Install the hooks for every repository of yours (git 2.54 or later)
+    /// Install the hooks for all your repositories (git 2.54 or later)
     #[arg(long, conflicts_with = "no_hooks")]
     global: bool,
 }
@@ -48,12 +48,12 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     let is_new = codebase.layout.create().map_err(CliError::from)?;
     git::exclude_from_info(codebase.repo.common_dir()).map_err(GitError::from)?;
-    let folder = shown_path(codebase.layout.root());
+    let dir = shown_path(codebase.layout.root());
     let mut out = context.out();
     let label = |text| context.paint.good(text);
     match is_new {
-        true => writeln!(out, "{} {folder}/, which git does not see (.git/info/exclude)", label("Created:"))?,
-        false => writeln!(out, "{} {folder}/ was there already", label("Folder: "))?,
+        true => writeln!(out, "{} {dir}/ (excluded from git in .git/info/exclude)", label("Created:"))?,
+        false => writeln!(out, "{} {dir}/ already exists", label("Store:  "))?,
     }
     if !args.no_hooks {
         let report = install_hooks(&codebase, args.global)?;
@@ -71,11 +71,11 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs the hooks as the settings want them; also after a change of `hooks.mode`, which is written into them.
+/// Installs the hooks according to the settings. Also called after a change of `hooks.mode`, which the hooks contain.
 pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport, CliError> {
     let binary = std::env::current_exe().map_err(|e| {
         CliError::new(
-            "the path of this program cannot be found out",
+            "the path of this program cannot be determined",
             e.to_string(),
             "git codeweaver init --no-hooks",
         )
@@ -92,26 +92,26 @@ fn write_hooks(
     context: &Context,
     report: &InstallReport,
 ) -> Result<(), CliError> {
-    let ours: Vec<&(Event, Outcome)> =
+    let installed: Vec<&(Event, Outcome)> =
         report.events.iter().filter(|(_, o)| !matches!(o, Outcome::Advised(_))).collect();
     let place = match &report.method {
         Method::Configuration(Scope::Local) => "in the configuration of this repository".to_owned(),
         Method::Configuration(Scope::Global) => "in your git configuration, for every repository".to_owned(),
         Method::Files(dir) => format!("in {}", shown_path(dir)),
     };
-    if !ours.is_empty() {
-        let names: Vec<&str> = ours.iter().map(|(event, _)| event.name()).collect();
-        let is_same = ours.iter().all(|(_, outcome)| *outcome == Outcome::Unchanged);
-        let state = if is_same { ", unchanged" } else { "" };
+    if !installed.is_empty() {
+        let names: Vec<&str> = installed.iter().map(|(event, _)| event.name()).collect();
+        let is_unchanged = installed.iter().all(|(_, outcome)| *outcome == Outcome::Unchanged);
+        let state = if is_unchanged { ", unchanged" } else { "" };
         writeln!(out, "{} {} ({place}{state})", context.paint.good("Hooks:  "), names.join(", "))?;
     }
     let chained: Vec<&str> =
-        ours.iter().filter(|(_, o)| *o == Outcome::Chained).map(|(e, _)| e.name()).collect();
+        installed.iter().filter(|(_, o)| *o == Outcome::Chained).map(|(e, _)| e.name()).collect();
     if !chained.is_empty() {
-        writeln!(out, "         your own {} kept, with a marked block at the end", chained.join(", "))?;
+        writeln!(out, "         a marked block was appended to your own {}", chained.join(", "))?;
     }
     if report.in_worktree {
-        writeln!(out, "         these files are in the working tree and show in `git status`")?;
+        writeln!(out, "         these files are in the working tree and appear in `git status`")?;
     }
     for (event, outcome) in &report.events {
         if let Outcome::Advised(reason) = outcome {
@@ -124,9 +124,9 @@ fn write_hooks(
         }
     }
     for advice in &report.advice {
-        let whom = advice.manager.map_or("To install it yourself", |_| "For the whole team");
-        let verb = if advice.optional { "you can add" } else { "add" };
-        writeln!(out, "  {whom}, {verb} to {}:", shown_path(&advice.file))?;
+        let purpose = advice.manager.map_or("To install it yourself", |_| "For the whole team");
+        let action = if advice.optional { "you can add" } else { "add" };
+        writeln!(out, "  {purpose}, {action} to {}:", shown_path(&advice.file))?;
         for line in advice.text.lines() {
             writeln!(out, "      {}", render::safe(line))?;
         }
@@ -143,10 +143,13 @@ fn write_next(args: &InitArgs, context: &Context) -> Result<(), CliError> {
     if args.no_index {
         writeln!(out, "  git codeweaver index                         build the index")?;
     }
-    writeln!(out, "  git codeweaver search \"what you look for\"    search by meaning, name or words")?;
-    writeln!(out, "  git codeweaver status                        what is indexed, and how current it is")?;
+    writeln!(out, "  git codeweaver search \"your query\"           search by meaning, name or words")?;
+    writeln!(
+        out,
+        "  git codeweaver status                        show what is indexed and how current it is"
+    )?;
     if args.no_hooks {
-        writeln!(out, "  git codeweaver index                         update the index (no hooks do it)")?;
+        writeln!(out, "  git codeweaver index                         update the index after commits")?;
     }
     out.flush()?;
     Ok(())

@@ -1,4 +1,4 @@
-//! `mcp`: serves coding agents over standard input and output, or registers the server with their clients.
+//! `mcp`: serves coding agents over stdin and stdout, or registers the server with MCP clients.
 
 use crate::cli::client_setup::{self, SetupArgs};
 use crate::cli::context::Context;
@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 /// Serve coding agents over stdin and stdout (Model Context Protocol)
 ///
-/// Started by the agent, not by hand. Serves any repository by its path; --project names the one that is meant if a call
-/// names none. Ends with its input.
+/// The agent starts this command. It serves any repository by its path; --project sets the repository of calls that
+/// name none. It ends when its input does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git codeweaver mcp --install claude-code cursor     in your own configuration of both
+  git codeweaver mcp --install claude-code cursor
   git codeweaver mcp --install vscode --scope project --dry-run
   git codeweaver mcp --print zed
   git codeweaver mcp --uninstall cursor")]
@@ -25,9 +25,9 @@ pub struct McpArgs {
 }
 
 impl McpArgs {
-    /// True if it serves: then logs go to the client, too.
+    /// True if the server is started; logs then also go to its client.
     pub fn serves(&self) -> bool {
-        !self.setup.is_wanted()
+        !self.setup.is_requested()
     }
 }
 
@@ -44,13 +44,13 @@ pub fn run(args: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
         CliError::new(
             "the server cannot start",
             error.to_string(),
-            "standard input and output must be open, and threads available",
+            "stdin and stdout must be open, and the system must allow new threads",
         )
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Variables by which git pins a process to one repository.
+/// Environment variables that bind git to one repository.
 const PINNING_VARIABLES: [&str; 7] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -61,8 +61,8 @@ const PINNING_VARIABLES: [&str; 7] = [
     "GIT_NAMESPACE",
 ];
 
-/// Starts this program anew without those variables if there are any: a server answers for many repositories, and so do
-/// the processes that it starts.
+/// Re-executes this program without [`PINNING_VARIABLES`] if any is set. The server and its child processes work on many
+/// repositories.
 #[cfg(unix)]
 fn leave_git_environment() -> std::io::Result<()> {
     use std::os::unix::process::CommandExt as _;
@@ -80,7 +80,7 @@ fn leave_git_environment() -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn leave_git_environment() -> std::io::Result<()> {
     match PINNING_VARIABLES.iter().find(|name| std::env::var_os(name).is_some()) {
-        Some(name) => Err(std::io::Error::other(format!("{name} pins git to one repository; unset it"))),
+        Some(name) => Err(std::io::Error::other(format!("{name} binds git to one repository; unset it"))),
         None => Ok(()),
     }
 }

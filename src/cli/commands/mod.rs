@@ -1,4 +1,4 @@
-//! One file per verb: parse → call the library → render.
+//! One file per command: parses arguments, calls the library, prints the result.
 
 pub mod chunks;
 pub mod completions;

@@ -1,6 +1,6 @@
-//! `outline`: what a file defines.
+//! `outline`: the definitions of a file.
 
-use super::search::{Format, OutputArgs, answer, refuse};
+use super::search::{Format, OutputArgs, report_error, run_query};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, Paint, safe};
@@ -10,16 +10,17 @@ use clap::Args;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// List what a file defines: names, kinds, signatures, lines
+/// List the definitions of a file: names, kinds, signatures, lines
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   git codeweaver outline src/lib.rs
-  git codeweaver outline --rev v1.2 src/lib.rs      as it was then
+  git codeweaver outline --rev v1.2 src/lib.rs      as of another revision
   git codeweaver outline -o json src/lib.rs")]
 pub struct OutlineArgs {
+    /// Path of the file
     file: String,
-    /// Branch, tag, commit or tree instead of the working tree
+    /// Branch, tag, commit or tree to read instead of the working tree
     #[arg(long)]
     rev: Option<String>,
     #[command(flatten)]
@@ -30,11 +31,12 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let path = context.repository_path(&codebase, &args.file);
     let searcher = Searcher::new(codebase);
-    let outline =
-        match answer(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater)) {
-            Ok(outline) => outline,
-            Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
-        };
+    let result =
+        run_query(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater));
+    let outline = match result {
+        Ok(outline) => outline,
+        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
+    };
     let mut out = context.out();
     match args.output.format() {
         Format::Table => table(&mut out, &outline, &searcher, context.paint)?,
@@ -53,12 +55,13 @@ fn table(out: &mut impl Write, outline: &Outline, searcher: &Searcher, paint: Pa
     for symbol in &outline.symbols {
         let span = format!("{}-{}", symbol.span.0, symbol.span.1);
         let place = paint.link(&file, symbol.span.0, &paint.dim(format!("{span:>width$}")));
-        writeln!(out, "{place}  {}{}", "  ".repeat(symbol.nesting.into()), said(symbol, paint))?;
+        writeln!(out, "{place}  {}{}", "  ".repeat(symbol.nesting.into()), label(symbol, paint))?;
     }
     Ok(())
 }
 
-fn said(symbol: &OutlineSymbol, paint: Paint) -> String {
+/// Returns the signature of a symbol, or kind and name if it has none.
+fn label(symbol: &OutlineSymbol, paint: Paint) -> String {
     if symbol.signature.is_empty() {
         format!("{} {}", symbol.kind, paint.bold(safe(&symbol.name)))
     } else {
@@ -70,8 +73,8 @@ fn markdown(out: &mut impl Write, outline: &Outline) -> Result<(), CliError> {
     writeln!(out, "# `{}`\n", safe(&outline.path).replace('`', "'"))?;
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
-        let said = said(symbol, Paint::off()).replace('`', "'");
-        writeln!(out, "{indent}- `{said}` (lines {}-{})", symbol.span.0, symbol.span.1)?;
+        let label = label(symbol, Paint::off()).replace('`', "'");
+        writeln!(out, "{indent}- `{label}` (lines {}-{})", symbol.span.0, symbol.span.1)?;
         if !symbol.doc.is_empty() {
             writeln!(out, "{indent}  {}", safe(&symbol.doc))?;
         }

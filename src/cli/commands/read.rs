@@ -1,6 +1,6 @@
-//! `read`: a file or some of its lines, from the working tree or any revision.
+//! `read`: prints lines of a file, from the working tree or any revision.
 
-use super::search::{Format, OutputArgs, refuse};
+use super::search::{Format, OutputArgs, report_error};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{render, results};
@@ -9,17 +9,17 @@ use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Print a file or some of its lines, of the working tree or any revision
+/// Print a file or a range of its lines, from the working tree or any revision
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   git codeweaver read src/lib.rs:10-40
   git codeweaver read --rev v1.2 src/lib.rs")]
 pub struct ReadArgs {
-    /// File, with lines FROM-TO if it is not to be the whole
+    /// File, optionally with a range of lines
     #[arg(value_name = "FILE[:FROM-TO]")]
-    place: String,
-    /// Branch, tag, commit or tree instead of the working tree
+    location: String,
+    /// Branch, tag, commit or tree to read instead of the working tree
     #[arg(long)]
     rev: Option<String>,
     #[command(flatten)]
@@ -28,12 +28,12 @@ pub struct ReadArgs {
 
 pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    let (file, lines) = parse(&args.place);
+    let (file, lines) = parse(&args.location);
     let path = context.repository_path(&codebase, file);
     let searcher = Searcher::new(codebase);
     let text = match searcher.read(&path, lines, args.rev.as_deref()) {
         Ok(text) => text,
-        Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
+        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
     let mut out = context.out();
     match args.output.format() {
@@ -54,20 +54,20 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     out.flush()?;
     if text.truncated && args.output.format() != Format::Json {
-        context.warn(&format!("cut after line {} of {}", text.span.1, text.total_lines));
+        context.warn(&format!("truncated after line {} of {}", text.span.1, text.total_lines));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// `FILE`, `FILE:LINE` or `FILE:FROM-TO`.
-fn parse(place: &str) -> (&str, Option<(u32, u32)>) {
+/// Parses `FILE`, `FILE:LINE` or `FILE:FROM-TO`.
+fn parse(location: &str) -> (&str, Option<(u32, u32)>) {
     let lines = |text: &str| match text.split_once('-') {
         Some((from, to)) => Some((from.parse().ok()?, to.parse().ok()?)),
         None => text.parse().ok().map(|line| (line, line)),
     };
-    match place.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
+    match location.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
         Some((file, span)) => (file, Some(span)),
-        None => (place, None),
+        None => (location, None),
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_may_follow_the_file() {
+    fn a_location_is_a_file_with_optional_lines() {
         assert_eq!(parse("a.rs"), ("a.rs", None));
         assert_eq!(parse("a.rs:7"), ("a.rs", Some((7, 7))));
         assert_eq!(parse("a:b.rs:7-9"), ("a:b.rs", Some((7, 9))));

@@ -1,4 +1,4 @@
-//! `search`: code by meaning, name or words (requirement U1).
+//! `search`: finds code by meaning, name or words.
 
 use crate::chunk::classes::TaskProfile;
 use crate::cli::context::Context;
@@ -15,53 +15,54 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a search waits for an index that somebody deleted.
-const REBUILD_PATIENCE: Duration = Duration::from_secs(60);
+/// Time a search waits for a deleted or damaged index to be rebuilt.
+const REBUILD_TIMEOUT: Duration = Duration::from_secs(60);
 
 const EXAMPLES: &str = "\
 Examples:
   git codeweaver search \"where are expired tokens refreshed\"
-  git codeweaver search parse_header                    a name finds its definition
+  git codeweaver search parse_header                    find the definition of a name
   git codeweaver search -i debug \"connection reset\"     understand, implement, debug, test, …
   git codeweaver search --lang python --path src/api \"pagination\"
-  git codeweaver search --rev v1.2 \"config lookup\"      any revision, without checking it out
+  git codeweaver search --rev v1.2 \"config lookup\"      search any revision without a checkout
   git codeweaver search -o json -l 3 \"retry\" | jq -r '.matches[].file.path'
 
-Uncommitted and untracked files are searched too; each match says the state of its file.
-Exit codes: 0 found, 1 nothing found, 2 error or not indexed.";
+Uncommitted and untracked files are searched too; each match shows the state of its file.
+Exit codes: 0 matches found, 1 no match, 2 error or not indexed.";
 
 /// Search code by meaning, name or words
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SearchArgs {
-    /// What to look for, in plain words or as a name
+    /// Words or a name to search for
     #[arg(required = true)]
     query: Vec<String>,
-    /// What for: understand, implement, debug, optimize, test, configure or document (default: from the words)
+    /// Task the results are for: understand, implement, debug, optimize, test, configure or document [default: derived
+    /// from the query]
     #[arg(short, long)]
     intent: Option<String>,
-    /// Rank for an agent's task: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST
+    /// Rank for the task of an agent: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST
     #[arg(long)]
     task: Option<String>,
-    /// Most matches to show (default 10)
+    /// Maximum number of matches [default: 10]
     #[arg(short, long)]
     limit: Option<usize>,
-    /// Which evidence to use
+    /// Kind of evidence to use
     #[arg(long, value_enum, default_value_t = ModeArg::Hybrid)]
     mode: ModeArg,
-    /// How vectors are searched
+    /// Algorithm of the vector search
     #[arg(long, value_enum, default_value_t = AnnArg::Auto)]
     ann: AnnArg,
-    /// Leave out matches of a lower relevance, 0 to 1
+    /// Minimum relevance of a match, from 0 to 1
     #[arg(long, value_name = "SCORE")]
     min_score: Option<f32>,
-    /// Most tokens of the whole answer (default 10000)
+    /// Maximum number of tokens in the response [default: 10000]
     #[arg(long, value_name = "TOKENS")]
     token_limit: Option<u32>,
-    /// Locations and names only
+    /// Print only locations and names
     #[arg(long)]
     locations: bool,
-    /// Say for each match how its score came about
+    /// Print the features behind the score of each match
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -70,39 +71,39 @@ pub struct SearchArgs {
     scope: ScopeArgs,
 }
 
-/// What may be found; shared by `search` and `similar`.
+/// Filters of `search` and `similar`.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Where to look")]
+#[command(next_help_heading = "Filters")]
 pub struct ScopeArgs {
-    /// Only this language (repeatable)
+    /// Search only files in this language; can be repeated
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Vec<String>,
-    /// Only files under this folder or matching this glob (repeatable)
+    /// Search only files in this directory or matching this glob; can be repeated
     #[arg(long, value_name = "GLOB")]
     pub path: Vec<String>,
-    /// No files under this folder or matching this glob (repeatable)
+    /// Exclude files in this directory or matching this glob; can be repeated
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
-    /// Only symbols of this kind (function, class, …) or class (DEFINITION_TYPE, …) (repeatable)
+    /// Search only symbols of this kind (function, class, …) or class (DEFINITION_TYPE, …); can be repeated
     #[arg(long, value_name = "KIND")]
     pub kind: Vec<String>,
-    /// Search tests as well (the default; undoes the setting `search.include_tests = false`)
+    /// Include tests; the default unless `search.include_tests` is false
     #[arg(long, overrides_with = "no_tests")]
     pub include_tests: bool,
-    /// Leave tests out
+    /// Exclude tests
     #[arg(long, overrides_with = "include_tests")]
     pub no_tests: bool,
-    /// Branch, tag, commit or tree instead of HEAD and the working tree
+    /// Branch, tag, commit or tree to search instead of HEAD and the working tree
     #[arg(long)]
     pub rev: Option<String>,
-    /// What is committed only, without changes in the working tree
+    /// Search only committed files, not the working tree
     #[arg(long)]
     pub committed: bool,
 }
 
 impl ScopeArgs {
-    /// Whether tests are searched, if it was said.
-    pub fn tests(&self) -> Option<bool> {
+    /// Whether tests are searched; `None` if the setting decides.
+    pub fn include_tests(&self) -> Option<bool> {
         match (self.include_tests, self.no_tests) {
             (true, _) => Some(true),
             (_, true) => Some(false),
@@ -127,13 +128,13 @@ pub enum AnnArg {
     Hnsw,
 }
 
-/// How the answer is written; shared by all commands that answer.
+/// Output format of the commands that run queries.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct OutputArgs {
-    /// How the answer is written
+    /// Output format
     #[arg(short, long, visible_alias = "format", value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     output_format: Format,
-    /// The same as `-o json`
+    /// Same as `-o json`
     #[arg(long, conflicts_with = "output_format")]
     json: bool,
 }
@@ -144,7 +145,7 @@ impl OutputArgs {
     }
 }
 
-/// Forms of an answer.
+/// Output formats of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
     #[default]
@@ -157,12 +158,12 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let request = request(&args, &codebase, context)?;
     let searcher = Searcher::new(codebase);
-    let result = answer(&searcher, context, |updater| searcher.search(&request, updater));
+    let result = run_query(&searcher, context, |updater| searcher.search(&request, updater));
     let response = match result {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
+        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
-    let shown = results::Shown {
+    let output = results::Output {
         response: &response,
         root: &searcher.codebase.root(),
         query: &request.query,
@@ -171,8 +172,8 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let mut out = context.out();
     match args.output.format() {
-        Format::Table => results::table(&mut out, &shown)?,
-        Format::Markdown => results::markdown(&mut out, &shown)?,
+        Format::Table => results::table(&mut out, &output)?,
+        Format::Markdown => results::markdown(&mut out, &output)?,
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
     }
     out.flush()?;
@@ -189,8 +190,7 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.intent = args.intent.as_deref().and_then(Intent::by_name);
     if let Some(name) = args.intent.as_deref().filter(|_| request.intent.is_none()) {
         let known: Vec<&str> = Intent::names().collect();
-        context
-            .warn(&format!("the intent '{name}' is not known and not used; there are {}", known.join(", ")));
+        context.warn(&format!("unknown intent '{name}' is ignored; the intents are {}", known.join(", ")));
     }
     request.task = args.task.as_deref().map(task).transpose()?;
     request.mode = match args.mode {
@@ -214,14 +214,14 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.filters.paths.clone_from(&args.scope.path);
     request.filters.exclude_paths.clone_from(&args.scope.exclude);
     request.filters.kinds.clone_from(&args.scope.kind);
-    request.filters.include_tests = args.scope.tests().unwrap_or(request.filters.include_tests);
+    request.filters.include_tests = args.scope.include_tests().unwrap_or(request.filters.include_tests);
     request.rev.clone_from(&args.scope.rev);
     request.committed |= args.scope.committed;
     request.check().map_err(|e| match e {
         QueryError::Parameter { name: "query", .. } => CliError::new(
             "there is nothing to search for",
             "the query is empty",
-            "git codeweaver search \"what you look for\"",
+            "git codeweaver search \"your query\"",
         ),
         other => other.into(),
     })?;
@@ -231,38 +231,38 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
 fn task(name: &str) -> Result<TaskProfile, CliError> {
     TaskProfile::by_name(name).ok_or_else(|| {
         CliError::new(
-            format!("the task '{name}' is not known"),
-            "a task picks the weights of appendix B of the documentation",
-            "one of DEBUG, DEFAULT, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH, TEST",
+            format!("unknown task '{name}'"),
+            "a task selects how chunk classes are weighted in the ranking",
+            "use one of DEBUG, DEFAULT, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH, TEST",
         )
     })
 }
 
-/// Asks, with the updater at hand. An index that was set up and has been deleted is made again first.
-pub fn answer<T>(
+/// Runs `query`, which may start the updater. A deleted, damaged or outdated index is rebuilt, then `query` is run again.
+pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,
-    ask: impl Fn(AskUpdater<'_>) -> Result<T, QueryError>,
+    query: impl Fn(AskUpdater<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let codebase = &searcher.codebase;
-    let updater = |target: &Target, patience: Duration| child::update(codebase, target, patience);
-    match ask(&updater) {
+    let updater = |target: &Target, timeout: Duration| child::update(codebase, target, timeout);
+    match query(&updater) {
         Err(QueryError::Gated(Lifecycle::NotIndexed)) if was_deleted(codebase) => {
-            context.warn("the index of this repository is gone; it is being built again");
-            rebuild(codebase).and_then(|()| ask(&updater))
+            context.warn("the index of this repository was deleted and is being rebuilt");
+            rebuild(codebase).and_then(|()| query(&updater))
         }
         Err(QueryError::Store(e @ (StoreError::Version { .. } | StoreError::Damaged { .. }))) => {
             context.warn(&format!("{e}; it is being repaired"));
-            rebuild(codebase).and_then(|()| ask(&updater))
+            rebuild(codebase).and_then(|()| query(&updater))
         }
         result => result,
     }
 }
 
-/// Has the updater make the index whole, which costs what is missing.
+/// Starts the updater, which rebuilds the missing parts of the index, and waits for it.
 fn rebuild(codebase: &Codebase) -> Result<(), QueryError> {
     let head = Target::head(codebase)?;
-    if child::update(codebase, &head, REBUILD_PATIENCE) {
+    if child::update(codebase, &head, REBUILD_TIMEOUT) {
         Ok(())
     } else {
         Err(QueryError::Gated(Lifecycle::Indexing))
@@ -273,16 +273,16 @@ fn was_deleted(codebase: &Codebase) -> bool {
     codebase.layout.was_initialised() && !codebase.layout.root().exists()
 }
 
-/// The error to end with; a program that asked for JSON gets the gate as JSON, too: the envelope that agents get, with the
-/// command that helps.
-pub fn refuse(
+/// Converts the error of a query. With JSON output, a closed gate is also printed to stdout, as the status envelope of
+/// the MCP server with the fixing command added.
+pub fn report_error(
     error: QueryError,
     codebase: &Codebase,
     format: Format,
     context: &Context,
 ) -> Result<CliError, CliError> {
     let gate = match &error {
-        // What is indexed was replaced while it was read: for a moment there is nothing to answer from.
+        // The index was replaced while it was read.
         QueryError::Gated(Lifecycle::Indexed) => Gate::of(codebase, &Lifecycle::Indexing, None),
         QueryError::Gated(lifecycle) => Gate::of(codebase, lifecycle, None),
         _ => None,
@@ -298,21 +298,21 @@ pub fn refuse(
     Ok(error)
 }
 
-/// Warnings for a person, and an update if HEAD has moved on without the index.
+/// Prints the warnings of a response unless the format is JSON, and starts an update if the index is behind HEAD.
 fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    catch_up(codebase);
+    update_if_behind(codebase);
 }
 
-/// Starts an update in the background if the index is not of HEAD's tree: hooks may be missing.
-pub fn catch_up(codebase: &Codebase) {
+/// Starts an update in the background if the index is not of HEAD's tree, for repositories without hooks.
+pub fn update_if_behind(codebase: &Codebase) {
     let Ok(Some(state)) = State::read(&codebase.store().state()) else { return };
     let Ok(head) = codebase.repo.head() else { return };
     let key = codebase.snapshot_key(&head.tree.map(|oid| oid.to_string()).unwrap_or_default());
-    let own = state.heads.get(&codebase.worktree_key);
-    if own.is_none_or(|own| own.marker.is_some() && own.snapshot != key) {
+    let indexed = state.heads.get(&codebase.worktree_key);
+    if indexed.is_none_or(|indexed| indexed.marker.is_some() && indexed.snapshot != key) {
         child::update_in_background(codebase);
     }
 }

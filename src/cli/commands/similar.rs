@@ -1,6 +1,6 @@
-//! `similar`: code like the code at a line (requirement R8).
+//! `similar`: finds code similar to the code at a line.
 
-use super::search::{Format, OutputArgs, ScopeArgs, answer, catch_up, refuse};
+use super::search::{Format, OutputArgs, ScopeArgs, report_error, run_query, update_if_behind};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render, results};
@@ -10,28 +10,28 @@ use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Find code like the code at a line
+/// Find code similar to the code at a line
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git codeweaver similar src/auth.rs:120            what resembles the function at line 120
-  git codeweaver similar --lang go pkg/api.go:30    only in Go
+  git codeweaver similar src/auth.rs:120            code similar to the function at line 120
+  git codeweaver similar --lang go pkg/api.go:30    similar code in Go only
 
-Exit codes: 0 found, 1 nothing found, 2 error or not indexed.")]
+Exit codes: 0 matches found, 1 no match, 2 error or not indexed.")]
 pub struct SimilarArgs {
-    /// File and line
+    /// File and line of the code to compare with
     #[arg(value_name = "FILE:LINE")]
-    place: String,
-    /// Most matches to show (default 10)
+    location: String,
+    /// Maximum number of matches [default: 10]
     #[arg(short, long)]
     limit: Option<usize>,
-    /// Leave out matches of a lower similarity, 0 to 1
+    /// Minimum similarity of a match, from 0 to 1
     #[arg(long, value_name = "SCORE")]
     min_score: Option<f32>,
-    /// Most tokens of the whole answer (default 10000)
+    /// Maximum number of tokens in the response [default: 10000]
     #[arg(long, value_name = "TOKENS")]
     token_limit: Option<u32>,
-    /// Locations and names only
+    /// Print only locations and names
     #[arg(long)]
     locations: bool,
     #[command(flatten)]
@@ -42,11 +42,11 @@ pub struct SimilarArgs {
 
 pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     let Some((file, line)) =
-        args.place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)))
+        args.location.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)))
     else {
         return Err(CliError::new(
-            format!("'{}' names no line", args.place),
-            "what is compared with is the code at a line of a file",
+            format!("'{}' names no line", args.location),
+            "the search starts from the code at a line of a file",
             "git codeweaver similar FILE:LINE",
         ));
     };
@@ -62,7 +62,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
             paths: args.scope.path.clone(),
             exclude_paths: args.scope.exclude.clone(),
             kinds: args.scope.kind.clone(),
-            include_tests: args.scope.tests().unwrap_or(search.include_tests),
+            include_tests: args.scope.include_tests().unwrap_or(search.include_tests),
         },
         offset: 0,
         limit: args.limit.unwrap_or(search.limit as usize),
@@ -71,12 +71,12 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         without_content: args.locations,
     };
     let searcher = Searcher::new(codebase);
-    let response = match answer(&searcher, context, |updater| searcher.similar(&request, updater)) {
+    let response = match run_query(&searcher, context, |updater| searcher.similar(&request, updater)) {
         Ok(response) => response,
-        Err(error) => return Err(refuse(error, &searcher.codebase, args.output.format(), context)?),
+        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
     let query = format!("similar to {}:{}", request.path, request.line);
-    let shown = results::Shown {
+    let output = results::Output {
         response: &response,
         root: &searcher.codebase.root(),
         query: &query,
@@ -85,14 +85,14 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let mut out = context.out();
     match args.output.format() {
-        Format::Table => results::table(&mut out, &shown)?,
-        Format::Markdown => results::markdown(&mut out, &shown)?,
+        Format::Table => results::table(&mut out, &output)?,
+        Format::Markdown => results::markdown(&mut out, &output)?,
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
     }
     out.flush()?;
     if args.output.format() != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    catch_up(&searcher.codebase);
+    update_if_behind(&searcher.codebase);
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
 }

@@ -1,4 +1,4 @@
-//! `status`: what is indexed, how current it is, and what is going on (requirement U3).
+//! `status`: shows the state of the index and of running updates.
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
@@ -10,21 +10,21 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Languages shown before the rest is summed up.
+/// Number of languages listed before the rest is summed up.
 const MAX_LANGUAGES: usize = 8;
 
-/// Show what is indexed, how current it is, and what is going on
+/// Show what is indexed, how current it is, and running updates
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git codeweaver status                a summary
-  git codeweaver status --files        also every file that is left out, and why
-  git codeweaver status --json         everything, for programs")]
+  git codeweaver status                show a summary
+  git codeweaver status --files        also list every skipped file with the reason
+  git codeweaver status --json         print everything as JSON")]
 pub struct StatusArgs {
-    /// One JSON object on stdout
+    /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
-    /// List the files that are left out, by reason
+    /// List skipped files with the reason
     #[arg(long)]
     files: bool,
 }
@@ -56,7 +56,7 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
         row("Languages", languages(report))?;
     }
     if !report.skipped.is_empty() {
-        row("Left out", skipped(report))?;
+        row("Skipped", skipped(report))?;
     }
     if report.size_bytes.total > 0 {
         row("On disk", sizes(report))?;
@@ -67,12 +67,12 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
     if let Some(run) = &report.last_run {
         let record = &run.record;
         let took = render::duration(Duration::from_millis(record.duration_ms));
-        let did = format!(
+        let work = format!(
             "{} changed, {} embedded",
             plural(record.files_changed, "file"),
             plural(record.embedded_chunks, "chunk")
         );
-        row("Last run", format!("{}, took {took}: {did}", render::ago(record.finished_at, time::now())))?;
+        row("Last run", format!("{}, took {took}: {work}", render::ago(record.finished_at, time::now())))?;
     }
     if let Some(failure) = &report.last_failure {
         row("Failure", context.paint.warning(render::safe(failure)))?;
@@ -88,14 +88,14 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
             writeln!(out, "{:<14} {}", file.reason, render::safe(&file.path))?;
         }
     }
-    for warning in report.warnings.iter().filter(|warning| !is_said_already(warning, context)) {
+    for warning in report.warnings.iter().filter(|warning| !is_settings_warning(warning)) {
         context.warn(warning);
     }
     Ok(())
 }
 
-/// The warnings of the settings were printed when they were read.
-fn is_said_already(warning: &str, _context: &Context) -> bool {
+/// True for warnings about settings, which were printed when the settings were read.
+fn is_settings_warning(warning: &str) -> bool {
     warning.contains("codeweaver.toml")
 }
 
@@ -108,10 +108,8 @@ fn state(report: &StatusReport, context: &Context) -> String {
         ("not_indexed", _) if report.progress.is_some() => {
             paint.warning("not indexed: interrupted; `git codeweaver index` continues")
         }
-        ("not_indexed", _) if report.initialised => {
-            paint.warning("not indexed; `git codeweaver index` does it")
-        }
-        ("not_indexed", _) => paint.warning("not indexed; begin with `git codeweaver init`"),
+        ("not_indexed", _) if report.initialised => paint.warning("not indexed; run `git codeweaver index`"),
+        ("not_indexed", _) => paint.warning("not indexed; run `git codeweaver init`"),
         ("requires_reindex", _) => paint.error("requires reindex: `git codeweaver index --reindex`"),
         ("index_failed", _) => paint.error("the last run failed; `git codeweaver index` tries again"),
         (other, _) => other.to_owned(),
@@ -218,7 +216,7 @@ fn hooks(report: &StatusReport, context: &Context) -> String {
     if hooks.installed && !hooks.binary_found {
         return context
             .paint
-            .warning("installed, but the program they call is gone; run `git codeweaver init`");
+            .warning("installed, but the program they run is missing; run `git codeweaver init`");
     }
     if hooks.installed {
         return format!("installed in {place}, {}", hooks.mode);

@@ -1,4 +1,4 @@
-//! `verify`: re-hashes what is stored, and rebuilds what is bad (requirement S6).
+//! `verify`: checks stored files against their hashes, and rebuilds damaged ones.
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
@@ -12,25 +12,27 @@ use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Check every stored byte against its hash, and rebuild what is bad
+/// Check every stored file against its hash, and rebuild damaged ones
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 good (or repaired), 1 findings, 2 error.")]
+#[command(after_help = "Exit codes: 0 good (or repaired), 1 damage found, 2 error.")]
 pub struct VerifyArgs {
-    /// Remove what is damaged and build it anew from git
+    /// Remove damaged files and rebuild them from git
     #[arg(long)]
     repair: bool,
-    /// Also derive this share of the index again from git and compare, for example 5 or 5%
+    /// Also recompute this percentage of the index from git and compare
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     recompute: Option<f64>,
-    /// One JSON object on stdout
+    /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let number: f64 =
-        text.trim_end_matches('%').parse().map_err(|_| "a number of percent, for example 5".to_owned())?;
-    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("between 0 and 100".to_owned()) }
+    let number: f64 = text
+        .trim_end_matches('%')
+        .parse()
+        .map_err(|_| "expected a percentage, for example 5 or 5%".to_owned())?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("must be between 0 and 100".to_owned()) }
 }
 
 pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
@@ -52,7 +54,7 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
         drop(lease);
         let target = Target::head(&codebase)?;
         let style = if args.json { Style::Quiet } else { Style::choose(context, false, false) };
-        progress::watch(context, &codebase, style, |progress| {
+        progress::run(context, &codebase, style, |progress| {
             updater::run(&codebase, &target, UpdateOptions::default(), progress)
         })?;
         repaired = repair::verify(&codebase)?.is_empty();
@@ -70,16 +72,14 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
         if args.recompute.is_some() {
             let (docs, chunks) =
                 (render::plural(recomputed.docs, "blob"), render::plural(recomputed.chunks, "chunk"));
-            writeln!(out, "Derived again: {docs}, {chunks} ({} cannot be derived here)", recomputed.skipped)?;
+            writeln!(out, "Recomputed: {docs}, {chunks} ({} cannot be recomputed here)", recomputed.skipped)?;
         }
         match (findings.is_empty(), repaired) {
-            (true, _) => {
-                writeln!(out, "{} every stored file is what its name says", context.paint.good("good:"))?
-            }
+            (true, _) => writeln!(out, "{} every stored file matches its hash", context.paint.good("good:"))?,
             (_, true) => {
-                writeln!(out, "{} what was damaged has been built anew", context.paint.good("repaired:"))?
+                writeln!(out, "{} damaged files have been rebuilt", context.paint.good("repaired:"))?
             }
-            (_, false) => writeln!(out, "Repair it with `git codeweaver verify --repair`")?,
+            (_, false) => writeln!(out, "`git codeweaver verify --repair` rebuilds damaged files")?,
         }
     }
     out.flush()?;
