@@ -274,23 +274,14 @@ impl Drop for Lease<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
+    use codeweaver_testkit::{Tool, skip};
 
-    /// The settings of the model that `tests/onnx/fetch.sh` builds, or `None` with a message. With `auto` for the library
-    /// it is looked for in the usual places.
+    /// The settings of the model that `tests/onnx/fetch.sh` builds, or `None` if it is missing and the test is skipped.
     fn real_model() -> Option<ModelSettings> {
-        let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
-        let (Some(library), Some(path)) =
-            (variable("CODEWEAVER_TEST_ORT"), variable("CODEWEAVER_TEST_MODEL"))
-        else {
-            println!(
-                "SKIPPED: set CODEWEAVER_TEST_ORT and CODEWEAVER_TEST_MODEL (tests/onnx/fetch.sh makes both)"
-            );
-            return None;
-        };
+        let library = Tool::ONNX_RUNTIME.find()?;
+        let path = Tool::ONNX_MODEL.find()?;
         let name = "all-minilm-l6-v2".to_owned();
-        let ort_library = Some(library).filter(|library| library.as_os_str() != "auto");
-        Some(ModelSettings { name, path: Some(path), ort_library, ..ModelSettings::default() })
+        Some(ModelSettings { name, path: Some(path), ort_library: Some(library), ..ModelSettings::default() })
     }
 
     fn dot(a: &[i8], b: &[i8], scale: f32) -> f32 {
@@ -350,7 +341,7 @@ mod tests {
         for path in [folder.path().join("absent.so"), wrong] {
             match ort_library::load(Some(&path)) {
                 Err(error) => assert!(error.fix().contains("1.24"), "{}", error.fix()),
-                Ok(()) => println!("SKIPPED: another test has loaded ONNX Runtime already"),
+                Ok(()) => skip("a process in which no other test has loaded ONNX Runtime"),
             }
         }
     }

@@ -2,9 +2,8 @@
 //!
 //! Processes are given other times by `faketime` where it is installed; files and records are given other times everywhere.
 
-use codeweaver_testkit::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo, Tool};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 fn indexed() -> TestRepo {
@@ -25,8 +24,7 @@ fn at(repo: &TestRepo, time: &str, args: &[&str]) {
 
 #[test]
 fn the_clock_of_each_process_may_be_another() {
-    if !Command::new("faketime").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: faketime is not installed");
+    if Tool::FAKETIME.find().is_none() {
         return;
     }
     let repo = TestRepo::with_files(FILES);

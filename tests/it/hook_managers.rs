@@ -1,69 +1,22 @@
-//! Hook managers as their users have them (requirement G3): husky and lefthook from npm, pre-commit from PyPI, really installed.
-//!
-//! They are installed once into the target directory, or found in the directory that CODEWEAVER_TEST_HOOK_TOOLS names
-//! (`node_modules/.bin` and `py/bin` below it). A test whose manager cannot be had says so and passes.
+//! Hook managers as installed by their users: husky and lefthook from npm, pre-commit from PyPI. `.ci/run` installs them.
 
 use codeweaver::hooks::GitVersion;
-use codeweaver_testkit::{FILES, TestRepo, program};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Mutex;
-
-/// The directory with the program `name`, installed if need be.
-fn tool(name: &str) -> Option<PathBuf> {
-    // Two tests must not install into one directory at once.
-    static INSTALLING: Mutex<()> = Mutex::new(());
-    let _one = INSTALLING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let given = std::env::var_os("CODEWEAVER_TEST_HOOK_TOOLS").map(PathBuf::from);
-    let base = given.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("hook-tools"));
-    let bin = base.join(if name == "pre-commit" { "py/bin" } else { "node_modules/.bin" });
-    if !bin.join(name).exists() {
-        std::fs::create_dir_all(&base).ok()?;
-        let run = |program: &Path, args: &[&str]| {
-            let output = Command::new(program).args(args).current_dir(&base).output();
-            output.is_ok_and(|output| output.status.success())
-        };
-        let is_installed = if name == "pre-commit" {
-            run(Path::new("python3"), &["-m", "venv", "py"])
-                && run(
-                    &base.join("py/bin/pip"),
-                    &["install", "-q", "--retries", "1", "--timeout", "20", "pre-commit"],
-                )
-        } else {
-            let args = [
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--fetch-retries=0",
-                "--fetch-timeout=20000",
-                "--prefix",
-                ".",
-            ];
-            run(Path::new("npm"), &[&args[..], &[name]].concat())
-        };
-        if !is_installed || !bin.join(name).exists() {
-            eprintln!("skipped: {name} cannot be installed here");
-            return None;
-        }
-    }
-    Some(bin)
-}
+use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
 
 /// A repository whose commands find the manager.
-fn with_tool(name: &str) -> Option<TestRepo> {
-    let bin = tool(name)?;
+fn with_tool(manager: Tool) -> Option<TestRepo> {
+    let manager = manager.find()?;
     let path = format!(
         "{}:{}:{}",
         program().parent().unwrap().display(),
-        bin.display(),
+        manager.parent().unwrap().display(),
         std::env::var("PATH").unwrap_or_default()
     );
     Some(TestRepo::with_files(FILES).env("PATH", &path))
 }
 
 fn run(repo: &TestRepo, program: &str, args: &[&str]) {
-    let output = repo.command(program).args(args).output().unwrap();
-    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Run::of(repo.command(program).args(args)).success();
 }
 
 /// Everyday commands bring the index to HEAD, and the user's own hook has run at each commit.
@@ -118,7 +71,7 @@ fn append(repo: &TestRepo, path: &str, text: &str) {
 
 #[test]
 fn husky() {
-    let Some(repo) = with_tool("husky") else { return };
+    let Some(repo) = with_tool(Tool::HUSKY) else { return };
     repo.write("package.json", "{}\n");
     run(&repo, "husky", &[]);
     repo.write(".husky/post-commit", "echo mine >>../ran\n").commit("husky");
@@ -142,7 +95,7 @@ fn husky() {
 
 #[test]
 fn lefthook() {
-    let Some(repo) = with_tool("lefthook") else { return };
+    let Some(repo) = with_tool(Tool::LEFTHOOK) else { return };
     let own = "post-commit:\n  commands:\n    mine:\n      run: echo mine >>../ran\n";
     repo.write("lefthook.yml", format!("output: false\n{own}")).commit("lefthook");
     run(&repo, "lefthook", &["install"]);
@@ -164,7 +117,7 @@ fn lefthook() {
 /// A manager for hooks that are none of ours: both stay out of each other's way.
 #[test]
 fn lefthook_beside_hook_files() {
-    let Some(repo) = with_tool("lefthook") else { return };
+    let Some(repo) = with_tool(Tool::LEFTHOOK) else { return };
     repo.write(
         "lefthook.yml",
         "output: false\npre-commit:\n  commands:\n    mine:\n      run: echo mine >>../ran\n",
@@ -181,7 +134,7 @@ const PRE_COMMIT: &str = "repos:\n  - repo: local\n    hooks:\n      - id: mine\
 
 #[test]
 fn pre_commit() {
-    let Some(repo) = with_tool("pre-commit") else { return };
+    let Some(repo) = with_tool(Tool::PRE_COMMIT) else { return };
     repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
     run(&repo, "pre-commit", &["install", "-t", "post-commit"]);
     let said = repo.codeweaver(["init"]).success().stdout();
@@ -200,7 +153,7 @@ fn pre_commit() {
 /// pre-commit sets an existing hook aside and calls it: ours goes on working where it was there first.
 #[test]
 fn pre_commit_after_init() {
-    let Some(repo) = with_tool("pre-commit") else { return };
+    let Some(repo) = with_tool(Tool::PRE_COMMIT) else { return };
     repo.codeweaver(["init"]).success();
     repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
     run(&repo, "pre-commit", &["install", "-t", "post-commit"]);

@@ -1,8 +1,8 @@
 //! What others read and bring: shards in DuckDB and Polars (S2), transformer models in the index (E2, E4, E5).
 //!
-//! Both need packages that `.ci/run` installs from a registry; without them the tests say so and pass.
+//! Both need packages that `.ci/run` installs from a registry.
 
-use codeweaver_testkit::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo, Tool};
 use std::process::Command;
 
 /// Reads all shards under `argv[1]` in both libraries and prints a JSON object for each.
@@ -20,10 +20,7 @@ print(json.dumps({"duckdb": rows, "names": [n for (n,) in names], "polars_rows":
 
 #[test]
 fn duckdb_and_polars_read_the_shards() {
-    let Some(python) = std::env::var_os("CODEWEAVER_TEST_PYTHON") else {
-        eprintln!("skipped: CODEWEAVER_TEST_PYTHON names no Python with duckdb and polars");
-        return;
-    };
+    let Some(python) = Tool::PYTHON_PARQUET.find() else { return };
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let output =
@@ -47,19 +44,14 @@ fn duckdb_and_polars_read_the_shards() {
     }
 }
 
-/// A repository as it is, and with the settings for a transformer from a local folder; `None` with a message without one.
+/// A repository with default settings, and the same with the settings for a transformer from a local folder.
 fn with_transformer() -> Option<(TestRepo, TestRepo)> {
-    let (Some(ort), Some(model)) =
-        (std::env::var_os("CODEWEAVER_TEST_ORT"), std::env::var_os("CODEWEAVER_TEST_MODEL"))
-    else {
-        eprintln!("skipped: CODEWEAVER_TEST_ORT and CODEWEAVER_TEST_MODEL name no ONNX Runtime and model");
-        return None;
-    };
+    let (ort, model) = (Tool::ONNX_RUNTIME.find()?, Tool::ONNX_MODEL.find()?);
     let plain = TestRepo::with_files(FILES);
     let configured = plain
         .at(".")
-        .env("CODEWEAVER_MODEL_PATH", &model.to_string_lossy())
-        .env("CODEWEAVER_MODEL_ORT_LIBRARY", &ort.to_string_lossy());
+        .env("CODEWEAVER_MODEL_PATH", model.to_str().unwrap())
+        .env("CODEWEAVER_MODEL_ORT_LIBRARY", ort.to_str().unwrap());
     Some((plain, configured))
 }
 

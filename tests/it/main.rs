@@ -50,4 +50,5 @@ mod search;
 mod setup;
 mod setup_doctor;
 mod setup_samples;
+mod smoke;
 mod terminal;

@@ -1,10 +1,8 @@
-//! Clients that we did not write: the official Python SDK and the MCP inspector. Each is skipped, and says so, where it is
-//! missing; `.ci/run` installs both.
+//! The server with third-party clients: the official Python SDK and the MCP inspector. `.ci/run` installs both.
 
-use codeweaver_testkit::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, TestRepo, Tool, program};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -14,14 +12,7 @@ fn indexed() -> TestRepo {
 
 #[test]
 fn the_python_sdk_works_with_the_server() {
-    let Some(python) = std::env::var_os("CODEWEAVER_TEST_PYTHON") else {
-        eprintln!("skipped: CODEWEAVER_TEST_PYTHON names no Python");
-        return;
-    };
-    if !Command::new(&python).args(["-c", "import mcp"]).output().unwrap().status.success() {
-        eprintln!("skipped: this Python has no package mcp");
-        return;
-    }
+    let Some(python) = Tool::PYTHON_MCP.find() else { return };
     let (repo, other) = (indexed(), TestRepo::with_files(FILES));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");
     let output =
@@ -36,10 +27,7 @@ fn the_python_sdk_works_with_the_server() {
 
 #[test]
 fn the_inspector_works_with_the_server() {
-    let Some(inspector) = std::env::var_os("CODEWEAVER_TEST_INSPECTOR") else {
-        eprintln!("skipped: CODEWEAVER_TEST_INSPECTOR names no MCP inspector");
-        return;
-    };
+    let Some(inspector) = Tool::MCP_INSPECTOR.find() else { return };
     let repo = indexed();
     let run = |args: &[&str]| {
         let mut command = repo.command(&inspector);

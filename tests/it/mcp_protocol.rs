@@ -1,7 +1,7 @@
 //! The protocol itself: handshake, lists, errors, streams, the end. What a client sends never ends the server.
 
 use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -371,7 +371,7 @@ fn the_server_ends_with_its_input_a_signal_or_its_parent() {
 #[test]
 fn a_parent_that_dies_takes_the_server_with_it() {
     if !std::path::Path::new("/proc/self/status").exists() {
-        eprintln!("skipped: this system has no /proc");
+        skip("/proc");
         return;
     }
     let repo = indexed();
@@ -482,7 +482,7 @@ fn a_thousand_calls_do_not_make_the_server_grow() {
     let after = client.memory_kib();
     eprintln!("memory of the server: {before} KiB after 200 calls, {after} KiB after 1,200");
     if before == 0 {
-        eprintln!("skipped: this system does not tell");
+        skip("/proc");
         return;
     }
     assert!(after as f64 <= before as f64 * 1.3, "{before} KiB grew to {after} KiB");

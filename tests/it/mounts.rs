@@ -3,7 +3,7 @@
 //! Root may write anywhere, so nothing is asserted with modes: a mount namespace of the test's own has real mounts. Where the
 //! system allows no such namespace the test says so and passes; faults.rs injects the same errors everywhere.
 
-use codeweaver_testkit::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use std::process::{Command, Output};
 
 /// Runs `script` in a mount namespace of its own; `None` where that is not allowed.
@@ -14,7 +14,7 @@ fn in_namespace(repo: &TestRepo, script: &str) -> Option<Output> {
         status.is_ok_and(|output| output.status.success())
     };
     let Some(flags) = ["-m", "-rm"].into_iter().find(|flags| allowed(flags)) else {
-        eprintln!("skipped: no mount namespaces here");
+        skip("mount namespaces (root, or unprivileged user namespaces)");
         return None;
     };
     let mut command = repo.command("unshare");
@@ -159,7 +159,7 @@ fn another_user_gets_a_clear_error() {
     let is_allowed =
         Command::new(setpriv[0]).args(&setpriv[1..]).arg("true").status().is_ok_and(|s| s.success());
     if !is_allowed {
-        eprintln!("skipped: cannot become another user here");
+        skip("the right to become another user (root)");
         return;
     }
     // The way there is open, the store is not.
