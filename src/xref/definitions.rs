@@ -86,6 +86,30 @@ impl FileDefs {
         DefId { entry: self.entry, symbol }
     }
 
+    /// Definitions of `name` in the file, by position.
+    pub fn named<'f>(&'f self, name: &'f str) -> impl Iterator<Item = (u32, &'f Def)> {
+        let named = self
+            .defs
+            .iter()
+            .enumerate()
+            .filter(move |(_, def)| def.name == name && def.kind != SymbolKind::Impl);
+        named.map(|(i, def)| (i as u32, def))
+    }
+
+    /// Whether a definition stands directly in a namespace or module, or at the top of the file.
+    pub fn is_in_namespace(&self, def: &Def) -> bool {
+        match def.parent {
+            Some(parent) => matches!(self.def(parent).kind, SymbolKind::Namespace | SymbolKind::Module),
+            None => def.owner().is_empty(),
+        }
+    }
+
+    /// Whether a definition is a function inside another one, which is not a member of a value.
+    pub fn is_nested_function(&self, def: &Def) -> bool {
+        let parent = def.parent.map(|parent| self.def(parent)).filter(|parent| parent.kind.is_callable());
+        def.kind == SymbolKind::Function && parent.is_some_and(|parent| parent.qualified == def.owner())
+    }
+
     /// Symbols around an offset, innermost first.
     pub fn around(&self, at: u32) -> impl Iterator<Item = (u32, &Def)> {
         let end = self.defs.partition_point(|def| def.range.start <= at);
@@ -180,13 +204,13 @@ impl<'a> Definitions<'a> {
         found
     }
 
-    /// Live entries whose text may hold `name`. `Err` holds all files of these families, if its terms do not tell.
-    pub fn mentioning(&self, name: &str, family: &str) -> Result<Vec<u32>, Vec<u32>> {
+    /// Live entries of `family` whose text may hold `name`: all of them if `name` yields no terms.
+    pub fn mentioning(&self, name: &str, family: &str) -> Vec<u32> {
         let of_family = |entry: &u32| self.file_family(*entry) == Some(family);
         let terms = terms_of(name);
         if terms.is_empty() {
             let live = self.view.reader.live_entries(&self.view.snapshot.entries).map(|(id, _, _)| id);
-            return Err(live.filter(of_family).collect());
+            return live.filter(of_family).collect();
         }
         let mut entries = Vec::new();
         self.rows_with(Field::Body, &terms, &mut |segment, row| {
@@ -198,7 +222,7 @@ impl<'a> Definitions<'a> {
         entries.sort_unstable();
         entries.dedup();
         entries.retain(of_family);
-        Ok(entries)
+        entries
     }
 
     fn file_family(&self, entry: u32) -> Option<&'static str> {

@@ -1,25 +1,27 @@
-//! Which notes are returned, and in which order (appendix E).
+//! Selects the notes of an answer and orders them.
 
 use std::collections::BTreeSet;
 
 use super::response::Note;
 
-/// Notes of an answer, with what was left out.
+/// The returned notes, with the number of relevant ones.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct SelectedNotes {
     pub notes: Vec<Note>,
-    /// Relevant notes, returned or not.
+    /// Number of relevant notes, returned or not.
     pub total: usize,
 }
 
-/// Keeps notes on `files` and, where they name a symbol, on `symbols`; sorts them by file, type, symbol, line (what has none
-/// last) and hash of the detail; cuts at `limit`.
-pub(crate) fn keep(
+/// Selects the notes on `files` that name no symbol or one of `symbols`.
+///
+/// They are sorted by file, type, symbol, line and the BLAKE3 hash of the detail, with a missing symbol or line last,
+/// deduplicated, and cut at `limit`.
+pub(crate) fn select(
     mut notes: Vec<Note>,
     files: &BTreeSet<String>,
     symbols: &BTreeSet<String>,
     limit: usize,
-) -> Kept {
+) -> SelectedNotes {
     notes.retain(|note| {
         files.contains(&note.file) && note.symbol_id.as_ref().is_none_or(|id| symbols.contains(id))
     });
@@ -37,7 +39,7 @@ pub(crate) fn keep(
     notes.dedup();
     let total = notes.len();
     notes.truncate(limit);
-    Kept { notes, total }
+    SelectedNotes { notes, total }
 }
 
 #[cfg(test)]
@@ -62,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_kept_by_relevance_sorted_and_cut() {
+    fn notes_are_filtered_sorted_and_cut() {
         let files = BTreeSet::from(["a".to_owned(), "b".to_owned()]);
         let symbols = BTreeSet::from(["s".to_owned(), "t".to_owned()]);
         let sorted = [
@@ -78,22 +80,22 @@ mod tests {
         given.push(note("elsewhere", "one", None, None, None));
         given.push(note("a", "one", Some("unknown"), None, None));
         given.push(sorted[2].clone());
-        let all = keep(given.clone(), &files, &symbols, 50);
+        let all = select(given.clone(), &files, &symbols, 50);
         assert_eq!(all.notes, sorted);
         assert_eq!(all.total, sorted.len());
-        let cut = keep(given, &files, &symbols, 3);
+        let cut = select(given, &files, &symbols, 3);
         assert_eq!(cut.notes, sorted[..3]);
         assert_eq!(cut.total, sorted.len());
     }
 
     #[test]
-    fn details_decide_last_by_their_hash_a_missing_one_as_the_empty_text() {
+    fn ties_are_ordered_by_the_hash_of_the_detail() {
         let files = BTreeSet::from(["a".to_owned()]);
         let details = [None, Some("x"), Some("y"), Some("z")];
         let notes: Vec<Note> = details.iter().map(|detail| note("a", "one", None, None, *detail)).collect();
         let mut expected = notes.clone();
         expected
             .sort_by_key(|note| *blake3::hash(note.detail.as_deref().unwrap_or("").as_bytes()).as_bytes());
-        assert_eq!(keep(notes, &files, &BTreeSet::new(), 50).notes, expected);
+        assert_eq!(select(notes, &files, &BTreeSet::new(), 50).notes, expected);
     }
 }

@@ -35,7 +35,7 @@ impl Pages {
         let sites = whole.edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone()));
         let files = files.into_iter().chain(sites).collect();
         let symbols = whole.nodes.iter().map(|node| node.symbol_id.clone()).collect();
-        let kept = notes::keep(std::mem::take(&mut whole.notes), &files, &symbols, usize::MAX);
+        let kept = notes::select(std::mem::take(&mut whole.notes), &files, &symbols, usize::MAX);
         (whole.notes, whole.total_note_count) = (kept.notes, kept.total);
         let mut surest: Vec<usize> = (0..whole.edges.len()).collect();
         surest.sort_by_key(|&at| (whole.edges[at].depth, whole.edges[at].grade));

@@ -35,10 +35,14 @@ const SEPARATOR: &str = "; references\n";
 
 /// The queries of one language, compiled.
 pub(crate) struct Queries {
-    pub facts: Query,
+    pub facts: CompiledQuery,
+    pub references: CompiledQuery,
+}
+
+/// A query with the meaning of each of its capture indices.
+pub(crate) struct CompiledQuery {
+    pub query: Query,
     pub captures: Vec<Capture>,
-    pub references: Query,
-    pub reference_captures: Vec<Capture>,
 }
 
 /// What a capture stands for.
@@ -159,18 +163,16 @@ fn compile(language: &Language, sources: &[&str]) -> Result<Queries, String> {
     let parts = sources.iter().map(|source| source.split_once(SEPARATOR).ok_or("it has no references"));
     let (facts, references): (Vec<&str>, Vec<&str>) =
         parts.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-    let query = |text: &str| -> Result<(Query, Vec<Capture>), String> {
+    let query = |text: &str| -> Result<CompiledQuery, String> {
         let query = Query::new(language, text).map_err(|e| e.to_string())?;
         let captures = query
             .capture_names()
             .iter()
             .map(|name| Capture::of(name).ok_or_else(|| format!("unknown capture @{name}")))
             .collect::<Result<_, _>>()?;
-        Ok((query, captures))
+        Ok(CompiledQuery { query, captures })
     };
-    let (facts, captures) = query(&facts.concat())?;
-    let (references, reference_captures) = query(&references.concat())?;
-    Ok(Queries { facts, captures, references, reference_captures })
+    Ok(Queries { facts: query(&facts.concat())?, references: query(&references.concat())? })
 }
 
 #[cfg(test)]

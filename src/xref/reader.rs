@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use tree_sitter::{Node, Query, QueryCursor, StreamingIterator, Tree};
+use tree_sitter::{Node, QueryCursor, StreamingIterator, Tree};
 
 use super::dialect::{Dialect, Modules};
-use super::facts::{Binding, Facts, Field, Form, Import, Unparsed, Use};
+use super::facts::{Binding, Facts, Field, Form, Import, Reference, Unparsed};
 use super::import_syntax;
-use super::queries::{self, Capture};
+use super::queries::{self, Capture, CompiledQuery};
 use crate::chunk::lines::TextIndex;
 use crate::chunk::{grammar, semantic};
 
@@ -34,8 +34,7 @@ pub(super) type Captured<'t> = [(Capture, Node<'t>)];
 
 /// Visits every match of `query`, in `range` if there is one.
 pub(super) fn each_match<'t>(
-    query: &Query,
-    names: &[Capture],
+    query: &CompiledQuery,
     root: Node<'t>,
     text: &str,
     range: Option<Range<usize>>,
@@ -46,11 +45,12 @@ pub(super) fn each_match<'t>(
     if let Some(range) = range {
         cursor.set_byte_range(range);
     }
-    let mut matches = cursor.matches(query, root, text.as_bytes());
+    let mut matches = cursor.matches(&query.query, root, text.as_bytes());
     let mut captures = Vec::new();
     while let Some(found) = matches.next() {
         captures.clear();
-        let known = found.captures().iter().filter_map(|c| Some((*names.get(c.index as usize)?, c.node)));
+        let known =
+            found.captures().iter().filter_map(|c| Some((*query.captures.get(c.index as usize)?, c.node)));
         captures.extend(known.filter(|(capture, _)| *capture != Capture::Auxiliary));
         visit(&captures);
     }
@@ -180,9 +180,9 @@ impl<'a> Reader<'a> {
         receiver: Option<Box<str>>,
         arguments: Option<u32>,
     ) {
-        if self.out.uses.len() < MAX_FACTS {
+        if self.out.references.len() < MAX_FACTS {
             let (at, line) = (at as u32, self.index.line_of(at as u32) as u32 + 1);
-            self.out.uses.push(Use { at, line, name, form, receiver, arguments });
+            self.out.references.push(Reference { at, line, name, form, receiver, arguments });
         }
     }
 
@@ -258,11 +258,11 @@ impl<'a> Reader<'a> {
     pub(super) fn finish(mut self) -> Facts {
         self.scopes.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
         // The same site is matched by several patterns: the one that says most stays.
-        let rank = |site: &Use| {
+        let rank = |site: &Reference| {
             (site.at, std::cmp::Reverse((site.form, site.arguments.is_some(), site.receiver.is_some())))
         };
-        self.out.uses.sort_by_key(rank);
-        self.out.uses.dedup_by_key(|site| site.at);
+        self.out.references.sort_by_key(rank);
+        self.out.references.dedup_by_key(|site| site.at);
         self.out.imports.sort_by_key(|import| import.at);
         self.out.bases.sort();
         self.out.bases.dedup();

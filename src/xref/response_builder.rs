@@ -1,123 +1,203 @@
-//! Edges, nodes and notes as they are found → the answer, in its order.
+//! Collects nodes, edges and notes, and assembles the response in its order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::definitions::{DefId, FileDefs, segments};
-use super::facts::{Form, Use};
+use super::definitions::{DefId, Definitions, FileDefs, segments};
+use super::facts::{Form, Reference};
 use super::notes;
-use super::resolver::Resolution;
+use super::request::CallGraphRequest;
+use super::resolution::{LOCAL_VALUE, Resolution};
 use super::response::{
     CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOTES_TRUNCATED,
     Node, Note, Site,
 };
+use super::sources::Sources;
 use super::symbol_spec;
-use super::walk::{End, Found, MAX_CANDIDATES, Walk};
+use crate::query::view::View;
 
-/// Sites listed of one edge.
+/// Maximum number of definitions listed for one ambiguous call.
+pub(super) const MAX_CANDIDATES: usize = 12;
+/// Maximum number of sites listed for one edge.
 const MAX_SITES: usize = 10;
 
-impl Walk<'_, '_> {
-    #[expect(clippy::too_many_arguments, reason = "an edge has two ends, a site and a reason")]
-    pub(super) fn add(
-        &mut self,
-        from: End,
-        to: Option<DefId>,
-        file: &FileDefs,
-        site: &Use,
-        why: &Resolution,
-        kind: EdgeKind,
-        depth: u32,
-    ) {
-        for end in [Some(from), to.map(Ok)].into_iter().flatten() {
-            self.depths.entry(end).or_insert(depth);
+/// One end of an edge: a definition, or a file for code outside any definition. Definitions order before files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Endpoint {
+    Definition(DefId),
+    /// The live entry of the file.
+    File(u32),
+}
+
+impl Endpoint {
+    pub fn definition(self) -> Option<DefId> {
+        match self {
+            Endpoint::Definition(id) => Some(id),
+            Endpoint::File(_) => None,
+        }
+    }
+
+    fn entry(self) -> u32 {
+        match self {
+            Endpoint::Definition(id) => id.entry,
+            Endpoint::File(entry) => entry,
+        }
+    }
+}
+
+/// Source, target, name as written, kind, grade and evidence. Sites that agree in all of these share an edge.
+type EdgeKey = (Endpoint, Option<DefId>, String, EdgeKind, Grade, &'static str);
+
+/// An edge with the sites found so far.
+struct CollectedEdge {
+    key: EdgeKey,
+    /// The level at which it was found first.
+    depth: u32,
+    candidates: usize,
+    sites: BTreeSet<Site>,
+}
+
+/// One resolved site, to be added as an edge or to an edge.
+pub(super) struct NewEdge<'f> {
+    pub from: Endpoint,
+    /// `None` if the site is unresolved.
+    pub to: Option<DefId>,
+    /// The file of the site.
+    pub file: &'f FileDefs,
+    pub site: &'f Reference,
+    pub resolution: &'f Resolution,
+    pub kind: EdgeKind,
+    pub depth: u32,
+}
+
+/// The symbol and line that a note is about, beside its file.
+#[derive(Clone, Copy, Default)]
+pub(super) struct NoteSubject {
+    pub symbol: Option<DefId>,
+    pub line: Option<u32>,
+}
+
+/// The answer to one request while it is being collected.
+pub(super) struct ResponseBuilder<'a, 'v> {
+    view: &'v View,
+    request: &'a CallGraphRequest,
+    defs: &'a Definitions<'v>,
+    sources: &'a Sources<'v>,
+    edges: Vec<CollectedEdge>,
+    edge_at: BTreeMap<EdgeKey, usize>,
+    /// The level at which each node was reached first.
+    depths: BTreeMap<Endpoint, u32>,
+    notes: Vec<Note>,
+    /// Files whose terms show that they may mention the names.
+    pub(super) candidate_files: BTreeSet<u32>,
+}
+
+impl<'a, 'v> ResponseBuilder<'a, 'v> {
+    pub fn new(
+        view: &'v View,
+        request: &'a CallGraphRequest,
+        defs: &'a Definitions<'v>,
+        sources: &'a Sources<'v>,
+    ) -> ResponseBuilder<'a, 'v> {
+        ResponseBuilder {
+            view,
+            request,
+            defs,
+            sources,
+            edges: Vec::new(),
+            edge_at: BTreeMap::new(),
+            depths: BTreeMap::new(),
+            notes: Vec::new(),
+            candidate_files: BTreeSet::new(),
+        }
+    }
+
+    /// Records that a node was reached at a level; the first level stays.
+    pub fn reach(&mut self, node: Endpoint, depth: u32) {
+        self.depths.entry(node).or_insert(depth);
+    }
+
+    /// Adds a resolved site, with a note if its target is not certain.
+    pub fn add_edge(&mut self, edge: NewEdge<'_>) {
+        let NewEdge { from, to, file, site, resolution, kind, depth } = edge;
+        for end in [Some(from), to.map(Endpoint::Definition)].into_iter().flatten() {
+            self.reach(end, depth);
         }
         let receiver = site.receiver.as_deref().filter(|receiver| !receiver.is_empty());
-        let joint = if site.form == Form::Path { "::" } else { "." };
+        let separator = if site.form == Form::Path { "::" } else { "." };
         let written = receiver
-            .map_or_else(|| site.name.to_string(), |receiver| format!("{receiver}{joint}{}", site.name));
-        let key = (from, to, written, kind, why.grade, why.evidence);
+            .map_or_else(|| site.name.to_string(), |receiver| format!("{receiver}{separator}{}", site.name));
+        let key = (from, to, written, kind, resolution.grade, resolution.evidence);
         let place = Site { file: file.path.clone(), start_line: site.line };
-        let symbol = from.ok();
-        match (why.grade, why.evidence) {
-            (Grade::Unresolved, "a local value") => {
-                self.note(
-                    file,
-                    "dynamic_call",
-                    symbol,
-                    Some(site.line),
-                    &format!("`{}` is a local value", key.2),
-                );
+        let about = NoteSubject { symbol: from.definition(), line: Some(site.line) };
+        match (resolution.grade, resolution.evidence) {
+            (Grade::Unresolved, LOCAL_VALUE) => {
+                self.note(file, "dynamic_call", about, &format!("`{}` is a local value", key.2));
             }
-            (Grade::Ambiguous, _) if why.targets.len() > MAX_CANDIDATES => {
+            (Grade::Ambiguous, _) if resolution.targets.len() > MAX_CANDIDATES => {
                 let detail = format!(
                     "`{}` may be any of {} definitions, {MAX_CANDIDATES} are listed",
                     key.2,
-                    why.targets.len()
+                    resolution.targets.len()
                 );
-                self.note(file, "candidates_truncated", symbol, Some(site.line), &detail);
+                self.note(file, "candidates_truncated", about, &detail);
             }
             (Grade::Ambiguous, evidence) => {
-                self.note(
-                    file,
-                    "ambiguous_call",
-                    symbol,
-                    Some(site.line),
-                    &format!("`{}`: {evidence}", key.2),
-                );
+                self.note(file, "ambiguous_call", about, &format!("`{}`: {evidence}", key.2));
             }
             _ => {}
         }
         let at = *self.edge_at.entry(key.clone()).or_insert_with(|| {
-            self.edges.push(Found { key, depth, candidates: why.targets.len(), sites: BTreeSet::new() });
+            self.edges.push(CollectedEdge {
+                key,
+                depth,
+                candidates: resolution.targets.len(),
+                sites: BTreeSet::new(),
+            });
             self.edges.len() - 1
         });
         self.edges[at].sites.insert(place);
     }
 
-    pub(super) fn note(
-        &mut self,
-        file: &FileDefs,
-        note_type: &'static str,
-        symbol: Option<DefId>,
-        line: Option<u32>,
-        detail: &str,
-    ) {
-        let symbol_id = symbol.map(|id| self.id(Ok(id)));
+    /// Adds a note on `file`.
+    pub fn note(&mut self, file: &FileDefs, note_type: &'static str, about: NoteSubject, detail: &str) {
+        let symbol_id = about.symbol.map(|id| self.id(Endpoint::Definition(id)));
         self.notes.push(Note {
             file: file.path.clone(),
             note_type,
             symbol_id,
-            start_line: line,
+            start_line: about.line,
             detail: Some(detail.to_owned()),
         });
     }
 
-    pub(super) fn id(&self, end: End) -> String {
+    /// The `symbolId` of a node.
+    fn id(&self, end: Endpoint) -> String {
         match end {
-            Ok(id) => self
+            Endpoint::Definition(id) => self
                 .defs
                 .with(id, |file, def| format!("{}:{}#{}", file.path, def.lines.0, def.qualified))
                 .unwrap_or_default(),
-            Err(entry) => self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(),
+            Endpoint::File(entry) => self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(),
         }
     }
 
-    /// How ends are ordered.
-    pub(super) fn order(&self, end: End) -> (String, u32, u32) {
+    /// The sort key of nodes: by path and position, files before their definitions.
+    pub fn order(&self, end: Endpoint) -> (String, u32, u32) {
         match end {
-            Ok(id) => self
+            Endpoint::Definition(id) => self
                 .defs
                 .with(id, |file, def| (file.path.clone(), def.range.start, id.symbol + 1))
                 .unwrap_or_default(),
-            Err(entry) => (self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(), 0, 0),
+            Endpoint::File(entry) => {
+                (self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(), 0, 0)
+            }
         }
     }
 
-    fn node(&self, end: End, depth: u32) -> Option<Node> {
-        let entry = end.map_or_else(|entry| entry, |id| id.entry);
-        let file = self.defs.file(entry)?;
-        let def = end.ok().map(|id| file.def(id.symbol));
+    fn node(&self, end: Endpoint, depth: u32) -> Option<Node> {
+        let file = self.defs.file(end.entry())?;
+        let def = end.definition().map(|id| file.def(id.symbol));
         Some(Node {
             symbol_id: self.id(end),
             name: def.map_or_else(
@@ -136,28 +216,36 @@ impl Walk<'_, '_> {
         })
     }
 
-    pub(super) fn respond(&mut self, roots: &[DefId], started: Instant) -> CallGraphResponse {
+    /// Assembles the response: edges cut to the limit, their nodes, and the notes on either.
+    pub fn finish(&mut self, roots: &[DefId], started: Instant) -> CallGraphResponse {
         let mut edges: Vec<_> = std::mem::take(&mut self.edges);
-        let depth_of = |end: End| self.depths.get(&end).copied().unwrap_or(0);
+        let depth_of = |end: Endpoint| self.depths.get(&end).copied().unwrap_or(0);
         let total_edge_count = edges.len();
-        let in_order = |edges: &mut Vec<Found>| {
+        let in_order = |edges: &mut Vec<CollectedEdge>| {
             edges.sort_by_cached_key(|found| {
                 let (from, to, name, kind, grade, _) = &found.key;
-                let (first, to) = (found.sites.first().cloned(), to.map(|to| self.order(Ok(to))));
+                let (first, to) =
+                    (found.sites.first().cloned(), to.map(|to| self.order(Endpoint::Definition(to))));
                 (found.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
             });
         };
         in_order(&mut edges);
         if edges.len() > self.request.limit {
-            // The surest of each level stay.
+            // The most certain edges of each level are kept.
             edges.sort_by_key(|found| (found.depth, found.key.4));
             edges.truncate(self.request.limit);
             in_order(&mut edges);
         }
-        let mut ends: BTreeSet<End> = roots.iter().map(|&id| Ok(id)).collect();
-        ends.extend(edges.iter().flat_map(|found| [Some(found.key.0), found.key.1.map(Ok)]).flatten());
-        // Files that could not be read are shown for their notes.
-        let unread = |end: &&End| end.is_err_and(|entry| self.sources.problem(entry).is_some());
+        let mut ends: BTreeSet<Endpoint> = roots.iter().map(|&id| Endpoint::Definition(id)).collect();
+        ends.extend(
+            edges
+                .iter()
+                .flat_map(|found| [Some(found.key.0), found.key.1.map(Endpoint::Definition)])
+                .flatten(),
+        );
+        // Files that could not be read are nodes because there are notes on them.
+        let unread =
+            |end: &&Endpoint| matches!(end, Endpoint::File(entry) if self.sources.problem(*entry).is_some());
         ends.extend(self.depths.keys().filter(unread));
         let mut nodes: Vec<(u32, (String, u32, u32), Node)> = ends
             .iter()
@@ -167,18 +255,22 @@ impl Walk<'_, '_> {
         let nodes: Vec<Node> = nodes.into_iter().map(|(_, _, node)| node).collect();
         let edges: Vec<Edge> = edges
             .into_iter()
-            .map(|Found { key: (from, to, name, kind, grade, evidence), depth, candidates, sites }| Edge {
-                src_symbol_id: self.id(from),
-                dst_symbol_id: to.map(|to| self.id(Ok(to))),
-                name,
-                kind,
-                grade,
-                evidence,
-                candidates,
-                site_count: sites.len(),
-                sites: sites.into_iter().take(MAX_SITES).collect(),
-                depth,
-            })
+            .map(
+                |CollectedEdge { key: (from, to, name, kind, grade, evidence), depth, candidates, sites }| {
+                    Edge {
+                        src_symbol_id: self.id(from),
+                        dst_symbol_id: to.map(|to| self.id(Endpoint::Definition(to))),
+                        name,
+                        kind,
+                        grade,
+                        evidence,
+                        candidates,
+                        site_count: sites.len(),
+                        sites: sites.into_iter().take(MAX_SITES).collect(),
+                        depth,
+                    }
+                },
+            )
             .collect();
         let files: BTreeSet<String> = nodes
             .iter()
@@ -186,12 +278,12 @@ impl Walk<'_, '_> {
             .chain(edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone())))
             .collect();
         let symbols: BTreeSet<String> = nodes.iter().map(|node| node.symbol_id.clone()).collect();
-        let kept = notes::keep(std::mem::take(&mut self.notes), &files, &symbols, self.request.note_limit);
+        let kept = notes::select(std::mem::take(&mut self.notes), &files, &symbols, self.request.note_limit);
         let notes_truncated = kept.total > kept.notes.len();
         let edges_truncated = total_edge_count > edges.len();
-        let bounds = self.sources.bounds_hit.borrow();
-        let mut warnings: Vec<String> = bounds.iter().map(|code| (*code).to_owned()).collect();
-        let complete = bounds.is_empty() && self.view.coverage.is_none();
+        let limits = self.sources.limits_reached();
+        let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
+        let complete = limits.is_empty() && self.view.coverage.is_none();
         warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
@@ -200,7 +292,7 @@ impl Walk<'_, '_> {
             symbol: self.request.symbol.clone(),
             direction: self.request.direction,
             depth: self.request.depth,
-            roots: roots.iter().map(|&id| self.id(Ok(id))).collect(),
+            roots: roots.iter().map(|&id| self.id(Endpoint::Definition(id))).collect(),
             nodes,
             edges,
             edges_truncated,
@@ -211,7 +303,7 @@ impl Walk<'_, '_> {
             notes: kept.notes,
             warnings,
             coverage: Coverage {
-                candidate_files: self.candidates.len(),
+                candidate_files: self.candidate_files.len(),
                 files_read: self.sources.files_read(),
                 bytes_read: self.sources.bytes_read(),
                 complete,
@@ -233,7 +325,7 @@ impl Walk<'_, '_> {
             return if known.is_empty() || is_place {
                 CallGraphStatus::NotFound
             } else {
-                self.of_other_languages(&known)
+                self.status_of_unresolved(&known)
             };
         }
         let same: BTreeSet<_> = roots
@@ -243,7 +335,7 @@ impl Walk<'_, '_> {
         if same.len() > 1 { CallGraphStatus::Ambiguous } else { CallGraphStatus::Ok }
     }
 
-    fn of_other_languages(&self, known: &[DefId]) -> CallGraphStatus {
+    fn status_of_unresolved(&self, known: &[DefId]) -> CallGraphStatus {
         let supported = |id: &DefId| self.defs.file(id.entry).is_some_and(|file| file.dialect.is_some());
         if known.iter().any(supported) { CallGraphStatus::NotFound } else { CallGraphStatus::Unsupported }
     }

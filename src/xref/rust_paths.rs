@@ -1,36 +1,47 @@
-//! Paths of Rust: crates, modules, and the files that hold them.
+//! Resolves paths of Rust to definitions: crates, modules, and the files that hold them.
 
-use super::candidates::named_in;
-use super::definitions::{Def, DefId, FileDefs, segments};
+use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
-use super::facts::Import;
-use super::name_lookup::local_name;
-use super::resolver::{Evidence, Place, Resolver};
+use super::facts::{Facts, Import};
+use super::modules::Paths;
+use super::resolution::Lookup;
+use super::site::SiteContext;
+use super::sources::Sources;
 use crate::chunk::SymbolKind;
+use std::rc::Rc;
+use std::sync::Arc;
 
-/// Modules that pass a name on and are followed.
+/// Maximum number of `use` re-exports followed.
 const MAX_HOPS: u32 = 5;
 
-/// A crate by its root folder, and a path of modules in it.
+/// A crate, named by its root folder, and a module path in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ModulePath {
     root: String,
     parts: Vec<String>,
 }
 
-impl Resolver<'_, '_> {
-    /// `path::name` as it is written at a place.
-    pub(super) fn rust_path(&self, place: Place<'_>, path: &str, name: &str) -> Evidence {
-        self.follow(place, path, name, 0)
+/// Resolves `path::name` as the compiler would, as far as files and `use` declarations show.
+#[derive(Clone, Copy)]
+pub(super) struct RustPaths<'a, 'v> {
+    pub(super) defs: &'a Definitions<'v>,
+    pub(super) sources: &'a Sources<'v>,
+    pub(super) paths: &'a Paths<'v>,
+}
+
+impl RustPaths<'_, '_> {
+    /// Resolves `path::name` as written at a site.
+    pub fn resolve(&self, ctx: SiteContext<'_>, path: &str, name: &str) -> Lookup {
+        self.follow(ctx, path, name, 0)
     }
 
-    fn follow(&self, place: Place<'_>, path: &str, name: &str, hops: u32) -> Evidence {
+    fn follow(&self, ctx: SiteContext<'_>, path: &str, name: &str, hops: u32) -> Lookup {
         if hops > MAX_HOPS {
-            return Evidence::Nothing;
+            return Lookup::Undecided;
         }
         let parts: Vec<&str> = path.split("::").map(str::trim).filter(|part| !part.is_empty()).collect();
-        let Some(&first) = parts.first() else { return Evidence::Nothing };
-        let here = self.module_at(place.file, place.site.at);
+        let Some(&first) = parts.first() else { return Lookup::Undecided };
+        let here = self.module_at(ctx.file, ctx.site.at);
         let absolute = match first {
             "crate" => ModulePath { root: here.root.clone(), parts: owned(&parts[1..]) },
             "self" => ModulePath { root: here.root.clone(), parts: joined(&here.parts, &parts[1..]) },
@@ -39,43 +50,49 @@ impl Resolver<'_, '_> {
                 let kept = here.parts.len().saturating_sub(n_up);
                 ModulePath { root: here.root.clone(), parts: joined(&here.parts[..kept], &parts[n_up..]) }
             }
-            _ => match self.first_name(place, &here, &parts, hops) {
+            _ => match self.first_name(ctx, &here, &parts, hops) {
                 Some(absolute) => absolute,
-                None => return self.first_is_type(place, &parts, name),
+                None => return self.first_is_type(ctx, &parts, name),
             },
         };
-        self.in_module(place, &absolute, name, hops)
+        self.in_module(ctx, &absolute, name, hops)
     }
 
-    /// What the first name of a path stands for, as a path from the root of its crate.
+    /// The absolute module path of a path whose first segment is a child module, an imported name or a crate.
     fn first_name(
         &self,
-        place: Place<'_>,
+        ctx: SiteContext<'_>,
         here: &ModulePath,
         parts: &[&str],
         hops: u32,
     ) -> Option<ModulePath> {
         let first = parts[0];
-        let is_child = place.facts.imports.iter().any(|import| import.child && *import.path == *first)
-            || named_in(place.file, first).any(|(_, def)| def.kind == SymbolKind::Module);
+        let is_child = ctx.facts.imports.iter().any(|import| import.child && *import.path == *first)
+            || ctx.file.named(first).any(|(_, def)| def.kind == SymbolKind::Module);
         if is_child {
             return Some(ModulePath { root: here.root.clone(), parts: joined(&here.parts, parts) });
         }
-        let import = place
+        let import = ctx
             .facts
             .imports
             .iter()
-            .find(|i| !i.all && !i.child && local_name(i, Modules::Rust) == Some(first));
+            .find(|i| !i.all && !i.child && i.local_name(Modules::Rust) == Some(first));
         if let Some(import) = import.filter(|import| *import.path != *first && hops < MAX_HOPS) {
             let whole: Vec<&str> = import.path.split("::").chain(parts[1..].iter().copied()).collect();
-            return self.absolute(place, here, &whole, hops + 1);
+            return self.absolute(ctx, here, &whole, hops + 1);
         }
         let crates = self.paths.crates(self.sources, self.defs);
         let (_, root) = crates.iter().find(|(name, _)| name == first)?;
         Some(ModulePath { root: root.clone(), parts: owned(&parts[1..]) })
     }
 
-    fn absolute(&self, place: Place<'_>, here: &ModulePath, parts: &[&str], hops: u32) -> Option<ModulePath> {
+    fn absolute(
+        &self,
+        ctx: SiteContext<'_>,
+        here: &ModulePath,
+        parts: &[&str],
+        hops: u32,
+    ) -> Option<ModulePath> {
         match *parts.first()? {
             "crate" => Some(ModulePath { root: here.root.clone(), parts: owned(&parts[1..]) }),
             "self" => Some(ModulePath { root: here.root.clone(), parts: joined(&here.parts, &parts[1..]) }),
@@ -87,33 +104,33 @@ impl Resolver<'_, '_> {
                     parts: joined(&here.parts[..kept], &parts[n_up..]),
                 })
             }
-            _ if hops < MAX_HOPS => self.first_name(place, here, parts, hops),
+            _ if hops < MAX_HOPS => self.first_name(ctx, here, parts, hops),
             _ => None,
         }
     }
 
-    /// A path that begins with a type in scope, or leads out of the repository.
-    fn first_is_type(&self, place: Place<'_>, parts: &[&str], _name: &str) -> Evidence {
+    /// Decides whether a path that begins with a type in scope leads out of the repository.
+    fn first_is_type(&self, ctx: SiteContext<'_>, parts: &[&str], _name: &str) -> Lookup {
         let first = parts[0];
-        let imported = place
+        let imported = ctx
             .facts
             .imports
             .iter()
-            .find(|i| !i.all && !i.child && local_name(i, Modules::Rust) == Some(first));
+            .find(|i| !i.all && !i.child && i.local_name(Modules::Rust) == Some(first));
         if let Some(import) = imported {
             let root = import.path.split("::").next().unwrap_or_default();
             let inside = matches!(root, "crate" | "self" | "super");
             let known = self.paths.crates(self.sources, self.defs).iter().any(|(name, _)| name == root);
-            return if inside || known { Evidence::Nothing } else { Evidence::Outside };
+            return if inside || known { Lookup::Undecided } else { Lookup::External };
         }
         if matches!(first, "std" | "core" | "alloc") {
-            return Evidence::Outside;
+            return Lookup::External;
         }
-        Evidence::Nothing
+        Lookup::Undecided
     }
 
-    /// `name` in a module, or in a type of it, or what the module passes on.
-    fn in_module(&self, place: Place<'_>, module: &ModulePath, name: &str, hops: u32) -> Evidence {
+    /// Definitions of `name` in a module, or in a type of the module, or what the module re-exports.
+    fn in_module(&self, ctx: SiteContext<'_>, module: &ModulePath, name: &str, hops: u32) -> Lookup {
         let is_it = |id: &DefId| {
             let look = |file: &FileDefs, def: &Def| {
                 let at = self.module_of_file(file);
@@ -125,27 +142,27 @@ impl Resolver<'_, '_> {
             };
             self.defs.with(*id, look).unwrap_or(false)
         };
-        let found: Vec<DefId> =
-            self.defs.named(name, place.dialect.family).into_iter().filter(is_it).collect();
+        let found: Vec<DefId> = self.defs.named(name, ctx.dialect.family).into_iter().filter(is_it).collect();
         if !found.is_empty() {
-            return Evidence::Found(found);
+            return Lookup::Found(found);
         }
         if hops >= MAX_HOPS {
-            return Evidence::Nothing;
+            return Lookup::Undecided;
         }
-        self.passed_on(place, module, name, hops)
+        self.re_exported(ctx, module, name, hops)
     }
 
-    fn passed_on(&self, place: Place<'_>, module: &ModulePath, name: &str, hops: u32) -> Evidence {
+    /// Follows the `use` declarations of the file that holds `module`.
+    fn re_exported(&self, ctx: SiteContext<'_>, module: &ModulePath, name: &str, hops: u32) -> Lookup {
         // The longest part of the path that is a file; what follows is passed on by it.
         for n in (0..=module.parts.len()).rev() {
             let Some(entry) = self.file_of(&module.root, &module.parts[..n]) else { continue };
-            let Some((file, facts)) = self.facts_of(entry) else { return Evidence::Nothing };
+            let Some((file, facts)) = self.facts_of(entry) else { return Lookup::Undecided };
             let rest = &module.parts[n..];
             let wanted = rest.first().map_or(name, String::as_str);
-            let inner = Place { file: &file, facts: &facts, ..place };
+            let inner = SiteContext { file: &file, facts: &facts, ..ctx };
             for import in facts.imports.iter().filter(|import| !import.child) {
-                let path = match (import.all, local_name(import, Modules::Rust)) {
+                let path = match (import.all, import.local_name(Modules::Rust)) {
                     (true, _) => import.path.to_string(),
                     (false, Some(local)) if local == wanted => up_to_last(import),
                     _ => continue,
@@ -161,24 +178,31 @@ impl Resolver<'_, '_> {
                         .join("::");
                     self.follow(inner, &longer, name, hops + 1)
                 };
-                if let Evidence::Found(_) = result {
+                if let Lookup::Found(_) = result {
                     return result;
                 }
-                if result == Evidence::Outside && !import.all {
+                if result == Lookup::External && !import.all {
                     return result;
                 }
             }
-            return Evidence::Nothing;
+            return Lookup::Undecided;
         }
-        Evidence::Nothing
+        Lookup::Undecided
     }
 
-    /// True if a crate of the repository has that name.
-    pub(super) fn is_crate(&self, name: &str) -> bool {
+    /// The definitions and facts of the file of a live entry.
+    pub fn facts_of(&self, entry: u32) -> Option<(Rc<FileDefs>, Arc<Facts>)> {
+        let file = self.defs.file(entry)?;
+        let facts = self.sources.facts(&file)?;
+        Some((file, facts))
+    }
+
+    /// Whether a crate of the repository has that name.
+    pub fn is_crate(&self, name: &str) -> bool {
         self.paths.crates(self.sources, self.defs).iter().any(|(known, _)| known == name)
     }
 
-    /// The file that is a module.
+    /// The file that is the root of a module.
     fn file_of(&self, root: &str, parts: &[String]) -> Option<u32> {
         if parts.is_empty() {
             return ["lib.rs", "main.rs"].iter().find_map(|name| self.paths.at(&at(root, name)));
@@ -187,7 +211,7 @@ impl Resolver<'_, '_> {
         self.paths.at(&format!("{stem}.rs")).or_else(|| self.paths.at(&format!("{stem}/mod.rs")))
     }
 
-    /// The module of an offset: that of its file, and the modules written out around it.
+    /// The module at an offset: that of the file, followed by the inline modules around the offset.
     fn module_at(&self, file: &FileDefs, offset: u32) -> ModulePath {
         let mut module = self.module_of_file(file);
         let is_module = |def: &Def| {
@@ -200,6 +224,7 @@ impl Resolver<'_, '_> {
         module
     }
 
+    /// The module that a file is.
     fn module_of_file(&self, file: &FileDefs) -> ModulePath {
         let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
         let parts: Vec<&str> = path.split('/').collect();
@@ -220,6 +245,7 @@ impl Resolver<'_, '_> {
     }
 }
 
+/// `path` below the folder `root`.
 fn at(root: &str, path: &str) -> String {
     if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") }
 }
@@ -232,10 +258,12 @@ fn joined(above: &[String], parts: &[&str]) -> Vec<String> {
     above.iter().cloned().chain(owned(parts)).collect()
 }
 
+/// The path of an import without its last segment; `self` if it has only one.
 fn up_to_last(import: &Import) -> String {
     import.path.rsplit_once("::").map_or_else(|| "self".to_owned(), |(path, _)| path.to_owned())
 }
 
+/// The last segment of the path of an import.
 fn last(import: &Import) -> &str {
     import.path.rsplit("::").next().unwrap_or(&import.path)
 }

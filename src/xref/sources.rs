@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 
 use super::definitions::FileDefs;
 use super::dialect::Dialect;
-use super::facts::{self, Facts};
+use super::extract;
+use super::facts::Facts;
 use crate::git::Oid;
 use crate::index::Codebase;
 use crate::query::view::View;
@@ -38,11 +39,12 @@ impl Limits<'_> {
     }
 }
 
-/// Why an answer may lack something; the code of a warning.
-pub(crate) mod bound {
+/// Warning codes of the limits that make an answer incomplete.
+pub(crate) mod limit {
     pub const FILES: &str = "CALL_GRAPH_FILES_LIMIT";
     pub const BYTES: &str = "CALL_GRAPH_BYTES_LIMIT";
     pub const TIME: &str = "CALL_GRAPH_TIME_LIMIT";
+    pub const LEVEL: &str = "CALL_GRAPH_LEVEL_LIMIT";
 }
 
 /// A file without facts, with the reason.
@@ -59,7 +61,7 @@ pub(crate) struct Sources<'a> {
     loaded: RefCell<FxHashMap<u32, Read>>,
     files_read: Cell<usize>,
     bytes_read: Cell<u64>,
-    pub bounds_hit: RefCell<BTreeSet<&'static str>>,
+    limits_reached: RefCell<BTreeSet<&'static str>>,
 }
 
 impl<'a> Sources<'a> {
@@ -71,7 +73,7 @@ impl<'a> Sources<'a> {
             loaded: RefCell::default(),
             files_read: Cell::new(0),
             bytes_read: Cell::new(0),
-            bounds_hit: RefCell::default(),
+            limits_reached: RefCell::default(),
         }
     }
 
@@ -83,10 +85,21 @@ impl<'a> Sources<'a> {
         self.bytes_read.get()
     }
 
+    /// Records that a limit cut the answer short; `code` becomes a warning.
+    pub fn record_limit(&self, code: &'static str) {
+        self.limits_reached.borrow_mut().insert(code);
+    }
+
+    /// The codes of all limits that were reached, sorted.
+    pub fn limits_reached(&self) -> Vec<&'static str> {
+        self.limits_reached.borrow().iter().copied().collect()
+    }
+
+    /// Whether the deadline has passed or the request was cancelled, which is recorded as a limit.
     pub fn is_out_of_time(&self) -> bool {
         let late = self.limits.are_over();
         if late {
-            self.bounds_hit.borrow_mut().insert(bound::TIME);
+            self.record_limit(limit::TIME);
         }
         late
     }
@@ -130,11 +143,11 @@ impl<'a> Sources<'a> {
         let mut n_taken = 0;
         for file in wanted {
             if files >= self.limits.files {
-                self.bounds_hit.borrow_mut().insert(bound::FILES);
+                self.record_limit(limit::FILES);
                 break;
             }
             if bytes + u64::from(file.bytes) > self.limits.bytes {
-                self.bounds_hit.borrow_mut().insert(bound::BYTES);
+                self.record_limit(limit::BYTES);
                 break;
             }
             files += 1;
@@ -225,10 +238,10 @@ impl Shared<'_> {
             return None;
         }
         let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else { return Some(Err(NOT_LOCAL)) };
-        if !words.is_empty() && !words.iter().any(|word| facts::has_word(&bytes, word)) {
+        if !words.is_empty() && !words.iter().any(|word| extract::has_word(&bytes, word)) {
             return None;
         }
-        match facts::read(&bytes, file.dialect) {
+        match extract::read(&bytes, file.dialect) {
             Ok(facts) => {
                 let facts = Arc::new(facts);
                 CACHE.put(key, facts.clone());

@@ -228,7 +228,7 @@ fn notes_are_cut_with_their_code_and_edges_too() {
 
 #[test]
 fn bounds_are_said() {
-    use codeweaver::xref::{CallGraphRequest, Direction, Grade};
+    use codeweaver::xref::{CallGraphRequest, Direction, Grade, Xref};
     let repo = fixture("python");
     for i in 0..20 {
         repo.write(
@@ -243,7 +243,7 @@ fn bounds_are_said() {
     let ask = |change: &dyn Fn(&mut CallGraphRequest)| {
         let mut request = CallGraphRequest::new("helper", Direction::Callers);
         change(&mut request);
-        searcher.call_graph(&request, &|_, _| false).unwrap()
+        Xref::new(&searcher).query(&request, &|_, _| false).unwrap()
     };
     let whole = ask(&|_| {});
     assert!(whole.coverage.complete && whole.warnings.is_empty(), "{:?}", whole.warnings);

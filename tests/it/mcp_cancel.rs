@@ -3,7 +3,7 @@
 use crate::mcp_client::McpClient;
 use crate::sandbox::open;
 use codeweaver::query::{Cancel, Filters, QueryError, Request, Searcher, SimilarRequest};
-use codeweaver::xref::{CallGraphRequest, Direction};
+use codeweaver::xref::{CallGraphRequest, Direction, Xref};
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn similar(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
 
 fn call_graph(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
     let request = CallGraphRequest { depth: 5, cancel, ..CallGraphRequest::new("work", Direction::Both) };
-    searcher.call_graph(&request, &|_, _| false).map(|response| response.edges.len())
+    Xref::new(searcher).query(&request, &|_, _| false).map(|response| response.edges.len())
 }
 
 const QUESTIONS: [(&str, Ask); 3] = [("search", search), ("similar", similar), ("call_graph", call_graph)];

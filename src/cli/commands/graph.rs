@@ -7,7 +7,7 @@ use crate::cli::exit;
 use crate::cli::render::{self, Paint, count, plural, safe};
 use crate::query::Searcher;
 use crate::xref::{
-    CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node,
+    CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
 };
 use clap::{Args, ValueEnum};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,10 +97,11 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     request.rev = args.rev;
     request.committed = args.committed;
     let searcher = Searcher::new(codebase);
-    let response = match run_query(&searcher, context, |updater| searcher.call_graph(&request, updater)) {
-        Ok(response) => response,
-        Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
-    };
+    let response =
+        match run_query(&searcher, context, |updater| Xref::new(&searcher).query(&request, updater)) {
+            Ok(response) => response,
+            Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
+        };
     let mut out = context.out();
     match format {
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,

@@ -6,7 +6,7 @@ use crate::chunk::tokens;
 use crate::mcp::codebases::Asked;
 use crate::mcp::cursor::Cursor;
 use crate::query::view::short;
-use crate::xref::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Pages};
+use crate::xref::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Pages, Xref};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ impl Tool for CallGraph {
             (&request.rev, note_limit),
         );
         let from = Cursor::resume(arguments.cursor.as_deref(), &question)?;
-        let response = call.ask(&asked, |updater| asked.searcher.call_graph(&request, updater))?;
+        let response = call.ask(&asked, |updater| Xref::new(&asked.searcher).query(&request, updater))?;
         call.catch_up(&asked, response.is_behind);
         let pages = Pages::new(response, note_limit);
         let from = from.min(pages.n_items());

@@ -1,0 +1,45 @@
+//! The outcome of resolving a reference, and of one lookup on the way.
+
+use super::definitions::DefId;
+use super::response::Grade;
+
+/// Evidence of a name that is imported from outside the repository.
+pub(super) const FROM_LIBRARY: &str = "imported from a library";
+/// Evidence of a name that the language requires to be imported.
+pub(super) const NOT_IMPORTED: &str = "neither defined nor imported here";
+/// Evidence of a call through a variable or parameter.
+pub(super) const LOCAL_VALUE: &str = "a local value";
+/// Evidence of a member that may be inherited from a base outside the repository.
+pub(super) const EXTERNAL_BASE: &str = "a base outside of the repository";
+
+/// The definitions that a reference resolves to, with a grade.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Resolution {
+    pub grade: Grade,
+    /// Ordered by path and position. Empty if and only if the grade is `Unresolved`.
+    pub targets: Vec<DefId>,
+    /// What the grade rests on, as shown in answers.
+    pub evidence: &'static str,
+}
+
+impl Resolution {
+    pub fn unresolved(evidence: &'static str) -> Resolution {
+        Resolution { grade: Grade::Unresolved, targets: Vec::new(), evidence }
+    }
+
+    /// The definition, if the grade is exact.
+    pub fn proven(&self) -> Option<DefId> {
+        (self.grade == Grade::Exact).then(|| self.targets.first().copied()).flatten()
+    }
+}
+
+/// The outcome of looking a name up in one place: imports, a package, a module.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Lookup {
+    /// The name refers to one of these definitions.
+    Found(Vec<DefId>),
+    /// The name is defined outside the repository.
+    External,
+    /// This lookup decides nothing.
+    Undecided,
+}
