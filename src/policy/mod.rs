@@ -386,7 +386,8 @@ pub fn settings_fingerprint(settings: &PolicySettings) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(&VERSION.to_le_bytes());
     hash.update(tables::fingerprint().as_bytes());
-    // Serialising plain lists and maps of strings cannot fail.
+    // The JSON names are part of the key: a renamed field keeps its old name by `#[serde(rename)]`. Serialising plain lists and
+    // maps of strings cannot fail.
     hash.update(&serde_json::to_vec(settings).unwrap_or_default());
     hash.finalize().to_hex()[..32].to_owned()
 }

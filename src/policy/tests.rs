@@ -413,3 +413,15 @@ fn runs_of_double_stars_are_one() {
         }
     }
 }
+
+/// A failure here means that the policy is evaluated anew for every existing index.
+#[test]
+fn the_serialised_settings_are_pinned() {
+    let settings = PolicySettings {
+        include: vec!["a".into()],
+        file_extensions: [("x".to_owned(), "c".to_owned())].into(),
+        ..PolicySettings::default()
+    };
+    let json = r#"{"include":["a"],"exclude":[],"file_extensions":{"x":"c"},"max_blob_bytes":1048576,"include_secrets":[]}"#;
+    assert_eq!(serde_json::to_string(&settings).unwrap(), json);
+}
