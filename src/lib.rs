@@ -30,6 +30,7 @@
 pub mod chunk;
 pub mod cli;
 pub mod config;
+pub mod durable;
 pub mod embed;
 pub mod eval;
 pub mod git;
@@ -39,7 +40,9 @@ pub mod mcp;
 pub mod policy;
 pub mod process;
 pub mod query;
+pub mod random;
 pub mod store;
+pub mod sync;
 pub mod sys;
 #[cfg(test)]
 mod testing;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// Folders in the order data flows; each may import only from those before it.
-const FLOW: [&str; 17] = [
-    "config", "text", "sys", "git", "worktree", "hooks", "process", "chunk", "policy", "embed", "store",
-    "index", "query", "xref", "eval", "mcp", "cli",
+const FLOW: [&str; 20] = [
+    "sync", "random", "durable", "config", "text", "sys", "git", "worktree", "hooks", "process", "chunk",
+    "policy", "embed", "store", "index", "query", "xref", "eval", "mcp", "cli",
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {

@@ -4,9 +4,10 @@ use crate::chunk::{self, Chunk, LanguageId};
 use crate::git::{self, ByteSlice, Oid};
 use crate::index::{Codebase, IndexError};
 use crate::policy::{PathDecision, Policy};
+use crate::sync;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Desired size of a chunk, in tokens.
 const GOOD_TOKENS: std::ops::RangeInclusive<u32> = 200..=800;
@@ -98,7 +99,7 @@ pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Repo
                         break;
                     }
                 }
-                let mut merged = merged.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut merged = sync::lock(&merged);
                 merged.0.merge(report, n_samples);
                 merged.1 = merged.1.take().or(failure);
             };
@@ -107,7 +108,7 @@ pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Repo
             }
         }
     });
-    let (mut report, failure) = merged.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut report, failure) = sync::into_inner(merged);
     match failure {
         Some(e) => Err(e),
         None => {

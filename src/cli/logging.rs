@@ -6,6 +6,7 @@
 
 use super::context::Context;
 use crate::mcp::log::ProtocolLayer;
+use crate::random;
 use crate::store::time;
 use serde_json::{Map, Value};
 use std::fmt::{Debug, Result as FmtResult};
@@ -142,10 +143,9 @@ impl Visit for Fields {
     }
 }
 
-/// Returns a random UUID (version 4), from the random keys of the standard library's hash maps.
+/// Returns a random UUID (version 4).
 fn request_id() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    let (a, b) = (RandomState::new().hash_one(0), RandomState::new().hash_one(1));
+    let (a, b) = (random::bits64(), random::bits64());
     format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
         a >> 32,

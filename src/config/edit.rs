@@ -1,6 +1,5 @@
 //! Changing one key of a settings file, comments and order kept.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table};
@@ -10,6 +9,7 @@ use super::keys::find;
 use super::load::{REPOSITORY_FILE_NAME, Sources, check_assignment};
 use super::settings::Settings;
 use super::value::Value;
+use crate::durable::Replacement;
 
 /// Writes `key = value` into `file`, which is made if it does not exist.
 ///
@@ -140,21 +140,15 @@ fn write_atomically(file: &Path, target: &Path, bytes: &[u8]) -> Result<(), Conf
     let write_error = |source| ConfigError::Write { path: file.to_owned(), source };
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(write_error)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".codeweaver-").suffix(".toml");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    let mut temporary = builder.tempfile_in(folder).map_err(write_error)?;
-    temporary.write_all(bytes).and_then(|()| temporary.as_file().sync_all()).map_err(write_error)?;
-    validate(temporary.path()).map_err(|error| renamed(error, temporary.path(), file))?;
+    let replacement = Replacement::of(target).named(".codeweaver-", ".toml").mode(0o644);
+    let staged = replacement.stage(bytes).map_err(write_error)?;
+    staged.sync().map_err(write_error)?;
+    let temporary = staged.temporary_path();
+    validate(temporary).map_err(|error| renamed(error, temporary, file))?;
     if let Ok(metadata) = std::fs::metadata(target) {
-        let _ = temporary.as_file().set_permissions(metadata.permissions());
+        let _ = staged.set_permissions(metadata.permissions());
     }
-    temporary.persist(target).map_err(|error| write_error(error.error))?;
-    Ok(())
+    staged.commit().map_err(write_error)
 }
 
 /// The error as if the new text stood in `file` already.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 use std::time::SystemTime;
 
 use super::EmbedError;
@@ -13,6 +13,7 @@ use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN};
 use super::model_input::RECIPE_VERSION;
 use super::quantise::QUANTISATION;
 use crate::config::ModelSettings;
+use crate::sync;
 
 /// Where the graph of a model is looked for in its folder.
 const GRAPHS: &[&str] = &[
@@ -294,7 +295,7 @@ fn hash_file(path: &Path) -> Result<blake3::Hash, EmbedError> {
         |error: std::io::Error| EmbedError::BadFile { path: path.to_owned(), message: error.to_string() };
     let metadata = std::fs::metadata(path).map_err(bad)?;
     let stamp = (metadata.len(), metadata.modified().ok());
-    let mut hashes = HASHES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut hashes = sync::lock(&HASHES);
     if let Some((size, time, hash)) = hashes.get(path)
         && (*size, *time) == stamp
     {

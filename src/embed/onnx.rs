@@ -18,6 +18,7 @@ use super::local::TransformerFiles;
 use super::quantise::{quantise, scale_for};
 use super::{EmbedCost, EmbedError, Embedder, ort_library};
 use crate::config::ModelSettings;
+use crate::sync;
 
 /// Sessions of one model do not take more memory than this together, but there is always one.
 const MAX_SESSIONS_BYTES: usize = 1 << 30;
@@ -226,7 +227,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.state)
     }
 
     fn take(&self) -> Result<Lease<'_>, EmbedError> {

@@ -4,14 +4,15 @@
 //! first makes that an error (E2). Nothing is executed to find it: Python packages are found by their folders.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::EmbedError;
+use crate::sync;
 
 /// Loads the library; later calls do nothing, whatever they ask for: a process has one.
 pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
     static LOADED: Mutex<bool> = Mutex::new(false);
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = sync::lock(&LOADED);
     if *loaded {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
 
+use crate::durable::Replacement;
 use crate::sys::Mapped;
 
 use super::{BString, GitError, Oid, Repo};
@@ -134,10 +135,9 @@ fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
         // An empty file says nothing, and neither does one that is missing.
         return std::fs::remove_file(path);
     }
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
-    file.write_all(text)?;
-    file.as_file().set_permissions(metadata.permissions())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    let staged = Replacement::of(path).stage(text)?;
+    staged.set_permissions(metadata.permissions())?;
+    staged.commit()
 }
 
 fn exclude_file(common_dir: &Path) -> PathBuf {

@@ -1,10 +1,11 @@
 //! Reading and replacing hook files, without following links and without leaving half a file.
 
-use std::fs::{self, Metadata, Permissions};
-use std::io::{self, Read, Write};
+use std::fs::{self, Metadata};
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::HookError;
+use crate::durable::Replacement;
 
 /// No hook script is as long; what is longer is a program, and only its beginning matters.
 const MAX_HOOK_BYTES: u64 = 1 << 20;
@@ -48,30 +49,25 @@ impl HookFile {
     }
 }
 
+/// Permission bits of a new hook, before the umask.
+const NEW_FILE_MODE: u32 = 0o777;
+
 /// Writes `bytes` to `path` by way of a temporary file beside it, so that git never runs half a hook.
 ///
 /// An existing file keeps its permissions. A new one may be executed by whoever may read it under the usual mask.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
     let failed = |source| HookError::Write { path: path.to_owned(), source };
-    let dir = path.parent().unwrap_or(Path::new("."));
     let permissions = match fs::symlink_metadata(path) {
         Ok(metadata) => Some(metadata.permissions()),
         Err(error) if is_absent(&error) => None,
         Err(error) => return Err(failed(error)),
     };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".codeweaver-hook-");
-    let mode = new_permissions();
-    if let Some(mode) = mode.clone() {
-        builder.permissions(mode); // as with open(2), the process's mask applies
-    }
-    let mut file = builder.tempfile_in(dir).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    let replacement = Replacement::of(path).named(".codeweaver-hook-", "").mode(NEW_FILE_MODE);
+    let staged = replacement.stage(bytes).map_err(failed)?;
     if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions).map_err(failed)?;
+        staged.set_permissions(permissions).map_err(failed)?;
     }
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    staged.commit().map_err(failed)
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), HookError> {
@@ -90,17 +86,6 @@ pub(super) fn is_executable(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_executable(_: &Metadata) -> bool {
     true
-}
-
-#[cfg(unix)]
-fn new_permissions() -> Option<Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(0o777))
-}
-
-#[cfg(not(unix))]
-fn new_permissions() -> Option<Permissions> {
-    None
 }
 
 fn is_absent(error: &io::Error) -> bool {

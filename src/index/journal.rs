@@ -12,14 +12,15 @@ use super::error::IndexError;
 use crate::chunk::{self, LanguageId};
 use crate::git::Oid;
 use crate::store::{StoreError, fault};
+use crate::sync;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Stack of a thread that parses: grammars recurse in C code on hostile input.
@@ -123,7 +124,7 @@ impl Journal {
         if dies {
             self.remember(&line);
         }
-        self.judged.lock().unwrap_or_else(PoisonError::into_inner).insert(*oid);
+        sync::lock(&self.judged).insert(*oid);
         dies
     }
 
@@ -173,7 +174,7 @@ impl Drop for Journal {
     fn drop(&mut self) {
         let Some(own) = &self.own else { return };
         let _ = std::fs::remove_file(own);
-        let judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let judged = sync::lock(&self.judged);
         for (path, oids) in &self.left {
             let age = std::fs::metadata(path)
                 .and_then(|file| file.modified())

@@ -10,6 +10,7 @@ use super::publish::{self, Publication, Published};
 use crate::embed::Embedder;
 use crate::git::{self, Oid};
 use crate::policy::Policy;
+use crate::random;
 use crate::store::reader::OpenFiles;
 use crate::store::segment::Segment;
 use crate::store::snapshot::{Snapshot, Totals};
@@ -401,8 +402,7 @@ fn is_same_head(a: &Head, b: &Head) -> bool {
 
 /// Names a run in markers and logs.
 fn run_id() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+    format!("{:016x}", random::bits64())
 }
 
 /// Counts here and passes on.

@@ -6,8 +6,9 @@
 use super::answer::CallError;
 use crate::index::{Codebase, IndexError};
 use crate::query::Searcher;
+use crate::sync;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// Codebases that are kept open; the one that was asked about longest ago goes first.
@@ -147,7 +148,7 @@ impl Codebases {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.open)
     }
 }
 

@@ -5,6 +5,7 @@
 //! reads waits, and no input makes this process grow.
 
 use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
+use crate::sync;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientNotification, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
@@ -13,7 +14,7 @@ use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use std::collections::HashSet;
 use std::io::{self, BufRead, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use tokio::sync::{Notify, mpsc};
 
@@ -185,7 +186,7 @@ fn to_line(message: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
 }
 
 fn lock(requests: &Mutex<HashSet<RequestId>>) -> MutexGuard<'_, HashSet<RequestId>> {
-    requests.lock().unwrap_or_else(PoisonError::into_inner)
+    sync::lock(requests)
 }
 
 /// Reads lines until the input ends or nobody wants them any more.

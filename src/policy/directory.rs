@@ -1,6 +1,6 @@
 //! What the directories on the way to a file say about it, read from the tree when first asked for.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::rules::{AttributeRules, Attributes, Globs, Macros, Replaced, Resolution, RuleSet, Verdict};
 use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
+use crate::sync;
 
 /// Nobody writes larger policy files by hand.
 const MAX_POLICY_FILE_BYTES: u64 = 1 << 20;
@@ -103,7 +104,7 @@ impl Directories {
 
     /// Forgets all directories and reads the root.
     fn start(&mut self) -> Result<(), GitError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = sync::lock(&self.reader);
         let listing = match &self.root_tree {
             Some(tree) => reader.list(tree)?,
             None => Listing::default(),
@@ -122,7 +123,7 @@ impl Directories {
         };
         let mut root = self.directory(&above, BStr::new(""), listing);
         root.has_manifest = true;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = sync::write(&self.known);
         known.clear();
         known.insert(BString::default(), Arc::new(root));
         Ok(())
@@ -156,20 +157,20 @@ impl Directories {
     }
 
     fn known(&self, path: &[u8]) -> Option<Arc<Directory>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(path.as_bstr()).cloned()
+        sync::read(&self.known).get(path.as_bstr()).cloned()
     }
 
     fn load(&self, parent: &Arc<Directory>, path: &BStr, name: &[u8]) -> Arc<Directory> {
         let tree = parent.subtrees.get(name.as_bstr());
         let listing = tree.and_then(|tree| {
             // A directory whose tree is not in this partial clone has no rules of its own.
-            self.reader.lock().unwrap_or_else(PoisonError::into_inner).list(tree).ok()
+            sync::lock(&self.reader).list(tree).ok()
         });
         let in_tree = listing.is_some();
         let directory = Arc::new(self.directory(parent, path, listing.unwrap_or_default()));
         if in_tree {
             // Others are made up on the spot, so that questions about paths that do not exist cost no memory.
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            let mut known = sync::write(&self.known);
             known.insert(path.to_owned(), directory.clone());
         }
         directory
@@ -203,7 +204,7 @@ impl Directories {
         if listing.attributes.is_none() && listing.ignore.is_none() && !replaced {
             return parent.rules.clone();
         }
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = sync::lock(&self.reader);
         let attributes = self.policy_file(&mut reader, path, ATTRIBUTES_FILE, listing.attributes);
         let ignore = self.policy_file(&mut reader, path, IGNORE_FILE, listing.ignore);
         let own = RuleSet {

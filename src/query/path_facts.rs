@@ -5,6 +5,7 @@
 
 use super::retrieve::symbols;
 use crate::embed::Embedder;
+use crate::sync;
 use crate::text::{self, TermKind};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, RwLock};
@@ -118,13 +119,13 @@ impl PathMemory {
 
     /// The facts of `path`.
     pub fn of(&self, path: &[u8]) -> Arc<PathFacts> {
-        let known = self.known.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let known = sync::read(&self.known);
         if let Some(facts) = known.get(path) {
             return facts.clone();
         }
         drop(known);
         let facts = Arc::new(PathFacts::of(path, self.embedder.as_deref()));
-        let mut known = self.known.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut known = sync::write(&self.known);
         if known.len() >= KEEP {
             // Rare enough that choosing what to forget would cost more than it saves.
             known.clear();

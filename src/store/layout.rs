@@ -15,8 +15,9 @@
 
 use super::error::StoreError;
 use super::fault;
+use crate::durable::{self, Replacement};
 use crate::git::{ExcludeError, Repo, exclude_from_info};
-use std::io::Write;
+use crate::random;
 use std::path::{Path, PathBuf};
 
 /// Name of the folder.
@@ -300,15 +301,13 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// All of [`write_atomically`] but the last step: the bytes are on disk, the new name may not be yet.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = StoreError::io("write", path);
-    let dir = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
         fault::step()?;
-        let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(dir)?;
-        file.write_all(bytes)?;
+        let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").stage(bytes)?;
         fault::step()?;
-        file.as_file().sync_all()?;
+        staged.sync()?;
         fault::step()?;
-        file.persist(path).map_err(|e| e.error)?;
+        staged.commit()?;
         fault::renamed()
     };
     write().map_err(failed)
@@ -317,10 +316,10 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     let sync = || -> std::io::Result<()> {
         fault::step()?;
-        match std::fs::File::open(dir) {
+        match durable::sync_directory(dir) {
             // Nothing was ever written there.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            opened => opened?.sync_all(),
+            synced => synced,
         }
     };
     sync().map_err(StoreError::io("write", dir))
@@ -369,18 +368,15 @@ fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
 }
 
 fn new_nonce(common_dir: &Path) -> Result<String, StoreError> {
-    use std::hash::{BuildHasher, RandomState};
-    // Two keys from the operating system's randomness, which the standard library draws for its hash maps.
-    let nonce = format!("{:016x}{:016x}\n", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
+    let nonce = format!("{}\n", random::hex128());
     let path = common_dir.join(NONCE_IN_GIT);
     let write = || -> std::io::Result<String> {
         fault::step()?;
-        let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(common_dir)?;
-        file.write_all(nonce.as_bytes())?;
-        file.as_file().sync_all()?;
+        let staged = Replacement::of(&path).named(TEMPORARY_PREFIX, "").stage(nonce.as_bytes())?;
+        staged.sync()?;
         fault::step()?;
-        match file.persist_noclobber(&path) {
-            Err(e) if e.error.kind() != std::io::ErrorKind::AlreadyExists => return Err(e.error),
+        match staged.commit_new() {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
             _ => fault::step()?,
         }
         // Of two processes that begin at once, one nonce wins, for both.

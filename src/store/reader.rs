@@ -8,6 +8,7 @@ use super::rows::DocKey;
 use super::segment::{DocRecord, Segment};
 use super::snapshot::Snapshot;
 use super::state::{EntriesRef, SegmentRef, SnapshotRef, State};
+use crate::sync;
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -206,7 +207,7 @@ impl StoreReader {
 
 impl OpenFiles {
     fn segment(&self, layout: &StoreLayout, wanted: &SegmentRef) -> Result<Arc<Segment>, StoreError> {
-        let mut open = self.segments.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut open = sync::lock(&self.segments);
         if let Some(segment) = open.get(&wanted.name) {
             return Ok(segment.clone());
         }
@@ -220,7 +221,7 @@ impl OpenFiles {
     }
 
     fn entries(&self, layout: &StoreLayout, wanted: &EntriesRef) -> Result<Arc<Entries>, StoreError> {
-        let mut open = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut open = sync::lock(&self.entries);
         if let Some(entries) = open.get(&wanted.name) {
             return Ok(entries.clone());
         }
@@ -235,13 +236,13 @@ impl OpenFiles {
 
     /// The overlay of exactly these docs, if it is still there.
     pub fn overlay(&self, keys: &[DocKey]) -> Option<Arc<OverlaySegment>> {
-        let overlays = self.overlays.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let overlays = sync::lock(&self.overlays);
         overlays.iter().find(|overlay| overlay.keys == keys).cloned()
     }
 
     /// Keeps an overlay for the next view. Docs must depend on their keys alone.
     pub fn keep_overlay(&self, overlay: Arc<OverlaySegment>) {
-        let mut overlays = self.overlays.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut overlays = sync::lock(&self.overlays);
         if overlays.len() == KEEP_OVERLAYS {
             overlays.remove(0);
         }
@@ -250,9 +251,9 @@ impl OpenFiles {
 
     /// Forgets files that `state` no longer names.
     pub fn retain(&self, state: &State) {
-        let mut segments = self.segments.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut segments = sync::lock(&self.segments);
         segments.retain(|name, _| state.segments.iter().any(|s| &s.name == name));
-        let mut entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut entries = sync::lock(&self.entries);
         entries.retain(|name, _| state.entries.iter().any(|e| &e.name == name));
     }
 }

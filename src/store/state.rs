@@ -4,6 +4,7 @@
 //! for at least the grace period of garbage collection.
 
 use super::error::StoreError;
+use crate::random;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -141,10 +142,8 @@ pub struct RunRecord {
 impl State {
     /// The state of a store that has just been created.
     pub fn begin() -> State {
-        use std::hash::{BuildHasher, RandomState};
-        // The standard library draws the keys of its hash maps from the operating system's randomness. 48 bits leave room to
-        // count, and every reader of JSON keeps them exactly.
-        State { epoch: (RandomState::new().hash_one(0) >> 16) | 1, ..State::default() }
+        // 48 bits leave room for counting, and every JSON reader represents them exactly.
+        State { epoch: (random::bits64() >> 16) | 1, ..State::default() }
     }
 
     pub fn next_doc(&self) -> u32 {

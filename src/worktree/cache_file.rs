@@ -1,9 +1,9 @@
 //! Small cache files that are either whole or nothing: magic, content, the first 16 bytes of the blake3 of all before.
 
-use std::io::Write as _;
 use std::ops::Deref;
 use std::path::Path;
 
+use crate::durable::Replacement;
 use crate::sys::Mapped;
 
 use crate::git::{BStr, BString};
@@ -39,10 +39,7 @@ pub(super) fn write(path: &Path, content: Vec<u8>) {
 fn try_write(path: &Path, mut content: Vec<u8>) -> std::io::Result<()> {
     let checksum = blake3::hash(&content);
     content.extend_from_slice(&checksum.as_bytes()[..CHECKSUM_BYTES]);
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(&content)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Replacement::of(path).stage(&content)?.commit()
 }
 
 /// Appends the length as u16 and the bytes, which are at most [`u16::MAX`].

@@ -11,7 +11,7 @@
 //! whatever this memory says.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use gix::index::entry::{Mode as EntryMode, Stage};
@@ -27,6 +27,7 @@ use super::{
     user_config_file,
 };
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
+use crate::sync;
 
 /// Everything is looked at again when the last time is longer ago.
 const MAX_SCAN_AGE: Duration = Duration::from_secs(60);
@@ -192,7 +193,7 @@ impl StatusEngine {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.inner)
     }
 }
 

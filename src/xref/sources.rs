@@ -17,6 +17,7 @@ use crate::git::Oid;
 use crate::index::Codebase;
 use crate::query::view::View;
 use crate::query::{Cancel, QueryError};
+use crate::sync;
 
 /// Stack of a thread that parses: parsers recurse in C code on hostile input.
 pub(crate) const PARSER_STACK: usize = 16 << 20;
@@ -173,10 +174,7 @@ impl<'a> Sources<'a> {
                 let work = || {
                     while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let read = shared.read(file, words);
-                        found
-                            .lock()
-                            .unwrap_or_else(|poisoned| poisoned.into_inner())
-                            .push((file.entry, read));
+                        sync::lock(&found).push((file.entry, read));
                     }
                 };
                 let thread = std::thread::Builder::new().stack_size(PARSER_STACK);
@@ -184,15 +182,12 @@ impl<'a> Sources<'a> {
                     // No thread to be had: this one does the work.
                     while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let read = shared.read(file, words);
-                        found
-                            .lock()
-                            .unwrap_or_else(|poisoned| poisoned.into_inner())
-                            .push((file.entry, read));
+                        sync::lock(&found).push((file.entry, read));
                     }
                 }
             }
         });
-        let found = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let found = sync::into_inner(found);
         let mut loaded = self.loaded.borrow_mut();
         loaded.extend(found.into_iter().filter_map(|(entry, read)| Some((entry, read?))));
         drop(loaded);
@@ -271,7 +266,7 @@ struct Kept {
 
 impl Cache {
     fn get(&self, key: &Key) -> Option<Arc<Facts>> {
-        let mut kept = self.inside.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut kept = sync::lock(&self.inside);
         kept.clock += 1;
         let now = kept.clock;
         let (used, facts) = kept.facts.get_mut(key)?;
@@ -280,7 +275,7 @@ impl Cache {
     }
 
     fn put(&self, key: Key, facts: Arc<Facts>) {
-        let mut kept = self.inside.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut kept = sync::lock(&self.inside);
         kept.clock += 1;
         let now = kept.clock;
         kept.bytes += facts.text.len();

@@ -2,8 +2,9 @@
 //! somebody else made meanwhile.
 
 use super::error::{ClientError, shown_path};
-use std::fs::{self, Permissions};
-use std::io::{self, Write as _};
+use crate::durable::Replacement;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// No configuration is as long.
@@ -82,20 +83,14 @@ fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Result
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".codeweaver-");
-    if let Some(permissions) = permissions(mode) {
-        builder.permissions(permissions);
-    }
-    let mut temporary = builder.tempfile_in(folder).map_err(failed)?;
-    temporary.write_all(text.as_bytes()).map_err(failed)?;
+    let replacement = Replacement::of(path).named(".codeweaver-", "").mode(mode);
+    let staged = replacement.stage(text.as_bytes()).map_err(failed)?;
     if let Ok(metadata) = fs::metadata(path) {
-        temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
+        staged.set_permissions(metadata.permissions()).map_err(failed)?;
     }
-    temporary.as_file().sync_all().map_err(failed)?;
+    staged.sync().map_err(failed)?;
     unchanged(path, expected)?;
-    temporary.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    staged.commit().map_err(failed)
 }
 
 /// Removes `path`, which holds `expected`, and those of `folders` that are empty then.
@@ -134,15 +129,4 @@ fn unchanged(path: &Path, expected: Option<&str>) -> Result<(), ClientError> {
         "another program has written it at this very moment",
         "run the command again, if need be with the client closed",
     ))
-}
-
-#[cfg(unix)]
-fn permissions(mode: u32) -> Option<Permissions> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn permissions(_: u32) -> Option<Permissions> {
-    None
 }

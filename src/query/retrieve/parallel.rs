@@ -1,6 +1,7 @@
 //! Work on large views is shared among the cores, segment by segment.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use crate::sync;
+use std::sync::{Mutex, OnceLock};
 
 /// Below this many rows starting a thread costs about what it saves. Debug builds are what tests run: they share nearly always.
 const MIN_ROWS: u64 = if cfg!(debug_assertions) { 8 } else { 64 * 1024 };
@@ -21,7 +22,7 @@ pub fn for_each<T: Send>(items: &mut [T], n_rows: u64, task: impl Fn(usize, &mut
     let n_threads = cores().min(items.len());
     // An iterator of exclusive references, from which each worker takes the next.
     let rest = Mutex::new(items.iter_mut().enumerate());
-    let take = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take = || sync::lock(&rest).next();
     let work = || {
         while let Some((at, item)) = take() {
             task(at, item);

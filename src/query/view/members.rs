@@ -7,9 +7,10 @@ use crate::store::entries::Entries;
 use crate::store::live::LiveRows;
 use crate::store::segment::Segment;
 use crate::store::state::State;
+use crate::sync;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Scopes that are kept: an agent asks with few different filters.
 const KEEP_SCOPES: usize = 4;
@@ -56,7 +57,7 @@ impl Members {
     /// The scope of `filters`, which `make` works out if it is not known.
     pub fn scope(&self, filters: &Filters, make: impl FnOnce() -> Scope) -> Arc<Scope> {
         let cell = {
-            let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut scopes = sync::lock(&self.scopes);
             let known = scopes.iter().position(|(known, _)| known == filters);
             let used = match known {
                 Some(at) => scopes.remove(at),
@@ -81,7 +82,7 @@ impl MembersMemory {
     /// The members of what `reader` and `live` show.
     pub fn of(&self, reader: &StoreReader, live: &RoaringBitmap) -> Arc<Members> {
         let cell = {
-            let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = sync::lock(&self.0);
             match last.as_ref().filter(|(seen, _)| seen.is_of(reader, live)) {
                 Some((_, cell)) => cell.clone(),
                 None => last.insert((Seen::of(reader, live), Arc::default())).1.clone(),

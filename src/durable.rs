@@ -1,0 +1,131 @@
+//! Replacement of a file as one step: a temporary file beside it, then a rename.
+//!
+//! Readers see the old bytes or the new ones, never a mixture, and a process that is killed in between leaves the old file.
+//! Rename alone is atomic but not durable: after a power cut the new name may refer to a file whose bytes never reached the
+//! disk. Callers that need durability call [`Staged::sync`] before the rename and sync the directory after it.
+
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Options for a replacement; the defaults are a file that only its owner can read and an anonymous temporary name.
+#[derive(Debug, Clone, Copy)]
+pub struct Replacement<'a> {
+    path: &'a Path,
+    prefix: &'a str,
+    suffix: &'a str,
+    mode: Option<u32>,
+}
+
+impl<'a> Replacement<'a> {
+    /// A replacement of `path`, whose directory must exist.
+    pub fn of(path: &'a Path) -> Replacement<'a> {
+        Replacement { path, prefix: ".tmp", suffix: "", mode: None }
+    }
+
+    /// How the name of the temporary file begins and ends.
+    pub fn named(self, prefix: &'a str, suffix: &'a str) -> Replacement<'a> {
+        Replacement { prefix, suffix, ..self }
+    }
+
+    /// Unix permission bits of the new file, reduced by the process's umask as with `open(2)`.
+    pub fn mode(self, mode: u32) -> Replacement<'a> {
+        Replacement { mode: Some(mode), ..self }
+    }
+
+    /// Writes `bytes` to a temporary file beside the target. Dropping the result removes it.
+    ///
+    /// # Errors
+    /// Any I/O error from creating or writing the temporary file.
+    pub fn stage(self, bytes: &[u8]) -> io::Result<Staged<'a>> {
+        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(self.prefix).suffix(self.suffix);
+        if let Some(permissions) = self.mode.and_then(from_mode) {
+            builder.permissions(permissions);
+        }
+        let mut file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
+        file.write_all(bytes)?;
+        Ok(Staged { path: self.path, file })
+    }
+}
+
+/// A written temporary file that is not visible under the target's name yet.
+#[derive(Debug)]
+pub struct Staged<'a> {
+    path: &'a Path,
+    file: tempfile::NamedTempFile,
+}
+
+impl Staged<'_> {
+    /// The temporary file.
+    pub fn temporary_path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Gives the new file the permissions of an existing one.
+    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        self.file.as_file().set_permissions(permissions)
+    }
+
+    /// Flushes the bytes to the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.as_file().sync_all()
+    }
+
+    /// Renames the temporary file over the target.
+    pub fn commit(self) -> io::Result<()> {
+        self.file.persist(self.path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Renames the temporary file to the target unless one exists, which is an error of kind `AlreadyExists`.
+    pub fn commit_new(self) -> io::Result<()> {
+        self.file.persist_noclobber(self.path).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// Flushes the names in `directory` to the disk.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    std::fs::File::open(directory)?.sync_all()
+}
+
+#[cfg(unix)]
+fn from_mode(mode: u32) -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Some(Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn from_mode(_: u32) -> Option<Permissions> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_replaces_and_a_drop_leaves_the_target() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "old").unwrap();
+        drop(Replacement::of(&path).stage(b"dropped").unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        let staged = Replacement::of(&path).named(".x-", ".t").stage(b"new").unwrap();
+        let name = staged.temporary_path().file_name().unwrap().to_string_lossy().into_owned();
+        assert!(name.starts_with(".x-") && name.ends_with(".t"), "{name}");
+        staged.commit().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn commit_new_keeps_an_existing_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "old").unwrap();
+        let error = Replacement::of(&path).stage(b"new").unwrap().commit_new().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    }
+}
