@@ -6,11 +6,11 @@
 //! depends on the weights, so signals are read again after each round.
 //!
 //! What is gained is measured by cross-validation over repositories: no repository is judged by weights that saw it.
-//! [`signals`]: questions → signals. [`fit`]: signals → weights. [`report`]: before and after.
+//! [`features`]: questions → signals. [`fit`]: signals → weights. [`report`]: before and after.
 
+mod features;
 mod fit;
 mod report;
-mod signals;
 
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ use anyhow::{Context, Result, ensure};
 use codeweaver::eval::{Runner, Suite};
 use codeweaver::query::rank::{WEIGHTS, Weights};
 
+use features::Asked;
 use fit::Settings;
-use signals::Asked;
 
 #[derive(Debug, clap::Args)]
 pub struct Options {
@@ -69,7 +69,7 @@ pub fn run(options: &Options) -> Result<()> {
         share: options.share,
     };
     let read = |weights: &Weights| -> Result<Vec<Asked>> {
-        let of_suites = runners.iter().enumerate().map(|(i, runner)| signals::read(runner, i, weights));
+        let of_suites = runners.iter().enumerate().map(|(i, runner)| features::read(runner, i, weights));
         Ok(of_suites.collect::<Result<Vec<_>>>()?.concat())
     };
     let by_hand = match &options.start {
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
         None => WEIGHTS.clone(),
     };
-    let start = signals::linear(&by_hand);
+    let start = features::linear(&by_hand);
     let first = read(&by_hand)?;
     let after = fit::cross_validate(&first, &start, options.folds, &settings);
     println!("{}", report::table(&first, &start, &after));
@@ -88,11 +88,11 @@ pub fn run(options: &Options) -> Result<()> {
         // The pull is towards where it began, in every round.
         let asked = if round == 0 { first.clone() } else { read(&weights)? };
         let learned = fit::fit(asked.iter(), &start, &settings);
-        weights = signals::with_linear(&weights, &learned)?;
+        weights = features::with_linear(&weights, &learned)?;
     }
-    println!("{}", signals::list(&start, &signals::linear(&weights)));
+    println!("{}", features::list(&start, &features::linear(&weights)));
     if let Some(out) = &options.out {
-        std::fs::write(out, signals::json(&weights)).with_context(|| format!("write {}", out.display()))?;
+        std::fs::write(out, features::json(&weights)).with_context(|| format!("write {}", out.display()))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::signals::{Asked, Linear, NAMES};
+use super::features::{Asked, Linear, NAMES};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
@@ -80,7 +80,7 @@ pub fn cross_validate(
 
 #[cfg(test)]
 mod tests {
-    use super::super::signals::tests::question;
+    use super::super::features::tests::question;
     use super::*;
 
     const SETTINGS: Settings = Settings { pull: 0.001, sharpness: 3.0, steps: 100, share: 1.0 };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use codeweaver::eval::metric::Scores;
 
-use super::signals::{Asked, Linear};
+use super::features::{Asked, Linear};
 
 /// NDCG@10 before and after: means over repositories of the mean over their questions.
 pub fn table(asked: &[Asked], before: &Linear, after: &BTreeMap<(usize, String), Linear>) -> String {
@@ -41,12 +41,12 @@ fn mean(asked: &[Asked], takes: &dyn Fn(&Asked) -> bool, weights: &dyn Fn(&Asked
 
 #[cfg(test)]
 mod tests {
-    use super::super::signals::tests::question;
+    use super::super::features::tests::question;
     use super::*;
 
     #[test]
     fn each_repository_counts_once_and_with_its_own_weights() {
-        let mut start = [0.0; super::super::signals::NAMES.len()];
+        let mut start = [0.0; super::super::features::NAMES.len()];
         start[0] = 1.0;
         let mut better = start;
         better[1] = 1.0;
