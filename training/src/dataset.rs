@@ -1,7 +1,8 @@
-//! Pairs as bags of ids, small enough that all of them are in memory while training.
+//! The training dataset: all pairs as bags of ids, compact enough to be kept in memory.
 //!
-//! * [`build`]: `dataset`, from `.pairs` files to the file. [`held_out`]: which repositories are never trained on.
-//! * [`file`]: the file. [`source`]: the `.pairs` files of a folder.
+//! * [`build`]: the `dataset` command, `.pairs` files → dataset file. [`held_out`]: choice of held-out
+//!   repositories.
+//! * [`file`]: the dataset file. [`source`]: the `.pairs` files of a directory.
 
 mod build;
 mod file;
@@ -15,17 +16,17 @@ pub use source::{for_each_file, pair_files};
 
 use crate::pair::PairKind;
 
-/// Ids a bag has at most; the least frequent of a larger one are left out.
+/// Maximum number of ids in a bag; the least frequent ids of a larger one are dropped.
 pub const MAX_BAG: usize = 256;
 
-/// A repository and which pairs are its own.
+/// A repository with the range of its pairs.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Repository {
     /// `owner+name`.
     pub name: String,
-    /// The language that most of its pairs are in.
+    /// The most frequent language of its pairs.
     pub language: String,
-    /// Never trained on.
+    /// Excluded from training.
     pub held_out: bool,
     pub pairs: Range<usize>,
 }
@@ -39,7 +40,7 @@ pub struct Dataset {
     pub repositories: Vec<Repository>,
     kinds: Vec<u8>,
     language: Vec<u8>,
-    /// Where the entries of a pair begin: text, then code, then path. One more than there are pairs.
+    /// Start of the entries of each pair (text, then code, then path), and the end of the last.
     starts: Vec<u32>,
     text_lengths: Vec<u16>,
     code_lengths: Vec<u16>,
@@ -62,7 +63,7 @@ pub struct PairBags<'a> {
     pub language: usize,
     pub text: Bag<'a>,
     pub code: Bag<'a>,
-    /// Empty where the text is made of the path.
+    /// Empty for kinds whose text is derived from the path.
     pub path: Bag<'a>,
 }
 
@@ -90,7 +91,8 @@ impl Dataset {
         PairKind::ALL[usize::from(self.kinds[index])]
     }
 
-    /// In how many texts and codes each id occurs, of the pairs that are trained on; and how many of these there are.
+    /// Number of texts and codes that contain each id, and the number of all texts and codes; held-out pairs
+    /// excluded.
     pub fn document_frequencies(&self) -> (Vec<u32>, usize) {
         let mut frequencies = vec![0; self.vocabulary.len()];
         let mut n = 0;

@@ -1,9 +1,8 @@
-//! `evaluate`: how well a model finds the code of a text, on repositories it was not trained on, beside BM25 and a
-//! transformer.
+//! `evaluate`: mean reciprocal rank of models on held-out repositories, compared with BM25 and a transformer.
 //!
-//! * [`sets`]: questions with known answers. [`held_out`]: the raw pairs. [`systems`]: what is compared.
-//! * [`dense`], [`bm25`]: scores. [`unshared`]: questions without a word of their answer.
-//! * [`sample`]: the report while training.
+//! * [`sets`]: queries with relevance labels. [`held_out`]: the raw pairs. [`systems`]: what is compared.
+//! * [`dense`], [`bm25`]: scores. [`unshared`]: queries that share no word with their answer.
+//! * [`sample`]: the report during training.
 
 mod bm25;
 mod dense;
@@ -29,33 +28,33 @@ use systems::{System, Task};
 pub struct Args {
     #[arg(long)]
     dataset: PathBuf,
-    /// Rows or a checkpoint of `train`; measured as f32 and as int8, at every length.
+    /// Rows or a checkpoint of `train`; measured as f32 and as int8, at every length of --dims.
     #[arg(long)]
     model: Vec<PathBuf>,
-    /// Lengths of vectors.
+    /// Vector lengths to measure.
     #[arg(long, value_delimiter = ',', default_value = "64,128,256")]
     dims: Vec<usize>,
     #[arg(long, default_value_t = 0.4)]
     path_weight: f32,
-    /// Also BM25.
+    /// Also measure BM25.
     #[arg(long)]
     bm25: bool,
-    /// Folder of a transformer to compare with (feature `onnx`).
+    /// Directory of a transformer to compare with (feature `onnx`).
     #[arg(long)]
     transformer: Option<PathBuf>,
-    /// ONNX Runtime for it.
+    /// Shared library of ONNX Runtime, for the transformer.
     #[arg(long)]
     ort_library: Option<PathBuf>,
-    /// Questions, and answers in the pool, of a kind and language.
+    /// Maximum number of queries, and of codes in the pool, for a kind and language.
     #[arg(long, default_value_t = 1_000)]
     limit: usize,
-    /// Smaller sets are not reported.
+    /// Minimum number of queries of a set that is reported.
     #[arg(long, default_value_t = 50)]
     min: usize,
-    /// Questions of documentation without any word of the code, among the code of their repository.
+    /// Measure documentation queries that share no word with their code, among all code of their repository.
     #[arg(long)]
     no_shared_words: bool,
-    /// Also writes everything as JSON.
+    /// Also write the report as JSON to this file.
     #[arg(long)]
     json: Option<PathBuf>,
 }
@@ -119,7 +118,7 @@ fn figures(header: &[String], values: &[f64]) -> String {
     cells.map(|(name, value)| format!("{value:>width$.4}", width = name.len())).collect::<Vec<_>>().join("  ")
 }
 
-/// Means over sets and over queries.
+/// Accumulates means over sets and over queries.
 #[derive(Default)]
 struct Mean {
     sets: usize,

@@ -1,4 +1,4 @@
-//! `export`: rows → the file that is compiled into the product.
+//! `export`: rows → the model file that is compiled into the product.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ pub struct Args {
     /// One entry a line, as `vocabulary` writes it.
     #[arg(long, required_unless_present = "dataset")]
     vocabulary: Option<PathBuf>,
-    /// The dataset that was trained on, instead of its vocabulary.
+    /// The training dataset, instead of its vocabulary.
     #[arg(long)]
     dataset: Option<PathBuf>,
-    /// The first components that are kept.
+    /// Number of components to keep, the first ones.
     #[arg(long, default_value_t = 256)]
     dims: usize,
     #[arg(long)]
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The product's file of the first `dim` components of rows.
+/// Encodes the first `dim` components of the rows in the product's file format.
 pub fn table(entries: &[String], rows: &Rows, dim: usize) -> Result<Vec<u8>> {
     ensure!(
         rows.n() == entries.len() && dim <= rows.dim,

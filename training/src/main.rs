@@ -1,5 +1,5 @@
-//! `codeweaver-train`: from public histories to the model in the binary, and from labelled questions to the weights of the
-//! ranking.
+//! `codeweaver-train`: trains the built-in embedding model on histories of public repositories, and the
+//! ranking weights on labelled queries.
 
 mod dataset;
 mod evaluate;
@@ -15,7 +15,7 @@ use clap::{Parser, Subcommand};
 #[derive(Parser)]
 #[command(
     name = "codeweaver-train",
-    about = "Makes the embedding model and the ranking weights that are built into git-codeweaver"
+    about = "Train the embedding model and the ranking weights that are built into git-codeweaver"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -24,27 +24,27 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Pairs of text and code from mirrors of public repositories
+    /// Extract pairs of text and code from mirrors of public repositories
     Extract(extract::Options),
-    /// Random pairs to look at
+    /// Print random pairs for inspection
     Sample(extract::sample::Options),
-    /// The share of training code that occurs in evaluated repositories
+    /// Measure the share of training code that occurs in evaluated repositories
     Overlap(extract::overlap::Options),
-    /// Counts and sources of all pairs, for the model card
+    /// Summarise counts and sources of all pairs for the model card
     Summary(extract::summary::Options),
-    /// The words and pieces that the model has rows for
+    /// Choose the vocabulary: the words and word pieces that the model has rows for
     Vocabulary(vocabulary::Args),
-    /// Bags of all pairs; repositories that are held out
+    /// Build the training dataset and choose the held-out repositories
     Dataset(dataset::Args),
-    /// The table, trained
+    /// Train the table of the model
     Train(train::Args),
-    /// Rows to start from, out of a sentence transformer (feature `onnx`)
+    /// Compute initial rows from a sentence transformer (feature `onnx`)
     InitFromTransformer(train::TeacherArgs),
-    /// Measures tables on repositories that were held out
+    /// Evaluate models on the held-out repositories
     Evaluate(evaluate::Args),
-    /// The linear weights of the ranking, learned from labelled questions
+    /// Learn the linear ranking weights from labelled queries
     Rank(rank::Options),
-    /// The file that is compiled into the product
+    /// Write the model file that is compiled into the product
     Export(export::Args),
 }
 

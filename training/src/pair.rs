@@ -1,15 +1,15 @@
-//! What the model learns from: a text and the code that it is about.
+//! Training pairs: a text and the code that it describes.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// Where a pair comes from. Stored as its number.
+/// Origin of a pair. Stored as its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum PairKind {
-    /// First sentences of a documentation comment → the definition without it.
+    /// First sentences of a documentation comment → the definition without the comment.
     Doc = 0,
     /// Words of a definition's name → its body without the name.
     Name = 1,
@@ -19,15 +19,16 @@ pub enum PairKind {
     Inline = 3,
     /// Title of a test → its body.
     Test = 4,
-    /// Comment at the head of a file → the file's beginning after it.
+    /// Comment at the head of a file → the beginning of the file after it.
     FileHeader = 5,
-    /// Words of a path → the file's beginning.
+    /// Words of a path → the beginning of the file.
     Path = 6,
     /// Paragraph or heading of Markdown → the fenced code after it.
     Markdown = 7,
-    /// First sentence of documentation → the chunk as it is indexed, with names and inner comments, without the sentence.
+    /// First sentence of documentation → the chunk as it is indexed, with names and inner comments, without
+    /// the sentence.
     Chunk = 8,
-    /// Subject of a commit → a whole chunk of the new file that the commit changed, as it is indexed.
+    /// Subject of a commit → a chunk of the new file that the commit changed, as it is indexed.
     CommitChunk = 9,
 }
 
@@ -61,20 +62,20 @@ impl PairKind {
     }
 }
 
-/// One pair. The repository is that of the file it lies in.
+/// A text and its code. The repository is given by the file that contains the pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     pub kind: PairKind,
-    /// Name of the code's language, as the product spells it (`rust`, `cpp`).
+    /// Language of the code, as the product names it (`rust`, `cpp`).
     pub language: String,
     pub text: String,
     pub code: String,
-    /// Path of the file in the repository; empty where the text is made of it.
+    /// Path of the file in the repository; empty if the text is derived from it.
     pub path: String,
 }
 
-/// Writes the pairs of one repository: zstd over records of `kind u8` and four strings, each with its length as
-/// little-endian u32.
+/// Writes the pairs of one repository: zstd over records of `kind u8` and four strings, each with its length
+/// as little-endian u32.
 pub struct PairWriter(zstd::Encoder<'static, BufWriter<File>>);
 
 impl PairWriter {
@@ -91,13 +92,13 @@ impl PairWriter {
         Ok(())
     }
 
-    /// Ends the file; without it the file cannot be read.
+    /// Finishes and syncs the file. A file that was not finished cannot be read.
     pub fn finish(self) -> io::Result<()> {
         self.0.finish()?.into_inner()?.sync_all()
     }
 }
 
-/// Reads what [`PairWriter`] wrote.
+/// Reads a file written by [`PairWriter`].
 pub struct PairReader(zstd::Decoder<'static, BufReader<File>>);
 
 impl PairReader {
@@ -111,7 +112,7 @@ impl PairReader {
             return Ok(None);
         }
         let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidData, message.to_owned());
-        let kind = *PairKind::ALL.get(usize::from(kind[0])).ok_or_else(|| invalid("unknown kind of pair"))?;
+        let kind = *PairKind::ALL.get(usize::from(kind[0])).ok_or_else(|| invalid("unknown pair kind"))?;
         let mut string = || {
             let mut length = [0; 4];
             self.0.read_exact(&mut length)?;

@@ -1,12 +1,16 @@
-//! `rank`: learns the linear weights of the ranking from labelled questions.
+//! `rank`: learns the linear weights of the ranking from labelled queries.
 //!
-//! A file's score is linear in its signals, times factors that stay as they are. The weights are found by minimising the
-//! cross entropy of the softmax over the files of a question (Cao et al., "Learning to rank: from pairwise approach to
-//! listwise approach", ICML 2007), pulled towards the weights in use and never negative. Which chunk of a file is its best
-//! depends on the weights, so signals are read again after each round.
+//! A file's score is linear in its features, times factors that are not learned. The weights minimise the
+//! cross entropy of the softmax over the files of a query (Cao et al., "Learning to rank: from pairwise
+//! approach to listwise approach", ICML 2007), pulled towards the initial weights and never negative. Which
+//! chunk of a file is its best depends on the weights, so features are computed again in each round.
 //!
-//! What is gained is measured by cross-validation over repositories: no repository is judged by weights that saw it.
-//! [`features`]: questions → signals. [`fit`]: signals → weights. [`report`]: before and after.
+//! The gain is measured by cross-validation over repositories: no repository is measured with weights that
+//! were learned from it.
+//!
+//! * [`features`]: labelled queries → features of the files found.
+//! * [`fit`]: features → weights.
+//! * [`report`]: figures before and after.
 
 mod features;
 mod fit;
@@ -18,44 +22,49 @@ use anyhow::{Context, Result, ensure};
 use codeweaver::eval::{Runner, Suite};
 use codeweaver::query::rank::{WEIGHTS, Weights};
 
-use features::Asked;
+use features::RankedQuery;
 use fit::Settings;
 
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Folders with labelled questions; several are learned from together.
+    /// Directories with labelled queries; several are learned from together.
     #[arg(long, required = true)]
     suite: Vec<PathBuf>,
-    /// Folders with the clones, one for each suite.
+    /// Directories with the clones, one for each suite.
     #[arg(long, required = true)]
     repos: Vec<PathBuf>,
-    /// The weights to start from and to be pulled towards, all of them as JSON; without it those in use.
+    /// Initial weights, which the learned ones are pulled towards: all weights as JSON; default: those in
+    /// use.
     #[arg(long)]
     start: Option<PathBuf>,
-    /// Parts that the repositories are divided into; each is judged by weights learned from the others.
+    /// Number of folds of the cross-validation over repositories.
     #[arg(long, default_value_t = 8)]
     folds: usize,
-    /// How strongly weights are pulled towards those in use.
+    /// Strength of the pull towards the initial weights.
     #[arg(long, default_value_t = 0.001)]
     pull: f32,
-    /// How far of the way from the weights in use to the learned ones, 0–1.
+    /// Interpolation between the initial weights (0) and the learned ones (1).
     #[arg(long, default_value_t = 0.6)]
     share: f32,
-    /// How sharply the best file stands out: factor on scores.
+    /// Factor on scores before the softmax.
     #[arg(long, default_value_t = 3.0)]
     sharpness: f32,
+    /// Number of optimisation steps in a round.
     #[arg(long, default_value_t = 150)]
     steps: usize,
-    /// Times that signals are read again with the weights learned so far.
+    /// Number of rounds; each computes the features again with the weights learned so far.
     #[arg(long, default_value_t = 2)]
     rounds: usize,
-    /// Where the weights are written; without it they are only shown.
+    /// Output file for the weights; default: only print them.
     #[arg(long)]
     out: Option<PathBuf>,
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    ensure!(options.suite.len() == options.repos.len(), "each --suite needs its --repos");
+    ensure!(
+        options.suite.len() == options.repos.len(),
+        "the number of --suite and --repos options must be equal"
+    );
     ensure!(options.folds > 1, "--folds must be at least 2");
     let mut runners = Vec::new();
     for (suite, repos) in options.suite.iter().zip(&options.repos) {
@@ -68,26 +77,26 @@ pub fn run(options: &Options) -> Result<()> {
         steps: options.steps,
         share: options.share,
     };
-    let read = |weights: &Weights| -> Result<Vec<Asked>> {
-        let of_suites = runners.iter().enumerate().map(|(i, runner)| features::read(runner, i, weights));
+    let collect = |weights: &Weights| -> Result<Vec<RankedQuery>> {
+        let of_suites = runners.iter().enumerate().map(|(i, runner)| features::collect(runner, i, weights));
         Ok(of_suites.collect::<Result<Vec<_>>>()?.concat())
     };
-    let by_hand = match &options.start {
+    let initial = match &options.start {
         Some(path) => {
             let text = std::fs::read(path).with_context(|| format!("read {}", path.display()))?;
             serde_json::from_slice(&text).with_context(|| format!("weights in {}", path.display()))?
         }
         None => WEIGHTS.clone(),
     };
-    let start = features::linear(&by_hand);
-    let first = read(&by_hand)?;
+    let start = features::linear(&initial);
+    let first = collect(&initial)?;
     let after = fit::cross_validate(&first, &start, options.folds, &settings);
     println!("{}", report::table(&first, &start, &after));
-    let mut weights = by_hand;
+    let mut weights = initial;
     for round in 0..options.rounds.max(1) {
-        // The pull is towards where it began, in every round.
-        let asked = if round == 0 { first.clone() } else { read(&weights)? };
-        let learned = fit::fit(asked.iter(), &start, &settings);
+        // Every round pulls towards the initial weights.
+        let queries = if round == 0 { first.clone() } else { collect(&weights)? };
+        let learned = fit::fit(queries.iter(), &start, &settings);
         weights = features::with_linear(&weights, &learned)?;
     }
     println!("{}", features::list(&start, &features::linear(&weights)));

@@ -1,10 +1,11 @@
 //! `train`: a dataset → the table of the model.
 //!
-//! * [`sampler`], [`cluster`]: which pairs a batch has. [`batch`], [`noise`]: pairs → bags.
-//! * [`step`]: one step; [`contrast`]: its loss. [`init`]: the table before. [`rows`]: the table and its file.
-//! * `init-from-transformer` is [`teacher`].
+//! * [`sampler`], [`cluster`]: choice of the pairs of a batch. [`batch`], [`noise`]: pairs → bags.
+//! * [`step`]: one optimisation step; [`contrast`]: its loss.
+//! * [`init`]: the initial table. [`rows`]: the table and its file.
+//! * [`teacher`]: the `init-from-transformer` command.
 //!
-//! The same arguments give the same bytes, also when a run was interrupted and resumed.
+//! The same arguments give the same bytes, also if a run is interrupted and resumed.
 
 mod batch;
 mod cluster;
@@ -29,7 +30,7 @@ use noise::Noise;
 pub use options::Args;
 use rows::{Progress, Rows};
 use sampler::{Sampler, Selection};
-use step::{Recipe, Trainer};
+use step::{Hyperparameters, Trainer};
 pub use teacher::{Args as TeacherArgs, run as init_from_transformer};
 
 pub fn run(args: &Args) -> Result<()> {
@@ -83,7 +84,7 @@ pub fn run(args: &Args) -> Result<()> {
         code_dropout: args.code_dropout,
         noise: Noise::new(&Vocabulary::new(&encoded)?),
     };
-    let recipe = Recipe {
+    let hyperparameters = Hyperparameters {
         batch: args.batch,
         temperature: args.temperature,
         levels,
@@ -92,7 +93,7 @@ pub fn run(args: &Args) -> Result<()> {
         threads: args.threads,
     };
     let sample = Sample::new(&data, args.sample);
-    let mut trainer = Trainer::new(rows, moments, recipe);
+    let mut trainer = Trainer::new(rows, moments, hyperparameters);
     let hard_from = (args.steps as f64 * (1.0 - args.hard_negatives)) as u64;
     let (started, mut losses) = (Instant::now(), Losses::default());
     for step in done + 1..=args.steps {
@@ -140,7 +141,7 @@ fn write_model(args: &Args, rows: &Rows) -> Result<()> {
     Ok(())
 }
 
-/// Mean loss since the last report.
+/// Accumulated loss since the last report.
 #[derive(Default)]
 struct Losses {
     sum: f64,

@@ -1,8 +1,9 @@
 //! `vocabulary`: pairs → the entries that the model has rows for.
 //!
-//! Most entries are the most frequent stems. The rest are pieces for all other words: those that cover most of their
-//! letters when a word is cut greedily, as the product does it. How often a word occurs is damped by the square root in
-//! every repository, so that a large one does not fill the vocabulary with its own names.
+//! Most entries are the most frequent stems. The rest are word pieces for all other words: those that cover
+//! most of their letters when words are split greedily, as the product does. The count of a word is the sum
+//! over repositories of the square root of its count there, so that a large repository does not fill the
+//! vocabulary with its own names.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,27 +16,27 @@ use crate::dataset::{for_each_file, pair_files};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder with `.pairs` files.
+    /// Directory with `.pairs` files.
     #[arg(long)]
     pairs: PathBuf,
-    /// Entries.
+    /// Number of entries.
     #[arg(long, default_value_t = 32_000)]
     size: usize,
-    /// Share of the entries that are whole stems.
+    /// Share of entries that are whole stems.
     #[arg(long, default_value_t = 0.88)]
     whole: f64,
-    /// One entry a line; the first has id 0.
+    /// Output file, one entry for each line; the first has id 0.
     #[arg(long)]
     out: PathBuf,
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
 
-/// The square root of a count is kept in units of 1/256: sums of integers do not depend on their order.
+/// Square roots of counts are integers in units of 1/256: sums of integers do not depend on their order.
 const ROOT_UNIT: f64 = 256.0;
-/// Longer pieces are words, and words are entries of their own.
+/// Maximum number of characters in a piece; longer ones are whole words.
 const MAX_PIECE_CHARS: usize = 12;
-/// Letters beyond ASCII that become pieces of a single character.
+/// Maximum number of non-ASCII single-character pieces.
 const MAX_OTHER_CHARACTERS: usize = 150;
 
 #[derive(Default)]
@@ -67,7 +68,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Reads what [`run`] wrote.
+/// Reads a vocabulary written by [`run`].
 pub fn read(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let entries: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -75,8 +76,8 @@ pub fn read(path: &Path) -> Result<Vec<String>> {
     Ok(entries)
 }
 
-/// Terms of one repository with whether they may be cut into pieces, and their counts. Words that occur once are
-/// left out: they are many, and most are names that occur nowhere else.
+/// Terms of one repository: the term, whether it may be split into pieces, its count. Terms that occur once
+/// are dropped: they are many, and most are names that occur nowhere else.
 fn count(path: &Path) -> Result<Vec<(Box<str>, bool, u32)>> {
     let mut counts: [FxHashMap<Box<str>, u32>; 2] = Default::default();
     for pair in crate::pair::PairReader::open(path)? {
@@ -101,7 +102,7 @@ fn count(path: &Path) -> Result<Vec<(Box<str>, bool, u32)>> {
     Ok(marked(fixed, false).chain(marked(splittable, true)).collect())
 }
 
-/// `size` entries, frequent stems first, then pieces. Fewer if there are not as many terms.
+/// Chooses at most `size` entries: the most frequent stems (a share of `whole`), then pieces.
 fn choose(weights: &Weights, size: usize, whole: f64) -> Vec<String> {
     let mut words: Vec<(&str, u64, bool)> = Vec::new();
     words.extend(weights.splittable.iter().map(|(word, &weight)| (&**word, weight, true)));
@@ -124,7 +125,8 @@ fn choose(weights: &Weights, size: usize, whole: f64) -> Vec<String> {
     entries
 }
 
-/// Letters and digits, and the most frequent other characters, each as a first and as a later piece.
+/// ASCII letters and digits and the most frequent other characters, each as an initial and as a continuation
+/// piece.
 fn single_characters(words: &[(&str, u64)]) -> BTreeSet<String> {
     let mut others: FxHashMap<char, u64> = FxHashMap::default();
     for (word, weight) in words {
@@ -139,11 +141,11 @@ fn single_characters(words: &[(&str, u64)]) -> BTreeSet<String> {
     characters.flat_map(|c| [c.to_string(), format!("##{c}")]).collect()
 }
 
-/// At most `budget` pieces with which `words` are cut, `single` ones first.
+/// Chooses at most `budget` pieces for splitting `words`, the `single` ones first.
 ///
-/// Starts with many candidates, cuts every word with what there is and keeps those that cover most letters, each time
-/// fewer: greedy cutting with a smaller set changes which pieces are used, so that one pass would keep too many
-/// overlapping ones.
+/// Starts with four times as many candidates, splits every word with them, keeps the half that covers most
+/// letters, and repeats: greedy splitting with a smaller set uses other pieces, so one pass would keep too
+/// many overlapping ones.
 fn pieces(
     words: &[(&str, u64)],
     known: &FxHashSet<String>,
@@ -161,7 +163,7 @@ fn pieces(
             for (length, &end) in ends.iter().enumerate().skip(from + 2).take(MAX_PIECE_CHARS - 1) {
                 let piece = &word[start..end];
                 if piece.len() == word.len() {
-                    continue; // it would be one more whole word
+                    continue; // a whole word, not a piece
                 }
                 let letters = (length - from - 1) as u64;
                 let spelt = if start == 0 { piece.to_owned() } else { format!("##{piece}") };
@@ -201,7 +203,7 @@ fn pieces(
     }
 }
 
-/// Cuts a word into the longest pieces that exist, from the left, as [`Vocabulary::ids`] does.
+/// Splits a word from the left into the longest existing pieces, as [`Vocabulary::ids`] does.
 fn cut(word: &str, exists: impl Fn(&str) -> bool, mut visit: impl FnMut(&str)) {
     let mut spelt = String::new();
     let mut start = 0;
@@ -228,7 +230,7 @@ fn cut(word: &str, exists: impl Fn(&str) -> bool, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// How much of the damped weight is whole entries, for people.
+/// Human-readable share of the (square-rooted) word counts that whole entries cover.
 fn coverage(weights: &Weights, entries: &[String]) -> String {
     let known: FxHashSet<&str> = entries.iter().map(String::as_str).collect();
     let total: u64 = weights.splittable.values().sum();
@@ -236,7 +238,7 @@ fn coverage(weights: &Weights, entries: &[String]) -> String {
         weights.splittable.iter().filter(|(word, _)| known.contains(&***word)).map(|(_, n)| n).sum();
     let n_pieces = entries.iter().filter(|entry| entry.starts_with("##")).count();
     format!(
-        "{:.1} % of the words, damped, are entries as a whole; {n_pieces} entries are later pieces",
+        "{:.1} % of the words (weighted) are whole entries; {n_pieces} entries are continuation pieces",
         100.0 * whole as f64 / total.max(1) as f64
     )
 }
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frequent_words_are_entries_and_the_rest_is_cut_into_pieces() {
+    fn frequent_words_are_entries_and_the_rest_is_split_into_pieces() {
         let mut weights = Weights::default();
         for (n, word) in ["pars", "header", "server"].iter().enumerate() {
             weights.splittable.insert((*word).into(), 10_000 - n as u64);
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_cut_from_the_left_into_the_longest_pieces() {
+    fn words_are_split_from_the_left_into_the_longest_pieces() {
         let entries = ["http", "##server", "##s", "h"];
         let mut out = Vec::new();
         cut("httpserversé", |piece| entries.contains(&piece), |piece| out.push(piece.to_owned()));

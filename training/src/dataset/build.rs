@@ -1,4 +1,4 @@
-//! `dataset`: `.pairs` files and a vocabulary → the file that is trained on.
+//! `dataset`: `.pairs` files and a vocabulary → the dataset file.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -15,15 +15,16 @@ use crate::pair::{Pair, PairKind, PairReader, PairWriter};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder with `.pairs` files.
+    /// Directory with `.pairs` files.
     #[arg(long)]
     pairs: PathBuf,
     #[arg(long)]
     vocabulary: PathBuf,
-    /// Share of the repositories of a language that is never trained on.
+    /// Share of the repositories of a language to hold out.
     #[arg(long, default_value_t = 0.06)]
     held_out: f64,
-    /// The dataset; the pairs of held-out repositories are also written to the folder of this name with `.held-out`.
+    /// Output file; the raw pairs of held-out repositories are written to the directory of this name plus
+    /// `.held-out`.
     #[arg(long)]
     out: PathBuf,
     #[arg(long, default_value_t = 2)]
@@ -35,9 +36,9 @@ pub struct Args {
 struct Bags {
     kinds: Vec<u8>,
     languages: Vec<Box<str>>,
-    /// Of text and code; of the code alone.
+    /// Hashes of text and code, and of the code alone.
     hashes: Vec<(u64, u64)>,
-    /// Text, code and path of each pair.
+    /// Lengths of text, code and path of each pair.
     lengths: Vec<[u16; 3]>,
     ids: Vec<u16>,
     counts: Vec<u8>,
@@ -65,7 +66,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Where the raw pairs of held-out repositories lie.
+/// Directory of the raw pairs of held-out repositories.
 pub fn held_out_folder(dataset: &Path) -> PathBuf {
     let mut name = dataset.as_os_str().to_owned();
     name.push(".held-out");
@@ -109,7 +110,7 @@ fn bags_of(path: &Path, vocabulary: &Vocabulary) -> Result<Bags> {
     Ok(out)
 }
 
-/// Appends a bag and returns its length; the most frequent ids if it is too large.
+/// Appends a bag, cut to its [`MAX_BAG`] most frequent ids, and returns its length.
 fn push(bag: &mut Vec<(u32, u32)>, out: &mut Bags) -> u16 {
     if bag.len() > MAX_BAG {
         bag.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
@@ -121,10 +122,10 @@ fn push(bag: &mut Vec<(u32, u32)>, out: &mut Bags) -> u16 {
     bag.len() as u16
 }
 
-/// One dataset of all repositories in their order, and which pairs of each were kept.
+/// Joins all repositories, in order, to one dataset; also returns which pairs of each were kept.
 ///
-/// Left out are pairs without text or code, repeated ones (equal bags of text and code anywhere), and of held-out
-/// repositories those whose code is also trained on.
+/// Dropped are pairs without text or code, duplicates (equal bags of text and code anywhere), and pairs of
+/// held-out repositories whose code occurs in the training part.
 fn join(
     vocabulary: Vec<String>,
     names: &[String],
@@ -181,7 +182,7 @@ fn join(
     Ok((data, all_kept))
 }
 
-/// The raw pairs of held-out repositories that are in the dataset, one file each.
+/// Writes the raw pairs of held-out repositories that are in the dataset, one file for each repository.
 fn write_held_out(files: &[PathBuf], held_out: &[bool], kept: &[Vec<bool>], folder: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;
@@ -200,10 +201,10 @@ fn write_held_out(files: &[PathBuf], held_out: &[bool], kept: &[Vec<bool>], fold
     Ok(())
 }
 
-/// Languages with fewer pairs are not printed.
+/// Minimum number of pairs of a language that is printed.
 const MIN_PRINTED: usize = 500;
 
-/// Pairs in thousands by language and kind, for people.
+/// Human-readable table of pairs, in thousands, by language and kind.
 fn table(data: &Dataset) -> String {
     use std::fmt::Write as _;
     let mut cells: BTreeMap<&str, [usize; PairKind::ALL.len() + 2]> = BTreeMap::new();
@@ -272,7 +273,8 @@ mod tests {
         let held: Vec<&Repository> =
             data.repositories.iter().filter(|repository| repository.held_out).collect();
         assert_eq!((data.repositories.len(), held.len()), (4, 1));
-        // What all have in common is kept once and not held out; each has one of its own.
+        // The pair that all share is kept once, outside the held-out part; each repository has one pair of
+        // its own.
         assert_eq!(data.len(), 5);
         assert_eq!(held[0].pairs.len(), 1);
         let spelt = |bag: super::super::Bag| {

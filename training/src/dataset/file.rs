@@ -1,4 +1,4 @@
-//! The file of a [`Dataset`]: magic, length and JSON of the names, then the arrays one after the other, little-endian.
+//! File format of a [`Dataset`]: magic, length and JSON of the names, then the arrays, little-endian.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -82,7 +82,7 @@ impl Dataset {
     }
 }
 
-/// `n` values; the file is little-endian, as are the machines that train.
+/// Reads `n` values in native byte order: only little-endian machines are supported.
 fn array<T: Pod>(file: &mut impl Read, n: usize) -> Result<Vec<T>> {
     let mut values = vec![T::zeroed(); n];
     file.read_exact(bytemuck::cast_slice_mut(&mut values))?;

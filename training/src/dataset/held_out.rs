@@ -1,13 +1,13 @@
-//! Which repositories are never trained on: by the hash of their names, some of every language.
+//! Choice of the held-out repositories: by the hash of their names, some of every language.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-/// For every repository (name, main language) whether it is held out: about `share` of the repositories of a language;
-/// at least two where there are eight, one where there are three, none of fewer.
+/// Returns for every repository (name, main language) whether it is held out: about `share` of the
+/// repositories of a language, at least two of eight or more, one of three to seven, none of fewer.
 ///
-/// Depends only on names and languages of the repositories given, in any order.
+/// Depends only on the names and languages, not on their order.
 pub fn choose(repositories: &[(&str, &str)], share: f64) -> Vec<bool> {
     let mut by_language: BTreeMap<&str, Vec<(u64, usize)>> = BTreeMap::new();
     for (index, (name, language)) in repositories.iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn choose(repositories: &[(&str, &str)], share: f64) -> Vec<bool> {
     out
 }
 
-/// The same on every machine and in every release.
+/// Hash that is the same on every machine and in every release.
 pub fn hash(bytes: &[u8]) -> u64 {
     let digest = Sha256::digest(bytes);
     digest.iter().take(8).fold(0, |hash, &byte| hash << 8 | u64::from(byte))

@@ -1,4 +1,4 @@
-//! The `.pairs` files of a folder.
+//! The `.pairs` files of a directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
-/// Every `.pairs` file in `folder`, by name.
+/// All `.pairs` files in `folder`, sorted by name. Error: there is none.
 pub fn pair_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
@@ -20,12 +20,13 @@ pub fn pair_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// `owner+name` of a file of pairs.
+/// Repository name `owner+name` of a `.pairs` file.
 pub fn repository_name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Results of `work` for every file, in the order of the files whatever thread made them. Ends at the first error.
+/// Runs `work` on every file on `threads` threads and returns the results in the order of the files. Stops at
+/// the first error.
 pub fn for_each_file<T: Send>(
     files: &[PathBuf],
     threads: usize,

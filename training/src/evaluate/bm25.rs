@@ -1,4 +1,4 @@
-//! BM25 over the product's terms, to compare with: all terms of a code, those of a question without stop words.
+//! BM25 baseline over the product's terms: all terms of a code, the terms of a query without stop words.
 //!
 //! S. Robertson and H. Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009.
 
@@ -9,7 +9,7 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
 pub struct Bm25 {
-    /// Documents with a term, and how much it adds to each.
+    /// For each term, the documents that contain it with its contribution to their score.
     postings: FxHashMap<String, Vec<(u32, f32)>>,
     n: usize,
 }
@@ -47,7 +47,7 @@ impl Bm25 {
         Bm25 { postings: counts, n }
     }
 
-    /// The score of every document.
+    /// Scores of all documents.
     pub fn scores(&self, query: &str) -> Vec<f32> {
         let mut out = vec![0.0; self.n];
         for term in query_terms(query) {

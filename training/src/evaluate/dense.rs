@@ -1,11 +1,11 @@
-//! Vectors side by side, and their products.
+//! Matrices of vectors, and their products.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::train::rows::{dot, length};
 
-/// Vectors of the same length.
+/// A list of vectors of the same length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     pub dim: usize,
@@ -28,7 +28,7 @@ impl Matrix {
         &self.data[i * self.dim..][..self.dim]
     }
 
-    /// The first `dim` components of every vector, of length 1 again.
+    /// The first `dim` components of every vector, normalised to length 1.
     pub fn shortened(&self, dim: usize) -> Matrix {
         Matrix::of(dim, self.n(), |i, out| {
             out.copy_from_slice(&self.row(i)[..dim]);
@@ -40,7 +40,7 @@ impl Matrix {
     }
 }
 
-/// Every row of `a` with every row of `b`.
+/// Dot products of every row of `a` with every row of `b`, row by row.
 pub fn scores(a: &Matrix, b: &Matrix) -> Vec<f32> {
     let mut out = vec![0.0; a.n() * b.n()];
     if let (Ok(left), Ok(right), Ok(mut to)) = (
@@ -53,7 +53,8 @@ pub fn scores(a: &Matrix, b: &Matrix) -> Vec<f32> {
     out
 }
 
-/// Scores with the paths of the documents: (q·ĉ + μ q·P̂) / √(1 + μ² + 2μ ĉ·P̂), and q·ĉ where there is no path.
+/// Scores that include the paths of the documents: (q·ĉ + μ q·P̂) / √(1 + μ² + 2μ ĉ·P̂), or q·ĉ without a
+/// path.
 pub fn scores_with_paths(queries: &Matrix, codes: &Matrix, paths: &Matrix, mu: f32) -> Vec<f32> {
     let mut out = scores(queries, codes);
     let of_paths = scores(queries, paths);

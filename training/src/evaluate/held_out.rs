@@ -1,4 +1,4 @@
-//! Raw pairs of the repositories that are not trained on.
+//! Raw pairs of the held-out repositories.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -11,14 +11,14 @@ use super::sets::{Candidate, Set};
 use crate::dataset::pair_files;
 use crate::pair::{Pair, PairKind, PairReader};
 
-/// Pairs with the number of their repository.
+/// All held-out pairs, each with the index of its repository.
 pub struct HeldOut {
     pub repositories: Vec<String>,
     pub pairs: Vec<(usize, Pair)>,
 }
 
 impl HeldOut {
-    /// Everything in a folder that `dataset` wrote.
+    /// Reads a directory written by `dataset`.
     pub fn read(folder: &Path) -> Result<HeldOut> {
         let mut out = HeldOut { repositories: Vec::new(), pairs: Vec::new() };
         for path in pair_files(folder)? {
@@ -35,7 +35,7 @@ impl HeldOut {
         &self.pairs[number].1
     }
 
-    /// A set for each of the kinds and languages.
+    /// One set for each kind in `kinds` and language.
     pub fn sets(&self, kinds: &[PairKind], limit: usize) -> Vec<(PairKind, String, Set)> {
         let mut candidates: BTreeMap<(PairKind, &str), Vec<Candidate>> = BTreeMap::new();
         for (number, (_, pair)) in self.pairs.iter().enumerate() {

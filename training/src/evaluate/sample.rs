@@ -1,4 +1,4 @@
-//! A small held-out sample for reports while training: texts against codes, by kind and language.
+//! Held-out sample for the reports during training: texts against codes, by kind and language.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -11,9 +11,9 @@ use crate::dataset::{Bag, Dataset};
 use crate::pair::PairKind;
 use crate::train::rows::Rows;
 
-/// Kinds that are looked at: those whose texts are most like questions.
+/// Kinds that are evaluated: those whose texts resemble queries most.
 pub const KINDS: [PairKind; 3] = [PairKind::Doc, PairKind::Commit, PairKind::Inline];
-/// Smaller sets say nothing.
+/// Minimum number of queries of a set; smaller ones are dropped.
 const MIN_QUERIES: usize = 50;
 
 pub struct Sample<'a> {
@@ -41,7 +41,7 @@ impl<'a> Sample<'a> {
         Sample { data, sets: sets.filter(|(_, set)| set.queries.len() >= MIN_QUERIES).collect() }
     }
 
-    /// Mean over languages for each kind, without paths.
+    /// Mean reciprocal rank for each kind, averaged over languages, without paths.
     pub fn mean_reciprocal_ranks(&self, rows: &Rows) -> BTreeMap<PairKind, f64> {
         let mut sums: BTreeMap<PairKind, (f64, usize)> = BTreeMap::new();
         for (kind, set) in &self.sets {
@@ -58,7 +58,7 @@ impl<'a> Sample<'a> {
         sums.into_iter().map(|(kind, (sum, n))| (kind, sum / n as f64)).collect()
     }
 
-    /// One line.
+    /// One-line report.
     pub fn report(&self, rows: &Rows) -> String {
         let found = self.mean_reciprocal_ranks(rows);
         let mean = found.values().sum::<f64>() / found.len().max(1) as f64;

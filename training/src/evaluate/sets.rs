@@ -1,19 +1,19 @@
-//! Sets of questions with known answers, made of held-out pairs, and how well an order of the answers does.
+//! Sets of queries with relevance labels, built from held-out pairs, and their mean reciprocal rank.
 
 use rustc_hash::FxHashMap;
 
-/// Questions and a pool of answers. Numbers are those of the candidates that the set was made of.
+/// Queries and a pool of codes. Numbers are those of the candidates that the set was built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
     /// One candidate for each distinct text.
     pub queries: Vec<usize>,
     /// One candidate for each distinct code.
     pub pool: Vec<usize>,
-    /// For each query the places in the pool that it was paired with.
+    /// For each query, the positions in the pool of the codes that it was paired with.
     pub relevant: Vec<Vec<u32>>,
 }
 
-/// A pair that may become part of a set.
+/// A pair from which a set is built.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate {
     pub number: usize,
@@ -23,7 +23,7 @@ pub struct Candidate {
 }
 
 impl Set {
-    /// A set of at most `limit` candidates, those with the smallest hashes.
+    /// Builds a set from at most `limit` candidates, those with the smallest hashes.
     pub fn new(mut candidates: Vec<Candidate>, limit: usize) -> Set {
         let key = |candidate: &Candidate| {
             let mixed = (candidate.text ^ candidate.code.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -50,7 +50,7 @@ impl Set {
         set
     }
 
-    /// Mean reciprocal rank of the first right answer; `scores` has a row of the pool's size for each query.
+    /// Mean reciprocal rank of the first relevant code; `scores` has one row of pool size for each query.
     pub fn mean_reciprocal_rank(&self, scores: &[f32]) -> f64 {
         let rows = scores.chunks_exact(self.pool.len().max(1)).zip(&self.relevant);
         let sum: f64 = rows.map(|(scores, relevant)| 1.0 / rank(scores, relevant)).sum();
@@ -58,7 +58,7 @@ impl Set {
     }
 }
 
-/// Rank of the best of `relevant`, from 1. Of those that score the same, it is expected in the middle.
+/// 1-based rank of the best of `relevant`. Among equal scores it counts as the middle one.
 pub fn rank(scores: &[f32], relevant: &[u32]) -> f64 {
     let best = relevant.iter().map(|&place| scores[place as usize]).fold(f32::NEG_INFINITY, f32::max);
     let (mut better, mut equal) = (0, 0);
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_texts_and_codes_are_one_question_and_one_answer() {
+    fn equal_texts_and_equal_codes_are_merged() {
         let candidate = |number, text, code| Candidate { number, text, code };
         let all = vec![candidate(0, 1, 1), candidate(1, 1, 2), candidate(2, 2, 2), candidate(3, 3, 3)];
         let set = Set::new(all.clone(), 10);

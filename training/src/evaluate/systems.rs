@@ -1,4 +1,4 @@
-//! What is compared: rows as they are trained, the product's own embedders, BM25.
+//! Systems that are compared: trained rows, the product's embedders, BM25.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::bm25::Bm25;
 use super::dense::{Matrix, scores, scores_with_paths};
 use crate::train::rows::{self, Rows, length};
 
-/// Something that scores codes for texts, in one or several ways.
+/// A system that scores codes for queries, in one or several variants (columns).
 pub enum System {
     Rows {
         rows: Rows,
@@ -20,7 +20,7 @@ pub enum System {
         dims: Vec<usize>,
         path_weight: f32,
     },
-    /// A file of the product.
+    /// Rows in the product's file format.
     Table {
         name: String,
         bytes: Vec<u8>,
@@ -33,7 +33,7 @@ pub enum System {
     Bm25,
 }
 
-/// Questions, and what may answer them.
+/// Queries and the pool of codes.
 pub struct Task<'a> {
     pub queries: Vec<&'a str>,
     pub codes: Vec<&'a str>,
@@ -42,7 +42,7 @@ pub struct Task<'a> {
 }
 
 impl System {
-    /// Everything that the arguments name, in the order of the columns.
+    /// All systems that the arguments name, in column order.
     pub fn all(args: &Args, entries: &[String]) -> Result<Vec<System>> {
         let mut out = Vec::new();
         let path_weight = args.path_weight;
@@ -90,7 +90,7 @@ impl System {
         }
     }
 
-    /// For each column a score for every query (rows) and code.
+    /// Returns for each column the scores of every query (rows) with every code.
     pub fn scores(&self, task: &Task) -> Result<Vec<Vec<f32>>> {
         match self {
             System::Rows { rows, vocabulary, dims, path_weight } => {
@@ -108,7 +108,7 @@ impl System {
     }
 }
 
-/// A transformer in a folder, as the product runs it.
+/// Opens the transformer in a directory, as the product does.
 pub fn transformer(folder: &Path, ort_library: Option<&Path>) -> Result<Arc<dyn Embedder>> {
     let settings = ModelSettings {
         path: Some(folder.to_owned()),

@@ -1,4 +1,4 @@
-//! History → pairs of a subject and the code that the commit wrote.
+//! Commit history → pairs of a commit subject and the code that the commit wrote.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,30 +19,30 @@ use super::source::chunk_input;
 use super::{head, subject};
 use crate::pair::PairKind;
 
-/// Commits looked into, of those whose subject is of use; of more, an even choice over time.
+/// Maximum number of commits with a usable subject that are read; of more, an even choice over time.
 const MAX_COMMITS: usize = 8_000;
-/// Changes of one commit, whatever they are.
+/// Maximum number of changed paths of a commit.
 const MAX_CHANGES: usize = 24;
 const MAX_CODE_FILES: usize = 4;
 const MAX_HUNKS: usize = 12;
 const MAX_LINES: u32 = 600;
 const MIN_ADDED: u32 = 3;
 const HUNKS_TAKEN: usize = 3;
-/// Unchanged lines on either side of a hunk; hunks nearer than twice that are one.
+/// Context lines on either side of a hunk; hunks closer than twice that are merged.
 const CONTEXT: u32 = 3;
 const MAX_DIFF_BYTES: u64 = 256 << 10;
 const MAX_CHUNK_BYTES: usize = 64 << 10;
 const CHUNKS_TAKEN: usize = 2;
 
-/// How much of a history is read.
+/// Limits on reading a history.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub budget: Duration,
-    /// Files chunked for whole chunks.
+    /// Maximum number of files that are chunked, for pairs with whole chunks.
     pub max_chunked: usize,
 }
 
-/// Counts of a history.
+/// Statistics of a history.
 #[derive(Debug, Default, Clone, serde::Serialize)]
 pub struct History {
     pub commits: usize,
@@ -72,11 +72,11 @@ struct ChangedFile {
     path: String,
     language: LanguageId,
     text: String,
-    /// Made when first asked for: chunking costs more than all else here.
+    /// Computed on first use: chunking is the most expensive step of the extraction.
     chunks: Option<ChunkedBlob>,
 }
 
-/// Adds the pairs of the history of `head`.
+/// Adds the pairs of the history of `head` to `collector`.
 pub fn add_pairs(
     git_dir: &Path,
     repo: &Repo,
@@ -125,7 +125,7 @@ pub fn add_pairs(
     Ok(history)
 }
 
-/// Commits with one parent and a subject of use, newest first.
+/// Commits with one parent and a usable subject, newest first.
 fn useful_commits(
     git: &gix::Repository,
     head: &Oid,
@@ -139,7 +139,7 @@ fn useful_commits(
         if started.elapsed() > budget {
             break;
         }
-        // A shallow or broken history ends here; what was read stays.
+        // A shallow or broken history ends here; the commits before it are used.
         let Ok(info) = info else { break };
         history.commits += 1;
         let [parent] = info.parent_ids.as_slice() else { continue };
@@ -219,7 +219,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The chunk of the new file that shares most with the hunk.
+    /// Adds the pair of the subject and the chunk of the new file that overlaps most with the hunk.
     fn chunk(&mut self, subject: &str, file: &mut ChangedFile, hunk: &Hunk, collector: &mut Collector) {
         if file.chunks.is_none() {
             if self.n_chunked >= self.limits.max_chunked || file.text.len() > MAX_CHUNK_BYTES {
@@ -239,7 +239,7 @@ impl Reader<'_> {
         collector.add(PairKind::CommitChunk, file.language.name(), subject, &code, &file.path);
     }
 
-    /// A file of use; `None` if it is too large or no text.
+    /// Reads a file; `None` if it is too large or not text.
     fn text(&mut self, oid: &Oid) -> Result<Option<String>, &'static str> {
         let size = self.blobs.size(oid).map_err(|_| "unreadable_blob")?;
         if size.is_none_or(|size| size > MAX_DIFF_BYTES) {
@@ -252,7 +252,7 @@ impl Reader<'_> {
     }
 }
 
-/// Adds the hunks of a file, with their context; the number of lines added and removed.
+/// Adds the hunks of a file with their context; returns the number of lines added and removed.
 fn diff(old: &str, new: &str, file: usize, is_test: bool, hunks: &mut Vec<Hunk>) -> u32 {
     let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);

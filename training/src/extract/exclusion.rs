@@ -1,4 +1,4 @@
-//! Repositories that may not be used: they belong to evaluation sets.
+//! Repositories that are excluded because they belong to evaluation sets.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,11 +9,12 @@ use sha2::{Digest as _, Sha256};
 /// Hex digits of a hash in the list.
 const DIGITS: usize = 16;
 
-/// The list of hashes; obeyed before a repository is opened.
+/// The list of hashes of excluded repositories, checked before a repository is opened.
 pub struct Exclusion(HashSet<String>);
 
 impl Exclusion {
-    /// One hash per line, `#` begins a comment. A list without any hash is an error: it would exclude nothing.
+    /// Reads one hash per line; `#` starts a comment. A list without any hash is an error: it would exclude
+    /// nothing.
     pub fn read(path: &Path) -> anyhow::Result<Exclusion> {
         let list =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -24,14 +25,18 @@ impl Exclusion {
             .collect();
         let is_hash =
             |hash: &&String| hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        anyhow::ensure!(!hashes.is_empty(), "{} lists no hash, so nothing would be excluded", path.display());
+        anyhow::ensure!(
+            !hashes.is_empty(),
+            "{} contains no hash, so nothing would be excluded",
+            path.display()
+        );
         if let Some(wrong) = hashes.iter().find(|hash| !is_hash(hash)) {
             anyhow::bail!("{}: '{wrong}' is not a hash of {DIGITS} hex digits", path.display());
         }
         Ok(Exclusion(hashes))
     }
 
-    /// Whether `owner/name` or the bare name is on the list, in any case.
+    /// Whether `owner/name` or the bare name is on the list, ignoring case.
     pub fn refuses(&self, repository: &str) -> bool {
         let repository = repository.to_lowercase();
         let name = repository.rsplit('/').next().unwrap_or_default();

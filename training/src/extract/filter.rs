@@ -1,4 +1,4 @@
-//! What may be a text, what may be a code side, and which pairs of a repository are kept.
+//! Filters for texts and codes, and the choice of the pairs of a repository that are kept.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::pair::{Pair, PairKind};
 
-/// Characters of a text.
+/// Length limits of a text, in characters.
 const TEXT_CHARS: std::ops::RangeInclusive<usize> = 8..=super::prose::MAX_TEXT;
 const MIN_CODE_CHARS: usize = 60;
-/// Longer code is cut at a line.
+/// Maximum length of a code in characters; longer code is cut at a line.
 pub const MAX_CODE_CHARS: usize = 1800;
-/// The same text may name so many pairs of a kind, the same code so many.
+/// Maximum number of pairs of a kind with the same text, and with the same code.
 const MAX_SAME_TEXT: u8 = 3;
 const MAX_SAME_CODE: u8 = 2;
 
-/// Phrases that say something of the file or the tools, not of the code; lower case.
+/// Phrases, in lower case, of texts about the file or the tools instead of the code.
 const NOT_ABOUT_CODE: &[&str] = &[
     "http://",
     "https://",
@@ -81,7 +81,7 @@ const NOT_ABOUT_CODE: &[&str] = &[
     "compdef",
 ];
 
-/// Beginnings of remarks to the author, lower case.
+/// Prefixes, in lower case, of notes to the author.
 const REMARKS: &[&str] = &[
     "todo",
     "fixme",
@@ -98,14 +98,14 @@ const REMARKS: &[&str] = &[
     "temporary",
 ];
 
-/// Longer texts without any of these words are not English.
+/// Common English words; a longer text without any of them is not English.
 const ENGLISH: &[&str] = &[
     "the", "of", "to", "is", "for", "and", "with", "if", "this", "from", "not", "are", "when", "by", "that",
     "be", "it", "into", "can",
 ];
 const LONG_TEXT_WORDS: usize = 9;
 
-/// Words that stand before a file's licence, and sentences of licences; lower case.
+/// Phrases, in lower case, of licence headers and licence texts.
 const LICENCE_WORDS: &[&str] = &[
     "copyright",
     "(c) 20",
@@ -125,7 +125,7 @@ const LICENCE_WORDS: &[&str] = &[
     "subject to the terms",
 ];
 
-/// Why a pair was dropped.
+/// Reason why a pair was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dropped {
@@ -142,7 +142,7 @@ pub enum Dropped {
     Cap,
 }
 
-/// The text as it is kept: white space collapsed. A word counts if it has two letters, and once.
+/// Checks a text and collapses its white space. Only distinct words of at least two letters count.
 pub fn check_text(text: &str, kind: PairKind) -> Result<String, Dropped> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text
@@ -177,7 +177,7 @@ pub fn check_text(text: &str, kind: PairKind) -> Result<String, Dropped> {
     Ok(text)
 }
 
-/// The code as it is kept: lines with copyright taken out, at most [`MAX_CODE_CHARS`], cut at a line.
+/// Checks a code and removes copyright lines; cuts it at a line to at most [`MAX_CODE_CHARS`].
 pub fn check_code(code: &str) -> Result<String, Dropped> {
     let mut kept = String::with_capacity(code.len().min(MAX_CODE_CHARS));
     let (mut length, mut legal) = (0, 0);
@@ -215,7 +215,7 @@ pub fn speaks_of_licence(text: &str) -> bool {
     LICENCE_WORDS.iter().any(|word| lower.contains(word))
 }
 
-/// Stable hash (FNV-1a) of parts; the order of pairs and all choices among them are made by it.
+/// Stable hash (FNV-1a) of parts, which determines the order of pairs and all choices among them.
 pub fn stable_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {
@@ -223,20 +223,20 @@ pub fn stable_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
     }
-    // FNV leaves the high bits of short inputs weak.
+    // FNV mixes the high bits of short inputs poorly.
     hash ^= hash >> 32;
     hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
     hash ^ (hash >> 32)
 }
 
-/// A key that near copies of code share: the hash of its set of words.
+/// Key that near-duplicates of a code share: the hash of its set of words.
 pub fn near_key(code: &str) -> u64 {
     let words: FxHashSet<&str> =
         code.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
     words.into_iter().map(|word| stable_hash([word])).fold(0, u64::wrapping_add)
 }
 
-/// Pairs of one repository that passed the filters, and what did not.
+/// Pairs of one repository that passed the filters, and counts of those that did not.
 #[derive(Default)]
 pub struct Collector {
     pairs: Vec<Pair>,
@@ -246,7 +246,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Filters and keeps a pair. Whether it was kept.
+    /// Filters a pair and adds it; returns whether it was kept.
     pub fn add(&mut self, kind: PairKind, language: &str, text: &str, code: &str, path: &str) -> bool {
         match self.admit(kind, text, code) {
             Ok((text, code)) => {
@@ -281,7 +281,7 @@ impl Collector {
         Ok((text, code))
     }
 
-    /// At most `cap` pairs, see [`cap`], and what was dropped.
+    /// At most `cap` pairs (see [`cap`]), and the counts of dropped ones.
     pub fn into_pairs(mut self, cap_at: usize) -> (Vec<Pair>, BTreeMap<Dropped, u64>) {
         let (pairs, capped) = cap(self.pairs, cap_at);
         if capped > 0 {
@@ -291,8 +291,8 @@ impl Collector {
     }
 }
 
-/// At most `cap` pairs and how many were left out: what the most frequent kinds have too much of, evenly over the
-/// repository. In an order that only depends on the pairs.
+/// Reduces `pairs` to at most `cap`, by dropping from the most frequent kinds, evenly over the repository;
+/// returns the number of dropped pairs too. The order depends only on the pairs.
 pub fn cap(pairs: Vec<Pair>, cap: usize) -> (Vec<Pair>, u64) {
     let hash = |pair: &Pair| stable_hash([pair.text.as_str(), &pair.code, &pair.path]);
     let mut keyed: Vec<(PairKind, u64, Pair)> =
@@ -312,7 +312,7 @@ pub fn cap(pairs: Vec<Pair>, cap: usize) -> (Vec<Pair>, u64) {
     (keyed.into_iter().map(|(_, _, pair)| pair).collect(), capped)
 }
 
-/// The largest level at which the counts, each cut to it, sum up to at most `cap`.
+/// The largest level at which the sum of min(count, level) is at most `cap`.
 fn level(counts: impl Iterator<Item = usize>, cap: usize) -> usize {
     let mut counts: Vec<usize> = counts.collect();
     counts.sort_unstable();

@@ -1,4 +1,4 @@
-//! The head tree of a repository → pairs of its files, chosen by the product's own policy.
+//! Head tree of a repository → pairs of its files, chosen by the product's policy.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use super::source::{self, SourceFile};
 use super::{markdown, syntax};
 
 const MAX_FILE_BYTES: u64 = 256 << 10;
-/// Files read at most; of more, an even choice.
+/// Maximum number of files that are read; of more, an even choice.
 const MAX_FILES: usize = 6_000;
-/// Bytes in which a file says that it was generated or under which licence it is.
+/// Length of the file header that is searched for generator and licence notices, in bytes.
 const BEGINNING: usize = 3_000;
 
-/// Folders of inputs and expected outputs of tests, and of other people's code.
+/// Names of directories with test data or third-party code.
 const NOT_CODE_FOLDERS: &[&str] = &[
     "fixtures",
     "fixture",
@@ -50,16 +50,16 @@ const NOT_CODE_FOLDERS: &[&str] = &[
     "resources",
 ];
 
-/// Which files of a repository are used; for its head and its history.
+/// Choice of the files of a repository that are used, for its head and its history.
 pub struct Files {
     policy: Policy,
-    /// Folders under a licence of their own that is not permissive, with `/` at the end.
+    /// Directories under a non-permissive licence of their own, with a trailing `/`.
     refused_folders: Vec<String>,
-    /// Headers named `.h` are C++.
+    /// Whether `.h` headers are C++.
     headers_are_cpp: bool,
 }
 
-/// What a path is to the extraction.
+/// Use of a path in the extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Code { language: Option<LanguageId>, is_test: bool },
@@ -74,7 +74,8 @@ pub struct HeadFile {
 }
 
 impl Files {
-    /// The files of the head tree that are used, the rule for all other paths, and how many files are left out why.
+    /// Returns the rule for all paths, the files of the head tree that are used, and the number of skipped
+    /// files by reason.
     pub fn list(
         repo: &Repo,
         tree: &Oid,
@@ -91,7 +92,7 @@ impl Files {
                 && blobs.size(&entry.oid)?.is_some_and(|size| size < MAX_FILE_BYTES)
             {
                 let text = blobs.read(&entry.oid)?.unwrap_or_default().to_str_lossy().into_owned();
-                // A folder of licence texts licenses nothing.
+                // A directory of licence texts (such as `LICENSES/`) does not license its content.
                 let is_collection = folder.to_ascii_lowercase().contains("licen");
                 if matches!(licence::recognise(&text), Verdict::Other(_)) && !is_collection {
                     files.refused_folders.push(format!("{folder}/"));
@@ -112,7 +113,7 @@ impl Files {
         Ok((files, list, skipped))
     }
 
-    /// What a path is used for; the reason if for nothing.
+    /// Use of a path, or the reason why it is skipped.
     pub fn role(&self, path: &BStr, mode: Mode) -> Result<Role, &'static str> {
         let text = path.to_str().map_err(|_| "path_not_utf8")?;
         let (language, flags) = match self.policy.decide_path(path, mode) {
@@ -151,7 +152,7 @@ impl Files {
         }
     }
 
-    /// The language of a file's bytes, or why the file is not used.
+    /// Language of a file, or the reason why it is skipped.
     pub fn check_bytes(
         &self,
         path: &str,
@@ -194,8 +195,8 @@ impl Files {
     }
 }
 
-/// By which of `.c` and `.cc`, `.cpp`… the repository has more; without either a header library is taken as C++ if it
-/// has `.hpp` files.
+/// Whether the repository has more `.cc`, `.cpp`, … than `.c` files; without either, whether it has `.hpp`
+/// files.
 fn headers_are_cpp(list: &[HeadFile]) -> bool {
     let count = |wanted: &dyn Fn(&str) -> bool| list.iter().filter(|file| wanted(&file.path)).count();
     let c = count(&|path| path.ends_with(".c"));
@@ -205,7 +206,8 @@ fn headers_are_cpp(list: &[HeadFile]) -> bool {
     cpp > c
 }
 
-/// Adds the pairs of the head tree, in an order that gives an even choice when time runs out. Whether all was read.
+/// Adds the pairs of the head tree, in an order that gives an even choice if time runs out; returns whether
+/// all files were read.
 pub fn add_pairs(
     repo: &Repo,
     files: &Files,
@@ -253,7 +255,7 @@ pub fn add_pairs(
     Ok(complete)
 }
 
-/// A file without its licence header; for code that begins with the file.
+/// A file without its licence header, for code that starts at the beginning of the file.
 pub fn without_licence(text: &str, language: &str) -> String {
     let legal = source::legal_comments(text, language);
     if legal.is_empty() { text.to_owned() } else { syntax::without(text, 0, legal) }

@@ -1,26 +1,26 @@
-//! Which licence a repository has, by the characteristic phrases of its licence files.
+//! Licence of a repository, detected by characteristic phrases of its licence files.
 
 use serde::Serialize;
 
-/// What was found, and where.
+/// A detected licence, with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Licence {
-    /// SPDX identifier; several joined by ` OR `.
+    /// SPDX identifier; several are joined by ` OR `.
     pub id: String,
-    /// Path of the file that says so.
+    /// Path of the file that states the licence.
     pub evidence: String,
 }
 
-/// What one file says.
+/// Result for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Permissive(&'static str),
-    /// Known, but not permissive.
+    /// A known licence that is not permissive.
     Other(&'static str),
     Unknown,
 }
 
-/// Phrases that all occur in a licence, and those of which none does. Lower case, single blanks.
+/// Detection rule: phrases that must all occur, and phrases that must not. Lower case, single spaces.
 struct Phrases {
     id: &'static str,
     all: &'static [&'static str],
@@ -34,7 +34,7 @@ const fn phrases(id: &'static str, all: &'static [&'static str], none: &'static 
 const REDISTRIBUTION: &str = "redistribution and use in source and binary forms";
 const GRANT: &str = "permission is hereby granted, free of charge, to any person obtaining a copy";
 
-/// Conditions that decide whatever else a file says.
+/// Restrictions that exclude a file regardless of its other text.
 const RESTRICTIONS: &[Phrases] = &[
     phrases("BUSL", &["business source license"], &[]),
     phrases("SSPL", &["server side public license"], &[]),
@@ -42,8 +42,8 @@ const RESTRICTIONS: &[Phrases] = &[
     phrases("Elastic", &["elastic license"], &[]),
 ];
 
-/// Texts of licences that are not permissive: they decide unless the file offers a choice, or they only stand in an
-/// appendix on third parties.
+/// Phrases of non-permissive licences. They exclude a file unless it offers a choice, or they occur only in
+/// an appendix on third-party code.
 const REFUSED: &[Phrases] = &[
     phrases(
         "AGPL",
@@ -130,7 +130,7 @@ const PERMISSIVE: &[Phrases] = &[
     ),
 ];
 
-/// Sentences of a file that offers a choice, lower case.
+/// Phrases, in lower case, of files that offer a choice of licences.
 const CHOICE: &[&str] = &[
     "at your option",
     "dual-licensed",
@@ -142,17 +142,17 @@ const CHOICE: &[&str] = &[
     "either license",
 ];
 
-/// Words before an appendix of licences of what is bundled, lower case.
+/// Phrases, in lower case, that introduce an appendix with licences of bundled code.
 const APPENDIX: &[&str] =
     &["third party", "third-party", "subcomponents", "bundle", "dependenc", "portions", "derived from"];
 
-/// The licence whose text, or whose name in the usual sentence, a file holds.
+/// Detects a licence by its text, or by its name in a usual phrase.
 pub fn recognise(text: &str) -> Verdict {
     let text = text
         .to_lowercase()
         .replace(['\u{2018}', '\u{2019}', '`', '"', '\u{201c}', '\u{201d}'], "'")
         .replace("\u{feff}", "");
-    // Comment marks and list stars stand between words in some files.
+    // Some files have comment marks or list stars between words.
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '>'))
         .filter(|word| !word.is_empty() && *word != "//")
@@ -165,7 +165,7 @@ pub fn recognise(text: &str) -> Verdict {
     if let Some(restriction) = RESTRICTIONS.iter().find(holds) {
         return Verdict::Other(restriction.id);
     }
-    // The GNU licences name each other; the title comes first.
+    // The GNU licences name each other; the first title decides.
     let refused = REFUSED.iter().filter(holds).min_by_key(|phrases| text.find(phrases.all[0]));
     let permissive = PERMISSIVE.iter().find(holds);
     let choice = CHOICE.iter().any(|phrase| text.contains(phrase));
@@ -182,7 +182,7 @@ pub fn recognise(text: &str) -> Verdict {
     }
 }
 
-/// Whether a file of this name (without folder) may hold a licence.
+/// Whether a file of this name (without directory) may contain a licence.
 pub fn is_licence_file(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let code = [
@@ -195,7 +195,8 @@ pub fn is_licence_file(name: &str) -> bool {
         && !code.iter().any(|extension| lower.ends_with(extension))
 }
 
-/// `LICENSE`, `COPYING.md`…: speaks for the whole repository. `LICENSE-MIT` is one of a choice.
+/// Whether the file applies to the whole repository (`LICENSE`, `COPYING.md`, …). `LICENSE-MIT` is one of a
+/// choice.
 fn is_main(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let stem = ["md", "txt", "rst", "markdown", "adoc", "asciidoc"]
@@ -206,7 +207,7 @@ fn is_main(name: &str) -> bool {
     ["license", "licence", "copying", "unlicense", "copyright", "licenses"].contains(&stem)
 }
 
-/// Whether a file name itself names a licence of a choice (`LICENSE-APACHE`, `MIT-LICENSE`).
+/// Whether the file name contains the name of a licence (`LICENSE-APACHE`, `MIT-LICENSE`): one of a choice.
 fn names_a_choice(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["mit", "apache", "bsd", "isc", "zlib", "unlicense", "boost", "cc0", "0bsd"]
@@ -214,8 +215,8 @@ fn names_a_choice(name: &str) -> bool {
         .any(|licence| lower.contains(licence))
 }
 
-/// The licence of a repository of packages that has no licence file in its root: those of its packages, if all are
-/// permissive. `files` are of the folders in the root, by path.
+/// Licence of a repository of packages without a licence file in its root: the licences of its packages, if
+/// all are permissive. `files` are the licence files of the top-level directories, by path.
 pub fn decide_by_packages(files: &[(String, String)]) -> Option<Licence> {
     let mut ids = Vec::new();
     for (_, text) in files {
@@ -230,9 +231,10 @@ pub fn decide_by_packages(files: &[(String, String)]) -> Option<Licence> {
     (!ids.is_empty()).then(|| Licence { id: ids.join(" AND "), evidence })
 }
 
-/// The licence of a repository: its root licence files (name and text), then the `license` fields of its manifests.
+/// Decides the licence of a repository by its root licence files (name and text), then by the `license`
+/// fields of its manifests.
 ///
-/// Errors: why it may not be used.
+/// Error: the reason why the repository may not be used.
 pub fn decide(files: &[(String, String)], manifests: &[(String, String)]) -> Result<Licence, String> {
     let verdicts: Vec<(&str, Verdict)> =
         files.iter().map(|(name, text)| (name.as_str(), recognise(text))).collect();
@@ -254,7 +256,7 @@ pub fn decide(files: &[(String, String)], manifests: &[(String, String)]) -> Res
         .collect();
     let chosen_by_name = permissive(false).next().is_some();
     if !refused.is_empty() && !chosen_by_name {
-        // Several main files (COPYING beside LICENSE) are a choice only if a manifest says so.
+        // Several main files (COPYING beside LICENSE) are a choice only if a manifest states so.
         return Err(format!("not permissive: {}", refused.join(", ")));
     }
     if !found.is_empty() {
@@ -279,7 +281,7 @@ pub fn decide(files: &[(String, String)], manifests: &[(String, String)]) -> Res
     })
 }
 
-/// Names of manifests whose `license` field is evidence.
+/// Names of manifests with a `license` field.
 pub fn is_manifest(name: &str) -> bool {
     matches!(
         name,
@@ -297,7 +299,7 @@ pub fn is_manifest(name: &str) -> bool {
         || name.ends_with(".rockspec")
 }
 
-/// The permissive licence that a manifest's `license` field names; of an expression with `OR` one suffices.
+/// The permissive licence in a manifest's `license` field; one suffices in an expression with `OR`.
 fn manifest_licence(text: &str) -> Option<String> {
     const KNOWN: [&str; 14] = [
         "MIT",
@@ -392,7 +394,7 @@ mod tests {
         assert_eq!((ok.id.as_str(), ok.evidence.as_str()), ("MIT", "LICENSE"));
         assert_eq!(decide(&own(&[("LICENSE-MIT", MIT), ("COPYING", GPL)]), &[]).unwrap().id, "MIT");
         assert!(decide(&own(&[("LICENSE", GPL)]), &[]).is_err());
-        // The licence of something it contains says nothing of the repository.
+        // The licence of bundled code does not apply to the repository.
         assert!(decide(&own(&[("COPYING", GPL), ("LICENSE.third-party", MIT)]), &[]).is_err());
         assert!(decide(&[], &[]).unwrap_err().contains("no licence file"));
         let manifest = own(&[("package.json", "{\n  \"license\": \"(MIT OR GPL-3.0)\"\n}")]);

@@ -6,14 +6,14 @@ use super::filter::Collector;
 use super::prose;
 use crate::pair::PairKind;
 
-/// A paragraph with fewer words is told together with its heading.
+/// A paragraph with fewer words is prefixed with its heading.
 const FEW_WORDS: usize = 6;
 
 /// Adds the pairs of a document.
 pub fn add_pairs(path: &str, text: &str, collector: &mut Collector) {
     let (mut heading, mut paragraph) = (String::new(), String::new());
     let mut after_blank = true;
-    // Settings of a site generator stand before the text.
+    // Front matter of site generators.
     let text =
         text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, rest)| rest);
     let mut lines = text.lines();
@@ -52,7 +52,7 @@ pub fn add_pairs(path: &str, text: &str, collector: &mut Collector) {
     }
 }
 
-/// The last sentences of the paragraph, after the heading if they are few words.
+/// The last sentences of the paragraph, prefixed with the heading if they are short.
 fn told(heading: &str, paragraph: &str) -> String {
     let paragraph = prose::plain(paragraph);
     let mut sentences: Vec<&str> = paragraph.split_inclusive(". ").collect();

@@ -1,8 +1,8 @@
-//! Public repositories with full history → pairs of a text and the code it is about.
+//! `extract`: public repositories with full history → pairs of a text and the code that it describes.
 //!
-//! For each repository: may it be used ([`exclusion`], [`licence`]), what of its files ([`head`]), what of its history
-//! ([`commits`]), which pairs are kept ([`filter`]). A repository's output is `<owner>+<name>.pairs` and a report
-//! beside it; one whose output exists is left alone, so that the command goes on where it was ended.
+//! For each repository: whether it may be used ([`exclusion`], [`licence`]), pairs of its files ([`head`]),
+//! pairs of its history ([`commits`]), choice of the pairs ([`filter`]). The output is `<owner>+<name>.pairs`
+//! with a report beside it. Repositories with output are skipped, so that an interrupted run resumes.
 
 mod commits;
 mod exclusion;
@@ -36,40 +36,41 @@ use filter::{Collector, Dropped};
 use head::Files;
 use report::{Outcome, Report};
 
-/// Deep recursion over unusual trees needs more than a thread has by default.
+/// Stack of a worker thread: deeply nested syntax trees recurse deeply.
 const STACK_BYTES: usize = 64 << 20;
+/// Maximum number of pairs of the head tree, and of the history.
 const HEAD_CAP: usize = 12_000;
 const COMMIT_CAP: usize = 12_000;
-/// For repositories in languages of which there is little.
+/// The same for repositories whose main language is rare in the data.
 const RARE_CAP: usize = 20_000;
 const RARE: &[&str] =
     &["cpp", "bash", "scala", "lua", "zig", "typescript", "tsx", "haskell", "swift", "elixir"];
 
-/// Pairs from mirrors of public repositories.
+/// Arguments of `extract`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Folder of mirrors, each `<owner>+<name>/repo`.
+    /// Directory of mirrors, each `<owner>+<name>/repo`.
     #[arg(long)]
     mirrors: PathBuf,
-    /// File with one owner/name a line; `#` begins a comment.
+    /// File with one owner/name for each line; `#` starts a comment.
     #[arg(long)]
     repositories: PathBuf,
-    /// File with the hashes of repositories that may not be used.
+    /// File with the hashes of excluded repositories.
     #[arg(long)]
     excluded: PathBuf,
     #[arg(long)]
     out: PathBuf,
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Seconds for the history of a repository, and again for its files.
+    /// Time limit for the history of a repository, and for its files, in seconds each.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Files of a repository's history that are chunked.
+    /// Maximum number of files of a repository's history to chunk.
     #[arg(long, default_value_t = 1_500)]
     chunked: usize,
 }
 
-/// Runs over all repositories of the list; one that fails is reported and left.
+/// Processes all repositories of the list. A failure is reported and does not stop the run.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let exclusion = Exclusion::read(&options.excluded)?;
     let list = std::fs::read_to_string(&options.repositories)
@@ -80,7 +81,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .filter(|line| line.contains('/'))
         .collect();
     std::fs::create_dir_all(&options.out)?;
-    // What is no repository is reported as such below; panics are, too.
+    // Panics are reported as failures of their repository.
     std::panic::set_hook(Box::new(|_| {}));
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| -> anyhow::Result<()> {
@@ -89,7 +90,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                 scope,
                 || {
                     while let Some(repository) = repositories.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if let Err(error) = one(repository, options, &exclusion) {
+                        if let Err(error) = process(repository, options, &exclusion) {
                             eprintln!("{repository}: {error:#}");
                         }
                     }
@@ -100,8 +101,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     })
 }
 
-/// One repository, unless it is done or not there. Errors: the output cannot be written.
-fn one(repository: &str, options: &Options, exclusion: &Exclusion) -> anyhow::Result<()> {
+/// Processes one repository, unless it is done or has no mirror. Error: the output cannot be written.
+fn process(repository: &str, options: &Options, exclusion: &Exclusion) -> anyhow::Result<()> {
     let stem = repository.replace('/', "+");
     let report_path = options.out.join(format!("{stem}.json"));
     let pairs_path = options.out.join(format!("{stem}.pairs"));
@@ -195,7 +196,7 @@ fn most_frequent<'a>(names: impl Iterator<Item = &'a str>) -> String {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name.to_owned()).unwrap_or_default()
 }
 
-/// The licence by the files in the root of the tree.
+/// Decides the licence by the files in the root of the tree.
 fn licence_of(repo: &Repo, tree: &codeweaver::git::Oid) -> anyhow::Result<Result<licence::Licence, String>> {
     const MAX_BYTES: u64 = 1 << 20;
     let mut blobs = repo.blobs();

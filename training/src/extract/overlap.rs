@@ -1,7 +1,8 @@
-//! Contamination: how much of the training code stands in the repositories that the model is evaluated on.
+//! `overlap`: contamination, the share of training code that occurs in the repositories of evaluation sets.
 //!
-//! Six consecutive lines, white space aside, are a window. The share of a repository is that of its distinct windows that
-//! also occur in an evaluated one. Licence texts do not count; a share of some per cent is a fork or a copy.
+//! A window is six consecutive lines without white space. The share of a repository is that of its distinct
+//! windows that also occur in an evaluated repository. Licence texts do not count. A share of a few per cent
+//! indicates a fork or a bundled copy.
 
 use std::path::{Path, PathBuf};
 
@@ -16,25 +17,25 @@ use super::{source, syntax};
 use crate::pair::PairReader;
 
 const LINES: usize = 6;
-/// Letters of a window; fewer are brackets.
+/// Minimum number of letters in a window; others are mostly brackets.
 const MIN_LETTERS: usize = 60;
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Repositories above this share are listed.
 const SUSPICIOUS: f64 = 0.02;
 
-/// The share of training code that occurs in evaluated repositories.
+/// Arguments of `overlap`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Folder of `.pairs` files.
+    /// Directory of `.pairs` files.
     #[arg(long)]
     pairs: PathBuf,
     /// List of evaluated repositories: JSON objects with `url` and `revision`.
     #[arg(long)]
     against: Vec<PathBuf>,
-    /// Folder of mirrors that holds them.
+    /// Directory of their mirrors.
     #[arg(long)]
     mirrors: PathBuf,
-    /// File for the result as JSON.
+    /// Write the result as JSON to this file.
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -43,7 +44,7 @@ pub struct Options {
 struct Evaluated {
     url: String,
     revision: String,
-    /// The folder that questions are asked about; without it all.
+    /// Directory that the queries are about; absent: the whole repository.
     benchmark_root: Option<String>,
 }
 
@@ -52,9 +53,9 @@ struct Share {
     repository: String,
     windows: usize,
     shared: usize,
-    /// Of those, in the folder that questions are asked about.
+    /// Of those, windows in the directory that the queries are about.
     shared_asked: usize,
-    /// The evaluated repository that shares most.
+    /// The evaluated repository with the largest overlap.
     most_with: String,
 }
 
@@ -64,7 +65,8 @@ impl Share {
     }
 }
 
-/// Windows of the evaluated repositories, with the index of one that has it and whether questions are asked about it.
+/// Windows of the evaluated repositories: the index of one that contains it, and whether queries are about
+/// it.
 #[derive(Default)]
 struct Windows {
     names: Vec<String>,
@@ -166,7 +168,7 @@ impl Windows {
                 continue;
             }
             let text = blobs.read(&file.oid)?.unwrap_or_default().to_str_lossy().into_owned();
-            // Some kinds of pairs have no comments, the others have all but licences.
+            // Some kinds of pairs have no comments, the others have all comments except licences.
             let all = syntax::comments(&text, language.name()).into_iter().map(|comment| comment.range);
             let bare = syntax::without(&text, 0, all);
             let told = syntax::without(&text, 0, source::legal_comments(&text, language.name()));
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_mind_neither_white_space_nor_brackets_nor_licences() {
+    fn windows_ignore_white_space_brackets_and_licences() {
         let code: Vec<String> = (0..8).map(|n| format!("let value_of_line = compute_number({n});")).collect();
         let one = code.join("\n");
         let two = format!("// Copyright 2020\n\n{}", code.join("\n\n    "));

@@ -1,21 +1,21 @@
-//! From comments to the sentence someone might ask with.
+//! Comments → the sentence that resembles a query.
 
-/// The first sentences of a comment and how much of the comment they are taken from.
+/// The first sentences of a comment, with the length of the part that they come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prose {
     pub text: String,
-    /// Bytes of the comment up to the end of the last line that `text` is made of.
+    /// Length of the comment in bytes, up to the end of the last line of `text`.
     pub used: usize,
-    /// Nothing but the marks of the comment is left after `used`.
+    /// Whether only comment marks follow after `used`.
     pub whole: bool,
 }
 
-/// Longest text of a pair, in characters.
+/// Maximum length of a text, in characters.
 pub const MAX_TEXT: usize = 240;
-/// A first sentence shorter than this takes the second along.
+/// A first sentence shorter than this is extended by the second.
 const SHORT_SENTENCE: usize = 60;
 
-/// Starts of lines that end the prose, lower case.
+/// Prefixes of lines, in lower case, that end the prose.
 const SECTIONS: &[&str] = &[
     "args:",
     "arguments:",
@@ -79,7 +79,7 @@ const SECTIONS: &[&str] = &[
     "mark:",
 ];
 
-/// Tags whose text is the prose itself.
+/// Tags whose text is the prose.
 const PROSE_TAGS: &[&str] = &[
     "brief",
     "doc",
@@ -142,7 +142,7 @@ pub fn prose(comment: &str) -> Option<Prose> {
     (!text.is_empty()).then_some(Prose { text, used, whole })
 }
 
-/// Bytes of the first sentence, or of the first two if the first is short.
+/// Length in bytes of the first sentence, or of the first two if the first is short.
 fn sentences(paragraph: &str) -> usize {
     let first = sentence_end(paragraph, 0);
     if first < SHORT_SENTENCE && first < paragraph.len() {
@@ -181,7 +181,7 @@ fn sentence_end(text: &str, from: usize) -> usize {
     text.len()
 }
 
-/// A line of a comment without the marks of all languages.
+/// A line of a comment without comment marks of any language.
 pub fn strip_marks(line: &str) -> &str {
     let mut line = line.trim();
     for end in ["*/", "-->", "-}", "*)", "\"\"\"", "'''", "]]", "=#", "#>"] {
@@ -238,7 +238,7 @@ pub fn strip_marks(line: &str) -> &str {
         return line; // a Markdown heading, or a rule of hashes
     }
     let line = if hashes.len() < line.len() { hashes } else { line };
-    // A star is a mark only if a blank or nothing follows: `*args` and `**bold**` are words.
+    // A star is a mark only before a space or the line end: `*args` and `**bold**` are words.
     match line.strip_prefix('*') {
         Some(rest) if rest.is_empty() || rest.starts_with([' ', '\t']) => rest.trim(),
         _ => line.trim(),
@@ -256,19 +256,19 @@ fn begins_section(line: &str) -> bool {
         || lower.starts_with("1) ")
 }
 
-/// A line of marks alone.
+/// Whether a line consists of marks only.
 fn is_rule(line: &str) -> bool {
     !line.contains(|c: char| c.is_alphanumeric())
 }
 
-/// The text of a line that begins with a tag of prose; the line itself if it begins with none; `None` for other tags.
+/// The text of a line after a prose tag; the line itself if it has no tag; `None` for other tags.
 fn tag_text(line: &str) -> Option<&str> {
     let Some(rest) = line.strip_prefix(['@', '\\']) else { return Some(line) };
     let (tag, text) = rest.split_once(char::is_whitespace)?;
     PROSE_TAGS.contains(&tag.trim_end_matches(':')).then(|| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// Without the markup of Markdown, XML, Javadoc and reStructuredText; white space collapsed.
+/// Removes the markup of Markdown, XML, Javadoc and reStructuredText, and collapses white space.
 pub fn plain(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
@@ -309,7 +309,7 @@ fn position(rest: &[char], wanted: char, within: usize) -> Option<usize> {
     rest.iter().take(within).position(|&c| c == wanted)
 }
 
-/// Tags that are markup, not types in angle brackets.
+/// Names of markup tags; other names in angle brackets are types.
 const MARKUP: &[&str] = &[
     "summary",
     "see",
@@ -357,7 +357,7 @@ const MARKUP: &[&str] = &[
     "exception",
 ];
 
-/// `<see cref="X"/>` is X, other markup is nothing; `a < b` and `List<T>` stay.
+/// Replaces `<see cref="X"/>` by X and removes other markup; keeps `a < b` and `List<T>`.
 fn xml(rest: &[char], out: &mut String) -> usize {
     let name: String =
         rest[1..].iter().skip_while(|c| **c == '/').take_while(|c| c.is_ascii_alphanumeric()).collect();
@@ -379,7 +379,7 @@ fn xml(rest: &[char], out: &mut String) -> usize {
     close + 1
 }
 
-/// `{@link X}` and `{@code x}` are what they name.
+/// Replaces `{@link X}` and `{@code x}` by what they name.
 fn braces(rest: &[char], out: &mut String) -> usize {
     let Some(close) = position(rest, '}', 160).filter(|_| rest.get(1) == Some(&'@')) else {
         out.push('{');
@@ -387,7 +387,7 @@ fn braces(rest: &[char], out: &mut String) -> usize {
     };
     let inside: String = rest[2..close].iter().collect();
     let shown = inside.split_once(char::is_whitespace).map_or("", |(_, shown)| shown.trim());
-    // `{@link Type#method label}` shows its label.
+    // `{@link Type#method label}` is replaced by its label.
     let shown = match shown.split_once(char::is_whitespace) {
         Some((_, label)) if inside.starts_with("link") => label.trim(),
         _ => shown,
@@ -396,7 +396,7 @@ fn braces(rest: &[char], out: &mut String) -> usize {
     close + 1
 }
 
-/// `[text](url)` and `[text][ref]` are their text, `[Type]` and `[[Type]]` the name.
+/// Replaces `[text](url)` and `[text][ref]` by their text, `[Type]` and `[[Type]]` by the name.
 fn link(rest: &[char], out: &mut String) -> usize {
     let Some(close) = position(rest, ']', 120) else {
         out.push('[');
@@ -413,7 +413,7 @@ fn link(rest: &[char], out: &mut String) -> usize {
     end.map_or(close + 1, |end| close + end + 1)
 }
 
-/// `` :class:`X` `` is X.
+/// Replaces `` :class:`X` `` by X.
 fn role(rest: &[char], out: &mut String) -> usize {
     if let Some(colon) = position(&rest[1..], ':', 16)
         && colon > 0

@@ -1,4 +1,4 @@
-//! What was made of one repository; lies beside its pairs.
+//! Report on one repository, written beside its pairs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::pair::Pair;
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     Used,
-    /// May not be used.
+    /// Excluded, or not under a permissive licence.
     Refused {
         reason: String,
     },
-    /// Could not be used; the next run tries again.
+    /// An error occurred; the next run tries again.
     Failed {
         reason: String,
     },
@@ -36,12 +36,12 @@ pub struct Report {
     pub pairs: u64,
     pub by_kind: BTreeMap<&'static str, u64>,
     pub by_language: BTreeMap<String, u64>,
-    /// Candidates that did not become pairs.
+    /// Counts of candidates that did not become pairs.
     pub dropped: BTreeMap<Dropped, u64>,
     pub files_skipped: BTreeMap<&'static str, u64>,
     pub head_complete: bool,
     pub history: History,
-    /// Of the file of pairs.
+    /// Size of the `.pairs` file.
     pub bytes: u64,
     pub seconds: f64,
 }
@@ -74,7 +74,7 @@ impl Report {
         }
     }
 
-    /// Written under a temporary name and renamed.
+    /// Writes the report to a temporary file, which is then renamed.
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let temporary = path.with_extension("json.tmp");
         std::fs::write(&temporary, serde_json::to_vec_pretty(self)?)?;
@@ -82,7 +82,7 @@ impl Report {
         Ok(())
     }
 
-    /// One line for the log.
+    /// One-line summary for the log.
     pub fn line(&self) -> String {
         let what = match &self.outcome {
             Outcome::Used => format!("{} pairs", self.pairs),
@@ -94,7 +94,7 @@ impl Report {
     }
 }
 
-/// Whether the report at `path` is of a repository that need not be tried again.
+/// Whether the report at `path` is final: used or refused, not failed.
 pub fn is_done(path: &Path) -> bool {
     let Ok(bytes) = std::fs::read(path) else { return false };
     let report: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();

@@ -1,22 +1,24 @@
-//! Random pairs to look at: the only test of data that counts.
+//! `sample`: prints random pairs for inspection.
 
 use std::path::PathBuf;
 
 use crate::pair::{Pair, PairKind, PairReader};
 
-/// Prints random pairs of a kind.
+/// Arguments of `sample`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Files of pairs.
+    /// `.pairs` files.
     pairs: Vec<PathBuf>,
-    /// Name of a kind; all without it.
+    /// Only pairs of this kind.
     #[arg(long)]
     kind: Option<String>,
+    /// Only pairs in this language.
     #[arg(long)]
     language: Option<String>,
+    /// Number of pairs.
     #[arg(long, default_value_t = 20)]
     n: usize,
-    /// Characters shown of each code side.
+    /// Maximum number of characters of each code.
     #[arg(long, default_value_t = 300)]
     code: usize,
     #[arg(long, default_value_t = 1)]
@@ -27,7 +29,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let known = |name: &String| PairKind::ALL.iter().any(|kind| kind.name() == name);
     anyhow::ensure!(
         options.kind.as_ref().is_none_or(known),
-        "'{}' is no kind of pair",
+        "unknown pair kind '{}'",
         options.kind.clone().unwrap_or_default()
     );
     let mut random = fastrand::Rng::with_seed(options.seed);

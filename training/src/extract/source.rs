@@ -1,4 +1,4 @@
-//! One source file → pairs: the product's own chunks and symbols beside the comments that speak of them.
+//! One source file → pairs: the product's chunks and symbols with the comments that describe them.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use super::syntax::{self, Comment};
 use super::words;
 use crate::pair::PairKind;
 
-/// Attributes between documentation and definition, in lines.
+/// Maximum number of attribute lines between documentation and definition.
 const MAX_ATTRIBUTES: usize = 12;
-/// Statements that a comment speaks of, in lines and bytes.
+/// Size limits of the statements that a comment describes, in lines and bytes.
 const MAX_STATEMENT_LINES: usize = 16;
 const ENOUGH_STATEMENT_BYTES: usize = 80;
-/// A symbol that begins later in its chunk may be cut away.
+/// Symbols that start later in their chunk are ignored: the code may be cut before them.
 const MAX_OFFSET_IN_CHUNK: usize = MAX_CODE_CHARS * 2 / 3;
-/// Documented symbols of a chunk that make pairs.
+/// Maximum number of documented symbols of a chunk that yield pairs.
 const MAX_PER_CHUNK: usize = 2;
 
 /// A file of the head tree.
@@ -28,11 +28,11 @@ pub struct SourceFile<'a> {
     pub path: &'a str,
     pub text: &'a str,
     pub language: LanguageId,
-    /// Only its test titles and inner comments are used.
+    /// Whether only its test titles and inner comments are used.
     pub is_test: bool,
 }
 
-/// Adds all pairs of a file.
+/// Adds all pairs of a file to `collector`.
 pub fn add_pairs(file: &SourceFile<'_>, settings: &ChunkerSettings, collector: &mut Collector) {
     let blob = chunk_blob(file.text.as_bytes(), file.language, settings);
     let view = View::new(file, &blob);
@@ -54,14 +54,14 @@ pub fn add_pairs(file: &SourceFile<'_>, settings: &ChunkerSettings, collector: &
     }
 }
 
-/// Kinds of definitions whose documentation says what code does.
+/// Kinds of definitions whose documentation describes code.
 fn is_told(kind: SymbolKind) -> bool {
     kind.is_callable()
         || kind.has_members()
         || matches!(kind, SymbolKind::TypeAlias | SymbolKind::Table | SymbolKind::Resource)
 }
 
-/// The text of a chunk without licence headers and without the given range.
+/// Text of a chunk without licence headers and without the given range.
 pub fn chunk_input(chunk: &Chunk, text: &str, language: &str, cut: Option<Range<usize>>) -> String {
     let range = chunk.byte_range.start as usize..chunk.byte_range.end as usize;
     let Some(body) = text.get(range.clone()) else { return String::new() };
@@ -73,14 +73,14 @@ pub fn chunk_input(chunk: &Chunk, text: &str, language: &str, cut: Option<Range<
     cuts.sort_by_key(|cut| cut.start);
     let body = syntax::without(body, range.start, cuts);
     let mut chunk = chunk.clone();
-    // The sentence is the text of the pair.
+    // The sentence is the text of the pair, so it must not occur in the code.
     chunk.symbols.iter_mut().for_each(|symbol| symbol.doc.clear());
     let mut input = String::new();
     document_input(&chunk, &body, &mut input);
     input
 }
 
-/// Comments that are licence headers or a part of one.
+/// Comments that are part of a licence header.
 pub fn legal_comments(text: &str, language: &str) -> Vec<Range<usize>> {
     let comments = syntax::comments(text, language);
     let runs = syntax::runs(text, &comments);
@@ -94,9 +94,9 @@ struct View<'a> {
     comments: Vec<Comment>,
     runs: Vec<Range<usize>>,
     line_starts: Vec<usize>,
-    /// Run that ends on a line.
+    /// Comment run that ends on a line, by line.
     run_of_line: FxHashMap<usize, usize>,
-    /// By index of the symbol: its run.
+    /// Documentation run of a symbol, by index of the symbol.
     docs: FxHashMap<usize, usize>,
     is_doc: Vec<bool>,
 }
@@ -144,7 +144,8 @@ impl<'a> View<'a> {
         self.file.text.get(start..end).unwrap_or_default()
     }
 
-    /// The run of comments that documents a symbol: above it and its attributes, or the string its body begins with.
+    /// The comment run that documents a symbol: above it and its attributes, or the string at the start of
+    /// its body.
     fn find_doc(&self, symbol_at: usize) -> Option<usize> {
         let symbol = self.symbols[symbol_at];
         if let Some(run) = self.docstring(symbol_at) {
@@ -190,10 +191,10 @@ impl<'a> View<'a> {
                 && line
                     .chars()
                     .all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | ':' | '<' | '>' | '&'))
-        // The end of an attribute over several lines is not looked through.
+        // Attributes that span several lines are not skipped.
     }
 
-    /// The documentation of a symbol as a text, without the symbol's own name in front.
+    /// Documentation of a symbol as a text, without the symbol's name at the start.
     fn prose_of(&self, symbol: &Symbol) -> Option<(Prose, Range<usize>)> {
         let run = self.runs[*self.docs.get(&(symbol.byte_range.start as usize))?].clone();
         let comment = &self.file.text[run.clone()];
@@ -206,7 +207,7 @@ impl<'a> View<'a> {
         Some((prose, run.start..end))
     }
 
-    /// A range of the file without comments.
+    /// Text of a range of the file without comments.
     fn code(&self, range: Range<usize>) -> String {
         let first = self.comments.partition_point(|comment| comment.range.end <= range.start);
         let inside = self.comments[first..].iter().take_while(|comment| comment.range.start < range.end);
@@ -217,7 +218,7 @@ impl<'a> View<'a> {
     fn definition(&self, symbol: &Symbol) -> String {
         let start = self.line_starts[self.line_of(symbol.byte_range.start as usize)];
         let own_line = &self.file.text[start..symbol.byte_range.start as usize];
-        // Words before it on its line (`export const`) belong to it, other definitions do not.
+        // Words before it on the same line (`export const`) belong to it, other definitions do not.
         let start =
             if own_line.contains(['{', '}', ';', ')']) { symbol.byte_range.start as usize } else { start };
         self.code(start..symbol.byte_range.end as usize)
@@ -247,7 +248,7 @@ impl<'a> View<'a> {
 
     fn test(&self, at: usize, collector: &mut Collector) {
         let symbol = self.symbols[at];
-        // A group speaks for its tests, not for code.
+        // The title of a group describes its tests, not code.
         let group = self.symbols.get(at + 1).is_some_and(|next| {
             next.byte_range.start < symbol.byte_range.end && next.kind == SymbolKind::Test
         });
@@ -267,7 +268,7 @@ impl<'a> View<'a> {
         self.add(PairKind::Test, format!("{around} {title}").trim(), &code, collector);
     }
 
-    /// Tests of Bats, which are no shell grammar: `@test "title" {` to the line `}`.
+    /// Tests of Bats, which the shell grammar does not parse: `@test "title" {` to the line `}`.
     fn bats(&self, collector: &mut Collector) {
         for (at, _) in self.file.text.match_indices("@test ") {
             let rest = &self.file.text[at + "@test ".len()..];
@@ -291,7 +292,7 @@ impl<'a> View<'a> {
             .map(|symbol| symbol.byte_range.clone())
             .collect();
         callables.sort_by_key(|range| range.start);
-        // The furthest end of all that begin before.
+        // The furthest end of all symbols that start before.
         let mut furthest = 0;
         let ends: Vec<u32> = callables
             .iter()
@@ -322,7 +323,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The statements after a comment: to a blank line or the next comment, if that is enough, and never out of its block.
+    /// The statements after a comment: to a blank line or the next comment, if that is long enough, and not
+    /// beyond the enclosing block.
     fn statements(&self, run: &Range<usize>) -> Option<String> {
         let depth = syntax::indentation(self.file.text, run.start);
         let first = self.line_of(run.end.saturating_sub(1)) + 1;
@@ -350,7 +352,7 @@ impl<'a> View<'a> {
         Some(self.code(self.line_starts[first]..end))
     }
 
-    /// The comment at the head of the file, and the words of its path.
+    /// Adds the pairs of the comment at the head of the file and of the words of its path.
     fn head(&self, collector: &mut Collector) {
         let text = self.file.text;
         let mut cuts: Vec<Range<usize>> = self
@@ -360,7 +362,7 @@ impl<'a> View<'a> {
             .filter(|run| speaks_of_licence(&text[(*run).clone()]))
             .cloned()
             .collect();
-        // Documentation of a module stands inside it in some languages.
+        // In some languages module documentation is inside the module.
         let inside = matches!(self.language, "elixir" | "python" | "haskell");
         let first =
             self.symbols.iter().map(|symbol| symbol.byte_range.start as usize).min().unwrap_or(usize::MAX);
@@ -401,7 +403,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// `Reader reads…` → `reads…`: a question does not begin with the name of what it asks for.
+/// Removes the symbol's name at the start (`Reader reads…` → `reads…`): a query does not contain the name it
+/// searches for.
 fn without_own_name(text: &str, name: &str) -> String {
     let Some(rest) = text.strip_prefix(name) else { return text.to_owned() };
     if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
@@ -413,7 +416,7 @@ fn without_own_name(text: &str, name: &str) -> String {
         .to_owned()
 }
 
-/// The title of a test as words: a sentence as it is, a name without `test`.
+/// The title of a test as words: a sentence unchanged, a name split into words without `test`.
 fn test_title(name: &str) -> String {
     let name = name.trim();
     if name.contains(' ') {
@@ -424,7 +427,7 @@ fn test_title(name: &str) -> String {
     words.join(" ")
 }
 
-/// Statements that were commented out.
+/// Whether a comment is commented-out code.
 fn looks_like_code(text: &str) -> bool {
     let text = text.trim();
     text.ends_with([';', '{', '}', '(', ',', '\\'])

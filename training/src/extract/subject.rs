@@ -1,9 +1,9 @@
-//! Subjects of commits as texts.
+//! Commit subjects → texts.
 
-/// Fewer words say too little.
+/// Minimum number of words.
 const MIN_WORDS: usize = 4;
 
-/// Types of conventional commits that change nothing one would search for.
+/// Conventional-commit types of changes that are not searched for.
 const DULL_TYPES: &[&str] = &[
     "chore",
     "ci",
@@ -19,7 +19,7 @@ const DULL_TYPES: &[&str] = &[
     "revert",
 ];
 
-/// First words of subjects without use, lower case.
+/// First words, in lower case, of unusable subjects.
 const DULL_STARTS: &[&str] = &[
     "release",
     "bump",
@@ -73,7 +73,7 @@ const DULL_STARTS: &[&str] = &[
     "appveyor",
 ];
 
-/// Words anywhere that make a subject useless, lower case.
+/// Words, in lower case, that make a subject unusable anywhere in it.
 const DULL_WORDS: &[&str] = &[
     "dependabot",
     "changelog",
@@ -134,7 +134,7 @@ const DULL_WORDS: &[&str] = &[
     "indentation",
 ];
 
-/// Phrases anywhere, lower case.
+/// Phrases, in lower case, that make a subject unusable anywhere in it.
 const DULL_PHRASES: &[&str] = &[
     "code review",
     "review comment",
@@ -181,7 +181,7 @@ const DULL_PHRASES: &[&str] = &[
     "co-authored",
 ];
 
-/// The subject of a commit message as a text; `None` if it would teach nothing.
+/// The subject of a commit message as a text; `None` if it is unusable.
 pub fn clean(message: &str) -> Option<String> {
     let mut subject = message.lines().next()?.trim();
     loop {
@@ -221,7 +221,7 @@ pub fn clean(message: &str) -> Option<String> {
     (!dull && told >= MIN_WORDS).then_some(subject)
 }
 
-/// Without one prefix that is no part of the sentence; `None` if the prefix says that the commit is of no use.
+/// Removes one prefix that is not part of the sentence; `None` if the prefix marks the commit as unusable.
 fn strip_prefix(subject: &str) -> Option<&str> {
     // `:bug: text`.
     if let Some(rest) = subject.strip_prefix(':')
@@ -263,7 +263,7 @@ fn strip_prefix(subject: &str) -> Option<&str> {
             "core",
             "minor",
         ];
-        // `imp(Usage): …`: whatever the type is called.
+        // `imp(Usage): …`, with any type name.
         let scoped = head.ends_with([')', '!']) && !head.contains(' ');
         if scoped || TYPES.contains(&name.as_str()) || is_reference(head) {
             return Some(rest);

@@ -1,4 +1,4 @@
-//! What a whole run gave, for the model card.
+//! `summary`: totals of an extraction, for the model card.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// Sums up the reports of a folder.
+/// Arguments of `summary`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Folder of pairs and reports.
+    /// Directory of pairs and reports.
     #[arg(long)]
     pairs: PathBuf,
-    /// File to write, JSON.
+    /// Output file, JSON.
     #[arg(long)]
     out: PathBuf,
 }

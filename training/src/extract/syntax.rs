@@ -1,32 +1,32 @@
-//! Comments of a source text: one pass, by the marks of the language.
+//! Scanner for the comments of a source text: one pass, by the comment and string marks of the language.
 //!
-//! The chunker knows which symbols are documented, but not where every comment lies; training needs both sides of each
-//! comment, so a light scanner finds them. A regular expression literal with an odd quote may hide comments up to the
-//! end of its line, no further.
+//! The chunker knows which symbols are documented, but not the position of every comment, which the
+//! extraction needs. A regular expression literal with an odd number of quotes may hide comments up to the
+//! end of its line, not further.
 
 use std::ops::Range;
 
-/// A comment, or a documentation string that stands for one.
+/// A comment or a documentation string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// With its marks; a line comment ends before its line feed.
+    /// Byte range, with marks; a line comment ends before its line feed.
     pub range: Range<usize>,
-    /// Only blanks stand before it on its first line and after it on its last.
+    /// Whether nothing else is on its first and last line.
     pub alone: bool,
-    /// Has an end mark, so it may span lines.
+    /// Whether it has an end mark and may span lines.
     pub block: bool,
 }
 
-/// What begins and ends comments and strings.
+/// Marks of comments and strings in a language.
 struct Marks {
     line: &'static [&'static str],
     block: &'static [(&'static str, &'static str)],
     nested: bool,
-    /// Quotes that end with the line at the latest.
+    /// Quotes of strings that end at the latest with the line.
     quotes: &'static [u8],
-    /// Strings over several lines; longest first.
+    /// Marks of multi-line strings, longest first.
     long: &'static [(&'static str, &'static str)],
-    /// `'` opens a literal only if it closes within four bytes.
+    /// Whether `'` opens a literal only if it closes within four bytes.
     char_literal: bool,
 }
 
@@ -137,18 +137,18 @@ fn marks(language: &str) -> Marks {
     }
 }
 
-/// All comments of `text`, in order. None for languages whose marks are not known.
+/// All comments of `text`, in order. Empty for languages whose marks are not known.
 pub fn comments(text: &str, language: &str) -> Vec<Comment> {
     let marks = marks(language);
     let bytes = text.as_bytes();
     let docstrings = matches!(language, "python" | "starlark" | "cython");
     let mut found = Vec::new();
-    // The last byte that is neither blank nor comment.
+    // The last byte that is neither white space nor comment.
     let mut last_code = None;
     let mut at = 0;
     while at < bytes.len() {
         let rest = &bytes[at..];
-        // Most bytes begin nothing.
+        // Most bytes start neither a comment nor a string.
         if bytes[at].is_ascii_alphanumeric() && bytes[at] != b'r' || bytes[at].is_ascii_whitespace() {
             if !bytes[at].is_ascii_whitespace() {
                 last_code = Some(bytes[at]);
@@ -172,7 +172,7 @@ pub fn comments(text: &str, language: &str) -> Vec<Comment> {
             marks.long.iter().find(|(open, _)| rest.starts_with(open.as_bytes()))
         {
             let end = long_end(bytes, at + open.len(), close.as_bytes());
-            // A string that begins a body or a file documents it.
+            // A string at the start of a body or a file is documentation.
             if docstrings && matches!(last_code, None | Some(b':')) {
                 push(&mut found, text, at..end, true);
                 if found.last().is_some_and(|comment| !comment.alone) {
@@ -196,7 +196,7 @@ pub fn comments(text: &str, language: &str) -> Vec<Comment> {
 }
 
 fn opens_block(bytes: &[u8], at: usize, open: &str) -> bool {
-    // `=begin` stands at the line start.
+    // `=begin` is valid only at the line start.
     bytes[at..].starts_with(open.as_bytes()) && (!open.starts_with('=') || at == 0 || bytes[at - 1] == b'\n')
 }
 
@@ -288,7 +288,7 @@ fn char_end(bytes: &[u8], start: usize) -> usize {
 
 fn push(found: &mut Vec<Comment>, text: &str, range: Range<usize>, block: bool) {
     let bytes = text.as_bytes();
-    // A scanner over bytes may stop inside a character at the end of a broken string.
+    // At the end of an unterminated string the scanner may stop inside a character.
     let end = (range.end.min(bytes.len())..=bytes.len())
         .find(|&end| text.is_char_boundary(end))
         .unwrap_or(bytes.len());
@@ -299,8 +299,8 @@ fn push(found: &mut Vec<Comment>, text: &str, range: Range<usize>, block: bool) 
     found.push(Comment { range: range.start..end, alone, block });
 }
 
-/// Runs of comments that stand alone on consecutive lines: blocks by themselves, line comments of one indentation
-/// together.
+/// Runs of comments that stand alone on consecutive lines: each block comment is a run, and so are
+/// consecutive line comments of equal indentation.
 pub fn runs(text: &str, comments: &[Comment]) -> Vec<Range<usize>> {
     let mut runs: Vec<(Range<usize>, bool)> = Vec::new();
     for comment in comments.iter().filter(|comment| comment.alone) {
@@ -320,13 +320,13 @@ pub fn runs(text: &str, comments: &[Comment]) -> Vec<Range<usize>> {
     runs.into_iter().map(|(range, _)| range).collect()
 }
 
-/// Columns before the first text of the line that holds `at`; a tab counts four.
+/// Indentation, in columns, of the line that contains `at`; a tab counts four.
 pub fn indentation(text: &str, at: usize) -> usize {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     width(&text[start..])
 }
 
-/// Columns before the first text of a line.
+/// Indentation of a line, in columns.
 pub fn width(line: &str) -> usize {
     line.bytes()
         .take_while(|byte| matches!(byte, b' ' | b'\t'))
@@ -334,7 +334,7 @@ pub fn width(line: &str) -> usize {
         .sum()
 }
 
-/// `text` without the given ranges (sorted, apart) and without lines that are then blank.
+/// `text` without the given ranges (sorted, disjoint) and without lines that become blank.
 pub fn without(text: &str, base: usize, ranges: impl IntoIterator<Item = Range<usize>>) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut at = 0;
@@ -352,7 +352,7 @@ pub fn without(text: &str, base: usize, ranges: impl IntoIterator<Item = Range<u
     squeeze(&kept)
 }
 
-/// Without blank lines and white space at line ends.
+/// Removes blank lines and trailing white space.
 pub fn squeeze(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {

@@ -93,7 +93,7 @@ fn repositories_are_used_refused_and_left_alone() {
         assert!(!out.join(name).exists(), "{name}");
     }
 
-    // What is done is not done again; what failed is.
+    // Finished repositories are skipped; failed ones are tried again.
     let before = std::fs::metadata(out.join("a+good.pairs")).unwrap().modified().unwrap();
     std::fs::remove_file(out.join("a+broken.json")).unwrap();
     run(&options).unwrap();

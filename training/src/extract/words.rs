@@ -1,6 +1,6 @@
-//! Names and paths as words.
+//! Identifiers and paths → words.
 
-/// Parts of paths that every repository has.
+/// Path components without meaning, which most repositories have.
 const COMMON_FOLDERS: &[&str] = &[
     "src", "lib", "libs", "main", "java", "kotlin", "scala", "com", "org", "io", "net", "php", "python",
     "include", "sources", "source", "pkg", "internal", "packages", "modules", "crates", "index", "mod",
@@ -33,7 +33,7 @@ pub fn of_identifier(name: &str) -> Vec<String> {
     words
 }
 
-/// The words of the last two folders and of the file's stem that say something, each once.
+/// The distinct meaningful words of the last two directories and of the file stem.
 pub fn of_path(path: &str) -> Vec<String> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.trim_start_matches('.').split('.').next().unwrap_or(file);
@@ -55,7 +55,7 @@ pub fn of_path(path: &str) -> Vec<String> {
     words
 }
 
-/// `code` without the identifier `name` wherever it stands alone.
+/// `code` without the occurrences of the identifier `name`.
 pub fn without_identifier(code: &str, name: &str) -> String {
     let mut out = String::with_capacity(code.len());
     let mut rest = code;

@@ -1,11 +1,11 @@
-//! Questions of a suite → signals of the files found for them.
+//! Labelled queries of a suite → features of the files found for them.
 
 use anyhow::Result;
 use codeweaver::eval::metric::{DEPTH, Place, Scores, Target, score};
 use codeweaver::eval::{Runner, ablate};
 use codeweaver::query::rank::{Explanation, RankedFile, Weights};
 
-/// The weights that are learned: those that the score is linear in.
+/// Names of the learned weights: those in which the score is linear.
 pub const NAMES: [&str; 14] = [
     "lexical",
     "dense",
@@ -26,14 +26,16 @@ pub const NAMES: [&str; 14] = [
 /// One number for each of [`NAMES`].
 pub type Linear = [f32; NAMES.len()];
 
-/// Files that are learned from: the best by the weights in use, which nearly always hold the right ones.
+/// Maximum number of files of a query: the best by the given weights, which nearly always include the
+/// relevant ones.
 const N_FILES: usize = 60;
-/// A signal is read from what it contributed, so no weight may be 0 meanwhile.
-const LEAST_WEIGHT: f32 = 1e-3;
+/// Lower bound of the weights while features are computed: a feature is its contribution divided by its
+/// weight.
+const MIN_WEIGHT: f32 = 1e-3;
 
-/// A question with what was found for it.
+/// A labelled query with the files found for it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RankedQuery {
     /// Number of the suite and name of the repository in it.
     pub repository: (usize, String),
     pub language: String,
@@ -42,24 +44,24 @@ pub struct Asked {
     targets: Vec<Target>,
 }
 
-/// A file with its signals.
+/// A file with its features.
 #[derive(Debug, Clone)]
 pub struct File {
-    pub signals: Linear,
+    pub features: Linear,
     /// Product of prior and intent.
     pub factor: f32,
-    pub is_right: bool,
+    pub is_relevant: bool,
     place: Place,
 }
 
 impl File {
     pub fn score(&self, weights: &Linear) -> f32 {
-        self.factor * self.signals.iter().zip(weights).map(|(signal, weight)| signal * weight).sum::<f32>()
+        self.factor * self.features.iter().zip(weights).map(|(feature, weight)| feature * weight).sum::<f32>()
     }
 }
 
-impl Asked {
-    /// Figures of the answer that `weights` would give.
+impl RankedQuery {
+    /// Metrics of the order that `weights` give.
     pub fn scores(&self, weights: &Linear) -> Scores {
         let mut order: Vec<(f32, &File)> =
             self.files.iter().map(|file| (file.score(weights), file)).collect();
@@ -69,42 +71,42 @@ impl Asked {
     }
 }
 
-/// Asks everything with `weights`.
-pub fn read(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<Asked>> {
+/// Runs all queries of a suite with `weights`.
+pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<RankedQuery>> {
     let mut all = linear(weights);
-    all.iter_mut().for_each(|weight| *weight = weight.max(LEAST_WEIGHT));
+    all.iter_mut().for_each(|weight| *weight = weight.max(MIN_WEIGHT));
     let weights = with_linear(weights, &all)?;
-    let mut asked = Vec::new();
+    let mut queries = Vec::new();
     for opened in runner.opened() {
-        for question in &opened.repository.questions {
-            let mut request = opened.request(&question.query);
-            request.intent = question.intent;
-            let is_name = question.query.split_whitespace().count() == 1;
+        for labelled in &opened.repository.questions {
+            let mut request = opened.request(&labelled.query);
+            request.intent = labelled.intent;
+            let is_name = labelled.query.split_whitespace().count() == 1;
             let ranked = opened.rank(&request, &weights);
             let file = |file: &RankedFile| {
                 let place =
-                    opened.place(file, question.targets.iter().any(|target| target.contains.is_some()));
-                let signals = signals(&file.explanation, is_name, &all);
+                    opened.place(file, labelled.targets.iter().any(|target| target.contains.is_some()));
+                let features = features(&file.explanation, is_name, &all);
                 let factor = file.explanation.prior * file.explanation.intent;
-                let is_right = question.targets.iter().any(|target| target.is_covered_by(&place));
-                File { signals, factor, is_right, place }
+                let is_relevant = labelled.targets.iter().any(|target| target.is_covered_by(&place));
+                File { features, factor, is_relevant, place }
             };
-            asked.push(Asked {
+            queries.push(RankedQuery {
                 repository: (suite, opened.repository.name.clone()),
                 language: opened.repository.language.clone(),
-                category: question.category.clone(),
+                category: labelled.category.clone(),
                 files: ranked.iter().take(N_FILES).map(file).collect(),
-                targets: question.targets.clone(),
+                targets: labelled.targets.clone(),
             });
         }
     }
-    Ok(asked)
+    Ok(queries)
 }
 
-/// What each signal was, from what it contributed.
-fn signals(e: &Explanation, is_name: bool, weights: &Linear) -> Linear {
+/// Features from the contributions to the score: contribution divided by weight.
+fn features(e: &Explanation, is_name: bool, weights: &Linear) -> Linear {
     let definition = if is_name { [e.definition, 0.0] } else { [0.0, e.definition] };
-    let mut signals = [
+    let mut features = [
         e.lexical,
         e.dense,
         definition[0],
@@ -120,15 +122,16 @@ fn signals(e: &Explanation, is_name: bool, weights: &Linear) -> Linear {
         e.name_words,
         e.mention,
     ];
-    signals.iter_mut().zip(weights).for_each(|(signal, weight)| *signal /= weight);
-    signals
+    features.iter_mut().zip(weights).for_each(|(feature, weight)| *feature /= weight);
+    features
 }
 
+/// The learned weights of the table.
 pub fn linear(weights: &Weights) -> Linear {
     NAMES.map(|name| ablate::value(weights, name))
 }
 
-/// `weights` with the learned ones replaced, to three decimals: more would only show noise.
+/// Returns `weights` with the learned ones replaced, rounded to three decimals.
 pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights> {
     let mut weights = weights.clone();
     for (name, value) in NAMES.iter().zip(learned) {
@@ -137,7 +140,7 @@ pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights> {
     Ok(weights)
 }
 
-/// All weights as JSON by name, without the digits that single precision only seems to have.
+/// All weights as JSON by name, rounded to four decimals.
 pub fn json(weights: &Weights) -> String {
     let line = |name: &String| {
         let value = (f64::from(ablate::value(weights, name)) * 10_000.0).round() / 10_000.0;
@@ -146,7 +149,7 @@ pub fn json(weights: &Weights) -> String {
     format!("{{\n{}\n}}\n", ablate::names().iter().map(line).collect::<Vec<_>>().join(",\n"))
 }
 
-/// A weight to a line, before and after.
+/// One line for each learned weight, before and after.
 pub fn list(before: &Linear, after: &Linear) -> String {
     let line = |i: usize| format!("{:24} {:7.3} {:7.3}\n", NAMES[i], before[i], after[i]);
     (0..NAMES.len()).map(line).collect()
@@ -156,24 +159,24 @@ pub fn list(before: &Linear, after: &Linear) -> String {
 pub mod tests {
     use super::*;
 
-    /// A question of `repository` with a right and a wrong file that have only the first two signals.
-    pub fn question(repository: &str, right: [f32; 2], wrong: [f32; 2]) -> Asked {
-        let file = |path: &str, first: [f32; 2], is_right| {
-            let mut signals = [0.0; NAMES.len()];
-            signals[..2].copy_from_slice(&first);
+    /// A query of `repository` with one relevant and one other file; only their first two features are not 0.
+    pub fn query(repository: &str, relevant: [f32; 2], other: [f32; 2]) -> RankedQuery {
+        let file = |path: &str, first: [f32; 2], is_relevant| {
+            let mut features = [0.0; NAMES.len()];
+            features[..2].copy_from_slice(&first);
             File {
-                signals,
+                features,
                 factor: 1.0,
-                is_right,
+                is_relevant,
                 place: Place { path: path.to_owned(), lines: (1, 9), ..Place::default() },
             }
         };
-        Asked {
+        RankedQuery {
             repository: (0, repository.to_owned()),
             language: "c".to_owned(),
             category: "semantic".to_owned(),
-            files: vec![file("wrong.c", wrong, false), file("right.c", right, true)],
-            targets: vec![Target { path: "right.c".to_owned(), ..Target::default() }],
+            files: vec![file("other.c", other, false), file("relevant.c", relevant, true)],
+            targets: vec![Target { path: "relevant.c".to_owned(), ..Target::default() }],
         }
     }
 
@@ -184,16 +187,16 @@ pub mod tests {
         let weights = codeweaver::query::rank::WEIGHTS.clone();
         let text = json(&weights);
         let read: Weights = serde_json::from_str(&text).unwrap();
-        assert_eq!(read, weights, "what is written is what is read");
+        assert_eq!(read, weights, "written and read back");
     }
 
     #[test]
-    fn signals_are_contributions_without_their_weights() {
+    fn features_are_contributions_divided_by_their_weights() {
         let mut weights = [2.0; NAMES.len()];
         weights[0] = 0.5;
         let e = Explanation { lexical: 0.25, definition: 1.0, depth: -0.4, ..Explanation::default() };
         let of = |is_name, name: &str| {
-            signals(&e, is_name, &weights)[NAMES.iter().position(|known| *known == name).unwrap()]
+            features(&e, is_name, &weights)[NAMES.iter().position(|known| *known == name).unwrap()]
         };
         let alone = ["lexical", "definition", "definition_in_sentence", "depth"].map(|name| of(true, name));
         assert_eq!(alone, [0.5, 0.5, 0.0, -0.2]);

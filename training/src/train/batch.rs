@@ -1,4 +1,4 @@
-//! What a step works on: bags of texts, codes and paths as one sparse matrix.
+//! The input of a training step: bags of texts, codes and paths as one sparse matrix.
 
 use std::ops::Range;
 
@@ -7,29 +7,32 @@ use rustc_hash::FxHashMap;
 use super::noise::Noise;
 use crate::dataset::{Bag, Dataset};
 
-/// A text is not left with fewer words.
+/// Minimum number of words that [`Batch::remove_shared`] leaves in a text.
 const MIN_UNSHARED: usize = 2;
 
-/// `3 n` bags: the texts of `n` pairs, their codes, their paths (empty where left out).
+/// `3 n` bags: the texts of `n` pairs, then their codes, then their paths (empty if dropped).
 #[derive(Debug, Default)]
 pub struct Batch {
     starts: Vec<u32>,
     ids: Vec<u16>,
     weights: Vec<f32>,
-    /// (text, document) of different pairs that belong together all the same, because their texts or codes are equal.
+    /// (text, document) of different pairs with equal texts or equal codes, which must not count as
+    /// negatives.
     pub masked: Vec<(usize, usize)>,
 }
 
-/// How a batch is made of pairs.
+/// Random choices in building a batch from pairs.
 pub struct Mixing {
-    /// How often the path of a pair is part of its document.
+    /// Probability that the path of a pair is part of its document.
     pub path_share: f32,
-    /// How often a text is put as a question, and how.
+    /// Probability that query words are added to a text, and these words.
     pub noise_share: f32,
     pub noise: Noise,
-    /// How often a text is left with what its code does not have, so that meaning is learnt besides sameness.
+    /// Probability that the words of its code are removed from a text, so that more than equality of words is
+    /// learnt.
     pub unshared_share: f32,
-    /// How often an entry of a text is left out, and of a code: what is learnt must not hang on single words.
+    /// Probability that an entry of a text or a code is dropped, so that the model does not depend on single
+    /// words.
     pub text_dropout: f32,
     pub code_dropout: f32,
 }
@@ -57,7 +60,8 @@ impl Batch {
             batch.end_with_dropout(mixing.code_dropout, random);
         }
         for &pair in pairs {
-            // One number is drawn for every pair, so that kinds without path do not shift those after them.
+            // One number is drawn for every pair, so that kinds without a path do not shift the random
+            // sequence.
             if random.f32() < mixing.path_share {
                 batch.push_bag(data.pair(pair as usize).path);
             }
@@ -89,7 +93,8 @@ impl Batch {
         self.starts.push(self.ids.len() as u32);
     }
 
-    /// Takes the entries that another bag has out of the last bag, which begins at `start`, if enough are left.
+    /// Removes from the last bag, which starts at `start`, the entries of `other`, unless too few would
+    /// remain.
     fn remove_shared(&mut self, start: usize, other: Bag) {
         let own: Vec<(u16, f32)> =
             self.ids[start..].iter().copied().zip(self.weights[start..].iter().copied()).collect();
@@ -102,7 +107,8 @@ impl Batch {
         }
     }
 
-    /// Ends a bag after leaving out some of its entries, but not all.
+    /// Ends a bag after dropping each entry with probability `share`; at least one entry of a non-empty bag
+    /// is kept.
     fn end_with_dropout(&mut self, share: f32, random: &mut fastrand::Rng) {
         if share > 0.0 {
             let start = self.starts.last().map_or(0, |&end| end as usize);
@@ -137,7 +143,7 @@ impl Batch {
         &self.weights[self.range(bag)]
     }
 
-    /// All bags in `parts` ranges with about as many entries each.
+    /// Splits all bags into `parts` ranges with about equal numbers of entries.
     pub fn balanced(&self, parts: usize) -> Vec<Range<usize>> {
         balanced(&self.starts, parts)
     }
@@ -164,7 +170,7 @@ impl Batch {
     }
 }
 
-/// For every id the bags that have it.
+/// The transposed batch: for every id the bags that contain it, with weights.
 pub struct ById {
     starts: Vec<u32>,
     uses: Vec<(u32, f32)>,
@@ -175,7 +181,7 @@ impl ById {
         &self.uses[self.starts[id] as usize..self.starts[id + 1] as usize]
     }
 
-    /// All ids in `parts` ranges with about as many uses each.
+    /// Splits all ids into `parts` ranges with about equal numbers of uses.
     pub fn balanced(&self, parts: usize) -> Vec<Range<usize>> {
         balanced(&self.starts, parts)
     }
@@ -191,7 +197,7 @@ fn balanced(starts: &[u32], parts: usize) -> Vec<Range<usize>> {
     (0..parts).map(|part| bound(part)..bound(part + 1)).collect()
 }
 
-/// Cells (i, j), i ≠ j, of bags that are equal.
+/// Cells (i, j), i ≠ j, of equal bags.
 fn masked<'a>(bags: impl Iterator<Item = Bag<'a>>) -> Vec<(usize, usize)> {
     let mut groups: FxHashMap<Bag, Vec<usize>> = FxHashMap::default();
     for (at, bag) in bags.enumerate() {

@@ -1,13 +1,15 @@
-//! Pairs of a repository ordered so that neighbours are alike: a group of them are hard negatives of each other.
+//! Order of the pairs of a repository in which neighbours are similar, so that the pairs of a group are hard
+//! negatives of each other.
 //!
-//! A set is cut in two by how far its codes lie along the line between two of them, until the parts are groups.
+//! A set is bisected by the projection of its codes on the line between two random ones, until the parts are
+//! groups.
 
 use super::rows::{Rows, dot};
 use crate::dataset::Dataset;
 
-/// Reorders `queue` into groups, taken from its end; the groups are in random order.
+/// Reorders `queue` into groups of `group` similar pairs, in random order. Groups are consumed from the end.
 pub fn order(data: &Dataset, rows: &Rows, queue: &mut Vec<u32>, group: usize, random: &mut fastrand::Rng) {
-    // What does not fill a group comes last of all, as it would without any order.
+    // The remainder that fills no group is consumed last.
     let loose = queue.len() % group;
     let mut members: Vec<u32> = (loose..queue.len()).map(|at| at as u32).collect();
     let mut vectors = vec![0.0; queue.len() * rows.dim];

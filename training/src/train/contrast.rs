@@ -1,25 +1,27 @@
-//! The loss: symmetric InfoNCE over a batch, at several lengths of the same vectors (Matryoshka), and its gradient.
+//! Symmetric InfoNCE loss over a batch, at several lengths of the same vectors (Matryoshka), and its
+//! gradient.
 //!
-//! A. van den Oord and others, "Representation learning with contrastive predictive coding", 2018; A. Kusupati and
-//! others, "Matryoshka representation learning", 2022. Scores of a shorter vector are partial sums of those of a longer
-//! one, and gradients are sums the other way round, so that further lengths cost no further matrix products.
+//! A. van den Oord and others, "Representation learning with contrastive predictive coding", 2018; A.
+//! Kusupati and others, "Matryoshka representation learning", 2022. Scores of a shorter vector are partial
+//! sums of those of a longer one, and gradients accumulate in the other direction, so that additional lengths
+//! cost no additional matrix products.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 use super::rows::{dot, length};
 
-/// A length of vectors and how much its loss counts.
+/// A vector length and the weight of its loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
     pub dim: usize,
     pub weight: f32,
 }
 
-/// Numbers of every text and of every document, at each level.
+/// One number for every text and for every document, at each level.
 type Sums = (Vec<Vec<f32>>, Vec<Vec<f32>>);
 
-/// Loss over batches of `n` texts and as many documents, with its working memory.
+/// Loss over batches of `n` texts and `n` documents, with its working memory.
 pub struct Contrast {
     n: usize,
     temperature: f32,
@@ -27,12 +29,12 @@ pub struct Contrast {
     threads: usize,
     /// Cosines of each level, text by document.
     cosines: Vec<Vec<f32>>,
-    /// Their exponentials, later the gradient by unnormalised scores.
+    /// Their exponentials; after the backward pass the gradient with respect to unnormalised scores.
     exponentials: Vec<Vec<f32>>,
 }
 
 impl Contrast {
-    /// `levels` ascend; the last has the whole length.
+    /// `levels` must ascend; the last has the full length.
     pub fn new(n: usize, temperature: f32, levels: &[Level], threads: usize) -> Contrast {
         let matrices = || levels.iter().map(|_| vec![0.0; n * n]).collect();
         Contrast {
@@ -45,8 +47,9 @@ impl Contrast {
         }
     }
 
-    /// Mean loss of texts and documents (n × dim each, of any length, row i of one belongs to row i of the other), with
-    /// its gradient by each. Cells in `masked` (text, document) do not count as negatives.
+    /// Returns the mean loss of texts and documents (n × dim each, not normalised; row i of one belongs to
+    /// row i of the other) and writes its gradient with respect to each. Cells in `masked` (text, document)
+    /// are not negatives.
     pub fn run(
         &mut self,
         texts: &[f32],
@@ -148,8 +151,9 @@ impl Contrast {
         loss
     }
 
-    /// Turns exponentials into the gradient by unnormalised scores, summed from the longest level down; and for every
-    /// vector of both sides Σ gradient by cosine × cosine, which is how much of its gradient points outwards.
+    /// Replaces exponentials by the gradient with respect to unnormalised scores, summed from the longest
+    /// level down. Returns for every vector of both sides Σ (gradient of the cosine × cosine), the radial
+    /// part of its gradient.
     fn backward(
         &mut self,
         row_sums: &[Vec<f32>],
@@ -212,7 +216,8 @@ impl Contrast {
         combine(dots, levels.len(), n)
     }
 
-    /// Gradient by one side: the matrix of gradients (transposed for documents) times the other side, level by level.
+    /// Gradient with respect to one side: the gradient matrix (transposed for documents) times the other
+    /// side, by level.
     fn products(&self, other: &[f32], own: &[f32], out: &mut [f32], transposed: bool) {
         let (n, block, levels) = (self.n, self.rows_per_thread(), &self.levels);
         let dim = own.len() / n;
@@ -242,7 +247,7 @@ impl Contrast {
         });
     }
 
-    /// Takes away what would only make vectors longer or shorter.
+    /// Removes the radial part of the gradient, which would only change the length of vectors.
     fn remove_radial(&self, vectors: &[f32], inverses: &[Vec<f32>], dots: &[Vec<f32>], out: &mut [f32]) {
         let dim = vectors.len() / self.n;
         for (i, (vector, out)) in vectors.chunks_exact(dim).zip(out.chunks_exact_mut(dim)).enumerate() {
@@ -256,7 +261,7 @@ impl Contrast {
     }
 }
 
-/// Unnormalised scores of some texts with all documents, level by level.
+/// Unnormalised scores of a block of texts with all documents, by level.
 fn scores(texts: &[f32], documents: &[f32], levels: &[Level], n: usize, out: &mut [&mut [f32]]) {
     let dim = levels.last().map_or(0, |level| level.dim);
     let rows = texts.len() / dim;
@@ -297,7 +302,7 @@ fn split(matrices: &mut [Vec<f32>], block: usize) -> Vec<Vec<&mut [f32]>> {
     out
 }
 
-/// Rows of all threads one after the other; columns added up in their order.
+/// Concatenates the rows of all threads and sums the columns in thread order.
 fn combine(parts: Vec<Sums>, levels: usize, n: usize) -> Sums {
     let mut rows = vec![Vec::with_capacity(n); levels];
     let mut columns = vec![vec![0.0; n]; levels];
@@ -330,11 +335,12 @@ fn sum(values: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest.iter().sum::<f32>()
 }
 
-/// e^x for x ≤ 0 with a relative error below 1e-5, without calls, so that loops over it are vectorised. 0 below −87.
+/// e^x for x ≤ 0 with a relative error below 1e-5; x below −87 counts as −87. Branch-free, so that loops
+/// vectorise.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     let scaled = x.max(-87.0) * std::f32::consts::LOG2_E;
-    // Adding and taking away 1.5 · 2^23 rounds to an integer; its bits hold the integer until it is taken away.
+    // Adding 1.5 · 2^23 rounds to an integer, which the low bits hold until the constant is subtracted again.
     let shifted = scaled + 12_582_912.0;
     let fraction = (scaled - (shifted - 12_582_912.0)) * std::f32::consts::LN_2;
     let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000));
@@ -368,7 +374,7 @@ mod tests {
         assert!(exp(-1000.0) < 1e-37);
     }
 
-    /// The loss, written down once more without any of the tricks.
+    /// Reference implementation of the loss, without optimisations.
     fn plain(texts: &[f64], documents: &[f64], n: usize, levels: &[Level], masked: &[(usize, usize)]) -> f64 {
         let dim = texts.len() / n;
         let mut loss = 0.0;

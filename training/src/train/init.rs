@@ -1,4 +1,4 @@
-//! The table before the first step.
+//! The initial table.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use anyhow::{Result, ensure};
 use super::rows::{self, Rows};
 use crate::dataset::Dataset;
 
-/// How much rarer than everywhere a word may count at the start, and at least counts.
+/// Range that the initial inverse document frequency is clipped to.
 const IDF_RANGE: std::ops::RangeInclusive<f32> = 1.0..=8.0;
 
-/// ln(documents / documents with the id) of every id, clipped.
+/// ln(documents / documents with the id) for every id, clipped to [`IDF_RANGE`].
 pub fn clipped_idf(data: &Dataset) -> Vec<f32> {
     let (frequencies, n) = data.document_frequencies();
     let idf = |&frequency: &u32| (n.max(1) as f32 / (frequency as f32 + 1.0)).ln();
     frequencies.iter().map(|frequency| idf(frequency).clamp(*IDF_RANGE.start(), *IDF_RANGE.end())).collect()
 }
 
-/// Random directions, each as long as its id is rare; `scale` is the length for an idf of 1.
+/// Random rows of length `scale` times the clipped idf of the id (in expectation).
 pub fn random(data: &Dataset, dim: usize, scale: f32, random: &mut fastrand::Rng) -> Rows {
     let mut rows = Rows::zero(data.vocabulary.len(), dim);
     let deviation = scale / (dim as f32).sqrt();
@@ -27,7 +27,7 @@ pub fn random(data: &Dataset, dim: usize, scale: f32, random: &mut fastrand::Rng
     rows
 }
 
-/// The rows of a file, cut to the first `dim` components.
+/// Reads rows from a file and keeps the first `dim` components, multiplied by `scale`.
 pub fn read(path: &Path, data: &Dataset, dim: usize, scale: f32) -> Result<Rows> {
     let found = rows::read(path)?;
     ensure!(
@@ -43,7 +43,7 @@ pub fn read(path: &Path, data: &Dataset, dim: usize, scale: f32) -> Result<Rows>
     Ok(Rows { dim, data })
 }
 
-/// A number of the normal distribution (G. Box and M. Muller, 1958).
+/// A normally distributed random number (G. Box and M. Muller, 1958).
 fn normal(random: &mut fastrand::Rng) -> f32 {
     let (a, b) = (1.0 - random.f64(), random.f64());
     ((-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()) as f32

@@ -1,10 +1,11 @@
-//! Question words around a text, so that they come to weigh little: pairs have statements and titles, users ask.
+//! Query words that are added to texts, so that the model learns a low weight for them: pairs contain
+//! statements and titles, while users ask questions.
 
 use codeweaver::embed::{Vocabulary, bag_of};
 
 use crate::dataset::Bag;
 
-/// What is put around a text, as it would be asked for.
+/// Query phrases without their content words.
 const FRAMES: &[&str] = &[
     "how does work",
     "how does the work",
@@ -44,7 +45,7 @@ const FRAMES: &[&str] = &[
     "can it",
 ];
 
-/// The frames as bags.
+/// [`FRAMES`] as bags.
 pub struct Noise(Vec<Vec<(u32, u32)>>);
 
 impl Noise {
@@ -57,7 +58,7 @@ impl Noise {
         Noise(bags.collect())
     }
 
-    /// A bag together with one of the frames.
+    /// Writes `bag` together with a random frame to `out`.
     pub fn apply(&self, bag: Bag, random: &mut fastrand::Rng, out: &mut Vec<(u16, u32)>) {
         out.clear();
         out.extend(bag.ids.iter().zip(bag.counts).map(|(&id, &count)| (id, u32::from(count))));

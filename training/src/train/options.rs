@@ -12,20 +12,20 @@ use crate::pair::PairKind;
 pub struct Args {
     #[arg(long)]
     pub dataset: PathBuf,
-    /// Folder for the checkpoint, the arguments and `model.rows`.
+    /// Output directory for the checkpoint, the arguments and `model.rows`.
     #[arg(long)]
     pub out: PathBuf,
     #[arg(long, default_value_t = 3_000)]
     pub steps: u64,
     #[arg(long, default_value_t = 1_024)]
     pub batch: usize,
-    /// Pairs of the same repository in a batch.
+    /// Number of pairs of the same repository in a batch.
     #[arg(long, default_value_t = 128)]
     pub group: usize,
-    /// Whether the negatives of a pair are of its own repository.
+    /// Whether negatives come from the pair's own repository or from all.
     #[arg(long, value_enum, default_value_t = Negatives::Repository)]
     pub negatives: Negatives,
-    /// A repository is drawn in proportion to its pairs to this power.
+    /// Repositories are drawn in proportion to their number of pairs raised to this power.
     #[arg(long, default_value_t = 0.75)]
     pub repository_power: f64,
     #[arg(long, default_value_t = 0.05)]
@@ -40,55 +40,56 @@ pub struct Args {
     pub beta1: f32,
     #[arg(long, default_value_t = 0.98)]
     pub beta2: f32,
-    /// Lengths of vectors that are trained, each with how much its loss counts.
+    /// Vector lengths to train, each with the weight of its loss.
     #[arg(long, default_value = "64:0.2,128:0.2,256:1")]
     pub dims: String,
-    /// How much the path of a pair counts beside its code.
+    /// Weight of a pair's path relative to its code.
     #[arg(long, default_value_t = 0.4)]
     pub path_weight: f32,
-    /// How often the path is part of the document.
+    /// Probability that the path is part of the document.
     #[arg(long, default_value_t = 0.5)]
     pub path_share: f32,
-    /// How often question words are put around a text.
+    /// Probability that query words are added to a text.
     #[arg(long, default_value_t = 0.2)]
     pub noise: f32,
-    /// How often a text is left with those words only that its code does not have.
+    /// Probability that the words of its code are removed from a text.
     #[arg(long, default_value_t = 0.0)]
     pub unshared: f32,
-    /// How often an entry of a text's bag is left out, and of a code's bag.
+    /// Probability that an entry of a text's bag is dropped.
     #[arg(long, default_value_t = 0.0)]
     pub text_dropout: f32,
+    /// Probability that an entry of a code's bag is dropped.
     #[arg(long, default_value_t = 0.0)]
     pub code_dropout: f32,
-    /// Probability that a pair takes part in an epoch, by kind, such as `path=0.5,name=0.5`; 1 for the others.
+    /// Probability that a pair is part of an epoch, by kind, such as `path=0.5,name=0.5`; 1 for other kinds.
     #[arg(long, default_value = "")]
     pub kinds: String,
-    /// Share of the pairs that is used.
+    /// Share of the pairs to use.
     #[arg(long, default_value_t = 1.0)]
     pub fraction: f64,
-    /// Rows to start from; without it random directions, each as long as its word is rare.
+    /// Initial rows; default: random rows whose length is the inverse document frequency of the word.
     #[arg(long)]
     pub init: Option<PathBuf>,
     #[arg(long, default_value_t = 1.0)]
     pub init_scale: f32,
-    /// Share of the steps, the last ones, in which the pairs of a group are alike.
+    /// Share of the steps, at the end, in which the pairs of a group are similar to each other.
     #[arg(long, default_value_t = 0.0)]
     pub hard_negatives: f64,
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[arg(long, default_value_t = 2)]
     pub threads: usize,
-    /// Held-out pairs of a kind and language in a report.
+    /// Maximum number of held-out pairs of a kind and language in a report.
     #[arg(long, default_value_t = 200)]
     pub sample: usize,
     #[arg(long, default_value_t = 250)]
     pub report_every: u64,
     #[arg(long, default_value_t = 500)]
     pub checkpoint_every: u64,
-    /// Stops early, at a checkpoint, as if interrupted; `--resume` goes on.
+    /// Write a checkpoint after this step and stop; `--resume` continues.
     #[arg(long)]
     pub stop_after: Option<u64>,
-    /// Goes on from the checkpoint in the folder.
+    /// Continue from the checkpoint in the output directory.
     #[arg(long)]
     pub resume: bool,
 }
@@ -106,7 +107,7 @@ pub enum Decay {
 }
 
 impl Args {
-    /// Learning rate of a step, counted from 1: rises, then falls to zero.
+    /// Learning rate of a step, counted from 1: linear warm-up, then decay to zero.
     pub fn rate_at(&self, step: u64) -> f32 {
         if step <= self.warm_up {
             return self.rate * step as f32 / self.warm_up as f32;

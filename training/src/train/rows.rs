@@ -1,4 +1,4 @@
-//! The matrix being trained, and its file: the same for rows to start from, for checkpoints and for the result.
+//! The matrix being trained, and its file format, which is shared by initial rows, checkpoints and results.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -10,7 +10,7 @@ use crate::dataset::Bag;
 
 const MAGIC: &[u8; 8] = b"cw-row01";
 
-/// One row of `dim` numbers for every id.
+/// A matrix with one row of `dim` numbers for every id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
     pub dim: usize,
@@ -38,7 +38,7 @@ impl Rows {
         }
     }
 
-    /// Σ sqrt(count) · row of a bag, of length 1; zero for an empty bag.
+    /// Writes Σ sqrt(count) · row of a bag, normalised to length 1; zero for an empty bag.
     pub fn unit(&self, bag: Bag, out: &mut [f32]) {
         out.fill(0.0);
         for (&id, &count) in bag.ids.iter().zip(bag.counts) {
@@ -55,7 +55,7 @@ pub fn length(vector: &[f32]) -> f32 {
     dot(vector, vector).sqrt()
 }
 
-/// A sum in eight lanes, in the same order everywhere.
+/// Dot product, summed in eight lanes in a fixed order.
 #[inline]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
@@ -71,22 +71,22 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
 }
 
-/// What a run needs to go on as if it had not been interrupted.
+/// State of a run besides its rows, from which it resumes bit for bit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Steps done.
+    /// Number of completed steps.
     pub step: u64,
     /// Adam's means of gradients and of their squares.
     pub moments: [Vec<f32>; 2],
-    /// State of the random numbers.
+    /// State of the random number generator.
     pub seed: u64,
-    /// Pairs still to come in this epoch, of every repository that is trained on.
+    /// Remaining pairs of this epoch, for every repository that is trained on.
     pub queues: Vec<Vec<u32>>,
-    /// Whether the queues are ordered by likeness.
+    /// Whether the queues are ordered by similarity.
     pub clustered: bool,
 }
 
-/// Writes rows, with what is needed to go on, beside `path` and then renames.
+/// Writes rows and, for a checkpoint, progress: to a temporary file beside `path`, which is then renamed.
 pub fn write(path: &Path, rows: &Rows, progress: Option<&Progress>) -> Result<()> {
     let temporary = path.with_extension("part");
     let file = File::create(&temporary).with_context(|| format!("creating {}", temporary.display()))?;
@@ -114,14 +114,14 @@ pub fn write(path: &Path, rows: &Rows, progress: Option<&Progress>) -> Result<()
     Ok(())
 }
 
-/// The rows of a file that [`write`] made.
+/// Reads the rows of a file written by [`write`].
 pub fn read(path: &Path) -> Result<Rows> {
     open(path)
         .and_then(|mut file| read_rows(&mut file))
         .with_context(|| format!("reading {}", path.display()))
 }
 
-/// Rows and progress of a checkpoint.
+/// Reads rows and progress of a checkpoint.
 pub fn read_checkpoint(path: &Path) -> Result<(Rows, Progress)> {
     let read = || -> Result<(Rows, Progress)> {
         let mut file = open(path)?;
@@ -148,9 +148,9 @@ fn open(path: &Path) -> Result<BufReader<File>> {
 fn read_rows(file: &mut impl Read) -> Result<Rows> {
     let mut magic = [0; 8];
     file.read_exact(&mut magic)?;
-    ensure!(magic == *MAGIC, "not a matrix: its first bytes are others");
+    ensure!(magic == *MAGIC, "not a matrix file: wrong magic number");
     let (n, dim) = (number(file)? as usize, number(file)? as usize);
-    ensure!(n <= 1 << 16 && (1..=4096).contains(&dim), "a matrix of {n} × {dim} is not possible");
+    ensure!(n <= 1 << 16 && (1..=4096).contains(&dim), "invalid matrix size {n} × {dim}");
     Ok(Rows { dim, data: floats(file, n * dim)? })
 }
 

@@ -1,35 +1,35 @@
-//! Which pairs a batch has: groups of the same repository, so that negatives are hard, each pair once an epoch of its
-//! repository.
+//! Choice of the pairs of a batch: groups from the same repository, so that negatives are hard, and each pair
+//! once in an epoch of its repository.
 
 use super::cluster;
 use super::rows::Rows;
 use crate::dataset::Dataset;
 use crate::pair::PairKind;
 
-/// What is drawn, and how often.
+/// Which pairs are drawn, and with what probability.
 #[derive(Debug, Clone)]
 pub struct Selection {
     pub batch: usize,
-    /// Pairs of one repository in a batch; 0 mixes all repositories.
+    /// Number of pairs of one repository in a batch; 0 mixes all repositories.
     pub group: usize,
-    /// A repository is drawn in proportion to its pairs to this power.
+    /// Repositories are drawn in proportion to their number of pairs raised to this power.
     pub power: f64,
-    /// Probability that a pair of a kind takes part in an epoch.
+    /// Probability that a pair is part of an epoch, by kind.
     pub kinds: [f32; PairKind::ALL.len()],
-    /// Share of all pairs that is used at all.
+    /// Share of all pairs that is used.
     pub fraction: f64,
     pub threads: usize,
 }
 
-/// Draws batches. The queues are its state besides the random numbers.
+/// Draws batches. Its state is the queues; the random number generator is passed in.
 pub struct Sampler<'a> {
     data: &'a Dataset,
     selection: Selection,
-    /// Pairs that may be drawn, of every repository that has any; all together if repositories are mixed.
+    /// Pairs that may be drawn, by repository; one list if repositories are mixed.
     members: Vec<Vec<u32>>,
-    /// Sums of the chances of `members`.
+    /// Cumulative probabilities of `members`, unnormalised.
     chances: Vec<f64>,
-    /// Pairs still to come in this epoch, the next one last.
+    /// Remaining pairs of this epoch, the next one last.
     pub queues: Vec<Vec<u32>>,
 }
 
@@ -62,13 +62,13 @@ impl<'a> Sampler<'a> {
         Sampler { data, selection, members, chances, queues }
     }
 
-    /// Pairs that an epoch has, on average.
+    /// Expected number of pairs in an epoch.
     pub fn epoch(&self) -> usize {
         let weight = |&pair: &u32| f64::from(self.selection.kinds[self.data.kind(pair as usize) as usize]);
         self.members.iter().flatten().map(weight).sum::<f64>() as usize
     }
 
-    /// The next batch. With `rows`, new queues are ordered so that the pairs of a group are alike.
+    /// Draws the next batch. With `rows`, new queues are ordered so that the pairs of a group are similar.
     pub fn next(&mut self, random: &mut fastrand::Rng, rows: Option<&Rows>) -> Vec<u32> {
         let size = self.selection.batch;
         let group = if self.selection.group == 0 { size } else { self.selection.group };
@@ -90,12 +90,12 @@ impl<'a> Sampler<'a> {
         batch
     }
 
-    /// Orders what is left of all epochs so that the pairs of a group are alike.
+    /// Orders the remaining pairs of all epochs so that the pairs of a group are similar.
     pub fn cluster(&mut self, random: &mut fastrand::Rng, rows: &Rows) {
         let group = self.selection.group.max(1);
         let (data, threads) = (self.data, self.selection.threads.max(1));
         let seeds: Vec<u64> = self.queues.iter().map(|_| random.u64(..)).collect();
-        // Every thread takes every so-many-th queue: sizes are mixed, and the result does not depend on timing.
+        // Queues are dealt to threads in turn: sizes are mixed, and the result does not depend on timing.
         std::thread::scope(|scope| {
             let mut parts: Vec<Vec<(&mut Vec<u32>, u64)>> = (0..threads).map(|_| Vec::new()).collect();
             for (at, (queue, seed)) in self.queues.iter_mut().zip(seeds).enumerate() {
@@ -138,7 +138,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// A number in 0..1 that is fixed for a pair.
+/// Deterministic pseudo-random number in 0..1 for a pair.
 fn share_of(pair: usize) -> f64 {
     let mixed = (pair as u64 ^ 0x5851_f42d_4c95_7f2d).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / (1u64 << 24) as f64

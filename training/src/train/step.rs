@@ -1,20 +1,21 @@
-//! One step: vectors of a batch, loss, gradients by rows, Adam.
+//! One optimisation step: vectors of a batch, loss, gradients of the rows, Adam update.
 //!
-//! D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015; moments of a row move only when the row is
-//! in a batch. A batch has three bags a pair (text, code, path), which are the rows of one sparse matrix: its product
-//! with the table gives the vectors, that of its transpose with their gradients the gradient of the table.
+//! D. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015. The moments of a row are updated
+//! only if the row occurs in the batch. A batch has three bags for each pair (text, code, path), which are
+//! the rows of one sparse matrix: its product with the table gives the vectors, and the product of its
+//! transpose with their gradients gives the gradient of the table.
 
 use super::batch::Batch;
 use super::contrast::{Contrast, Level};
 use super::rows::{Rows, dot, length};
 
-/// What does not change while training.
+/// Parameters that are constant during a run.
 #[derive(Debug, Clone)]
-pub struct Recipe {
+pub struct Hyperparameters {
     pub batch: usize,
     pub temperature: f32,
     pub levels: Vec<Level>,
-    /// How much the path counts beside the code.
+    /// Weight of the path relative to the code.
     pub path_weight: f32,
     pub beta: [f32; 2],
     pub threads: usize,
@@ -22,13 +23,13 @@ pub struct Recipe {
 
 const EPSILON: f32 = 1e-8;
 
-/// The table with everything that a step needs.
+/// The table with the working memory of a step.
 pub struct Trainer {
     pub rows: Rows,
     pub moments: [Vec<f32>; 2],
-    recipe: Recipe,
+    hyperparameters: Hyperparameters,
     contrast: Contrast,
-    /// Vectors of texts, codes and paths, one block after the other, and their gradients.
+    /// Vectors of texts, codes and paths, in consecutive blocks, and their gradients.
     sums: Vec<f32>,
     gradients: Vec<f32>,
     documents: Vec<f32>,
@@ -36,12 +37,17 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    pub fn new(rows: Rows, moments: [Vec<f32>; 2], recipe: Recipe) -> Trainer {
-        let block = recipe.batch * rows.dim;
+    pub fn new(rows: Rows, moments: [Vec<f32>; 2], hyperparameters: Hyperparameters) -> Trainer {
+        let block = hyperparameters.batch * rows.dim;
         Trainer {
-            contrast: Contrast::new(recipe.batch, recipe.temperature, &recipe.levels, recipe.threads),
+            contrast: Contrast::new(
+                hyperparameters.batch,
+                hyperparameters.temperature,
+                &hyperparameters.levels,
+                hyperparameters.threads,
+            ),
             moments,
-            recipe,
+            hyperparameters,
             sums: vec![0.0; 3 * block],
             gradients: vec![0.0; 3 * block],
             documents: vec![0.0; block],
@@ -50,18 +56,18 @@ impl Trainer {
         }
     }
 
-    /// Loss of the batch, with the table improved by it. `step` counts from 1.
+    /// Updates the table by one batch and returns the loss of the batch. `step` counts from 1.
     pub fn step(&mut self, batch: &Batch, step: u64, rate: f32) -> f64 {
         let loss = self.gradients(batch);
         self.update(batch, step, rate);
         loss
     }
 
-    /// Loss, with the gradients by the sums of all bags.
+    /// Computes the loss, and the gradients with respect to the sums of all bags.
     fn gradients(&mut self, batch: &Batch) -> f64 {
-        let (dim, block) = (self.rows.dim, self.recipe.batch * self.rows.dim);
+        let (dim, block) = (self.rows.dim, self.hyperparameters.batch * self.rows.dim);
         self.sum_bags(batch);
-        let mu = self.recipe.path_weight;
+        let mu = self.hyperparameters.path_weight;
         let (texts, rest) = self.sums.split_at(block);
         let (codes, paths) = rest.split_at(block);
         let vectors = codes.chunks_exact(dim).zip(paths.chunks_exact(dim));
@@ -88,7 +94,7 @@ impl Trainer {
     /// `sums` = bags × rows, the bags shared out so that every thread has as many entries.
     fn sum_bags(&mut self, batch: &Batch) {
         let (rows, dim) = (&self.rows, self.rows.dim);
-        let bounds = batch.balanced(self.recipe.threads);
+        let bounds = batch.balanced(self.hyperparameters.threads);
         std::thread::scope(|scope| {
             let mut rest = &mut self.sums[..];
             for bags in bounds {
@@ -106,12 +112,12 @@ impl Trainer {
         });
     }
 
-    /// Adam for every row that the batch has. Rows are shared out by ids, so that threads never meet.
+    /// Adam update of every row in the batch. Each thread owns a range of ids.
     fn update(&mut self, batch: &Batch, step: u64, rate: f32) {
         let dim = self.rows.dim;
         let index = batch.by_id(self.rows.n());
-        let bounds = index.balanced(self.recipe.threads);
-        let [beta1, beta2] = self.recipe.beta;
+        let bounds = index.balanced(self.hyperparameters.threads);
+        let [beta1, beta2] = self.hyperparameters.beta;
         let correction = |beta: f32| (1.0 - f64::from(beta).powi(step.min(1 << 20) as i32)) as f32;
         let (rate, second) = (rate / correction(beta1), 1.0 / correction(beta2));
         let gradients = &self.gradients;
@@ -159,7 +165,7 @@ fn inverse(norm: f32) -> f32 {
     if norm > 0.0 { 1.0 / norm } else { 0.0 }
 }
 
-/// Gradient by a vector from the gradient by `weight · vector / |vector|`.
+/// Gradient with respect to a vector, from the gradient with respect to `weight · vector / |vector|`.
 fn through_unit(gradient: &[f32], vector: &[f32], weight: f32, out: &mut [f32]) {
     let inverse = inverse(length(vector));
     let along = dot(gradient, vector) * inverse * inverse;
@@ -189,7 +195,7 @@ mod tests {
     fn trainer(threads: usize) -> Trainer {
         let mut random = fastrand::Rng::with_seed(5);
         let rows = Rows { dim: 8, data: (0..40 * 8).map(|_| random.f32() - 0.5).collect() };
-        let recipe = Recipe {
+        let hyperparameters = Hyperparameters {
             batch: 6,
             temperature: 0.05,
             levels: vec![Level { dim: 8, weight: 1.0 }],
@@ -197,10 +203,10 @@ mod tests {
             beta: [0.9, 0.98],
             threads,
         };
-        Trainer::new(rows, [vec![0.0; 320], vec![0.0; 320]], recipe)
+        Trainer::new(rows, [vec![0.0; 320], vec![0.0; 320]], hyperparameters)
     }
 
-    /// The gradient by single numbers of the table, read off the first step of Adam's mean.
+    /// The gradient of single table entries is read from Adam's mean after the first step.
     #[test]
     fn the_gradient_of_the_table_agrees_with_finite_differences() {
         let batch = batch(6, 40);

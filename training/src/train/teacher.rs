@@ -1,8 +1,8 @@
-//! `init-from-transformer`: rows to start from, out of a small sentence transformer.
+//! `init-from-transformer`: initial rows from a small sentence transformer.
 //!
-//! Every entry is embedded as a text of one word, the vectors are turned so that the first components hold most of
-//! their variance (principal components), and each is made as long as its word is rare. Entries are stems and no words:
-//! what is embedded is the most frequent word with that stem in the pairs.
+//! Every entry is embedded as a text of one word, the vectors are projected on their principal components,
+//! and each is scaled by the inverse document frequency of its word. Entries are stems, so the text that is
+//! embedded is the most frequent word with that stem in the pairs.
 
 use std::path::PathBuf;
 
@@ -20,13 +20,13 @@ use crate::pair::PairReader;
 pub struct Args {
     #[arg(long)]
     dataset: PathBuf,
-    /// Folder with `.pairs` files, for the words of each stem.
+    /// Directory with `.pairs` files, for the words of each stem.
     #[arg(long)]
     pairs: PathBuf,
-    /// Folder with `model.onnx` and `tokenizer.json`.
+    /// Directory with `model.onnx` and `tokenizer.json`.
     #[arg(long)]
     transformer: PathBuf,
-    /// The library of ONNX Runtime.
+    /// Shared library of ONNX Runtime.
     #[arg(long)]
     ort_library: Option<PathBuf>,
     #[arg(long, default_value_t = 256)]
@@ -37,7 +37,7 @@ pub struct Args {
     threads: usize,
 }
 
-/// Pairs of a repository that are read for its words: enough for every common one.
+/// Maximum number of pairs that are read from a repository: enough for every common word.
 const MAX_PAIRS: usize = 4_000;
 const WORDS_A_CALL: usize = 32;
 
@@ -121,7 +121,7 @@ fn words(text: &str, counts: &mut FxHashMap<String, u32>) {
     end(&mut word);
 }
 
-/// The vectors, less their mean, in the `dims` directions of largest variance, the largest first.
+/// Projects the vectors, minus their mean, on the `dims` directions of largest variance, the largest first.
 fn principal_components(vectors: &Rows, dims: usize) -> Rows {
     let (n, dim) = (vectors.n(), vectors.dim);
     let mut mean = vec![0.0f64; dim];
@@ -148,8 +148,8 @@ fn principal_components(vectors: &Rows, dims: usize) -> Rows {
     out
 }
 
-/// Eigenvectors of a symmetric matrix by falling eigenvalues, which replace its diagonal: rotations that each make one
-/// cell zero (C. Jacobi, 1846).
+/// Eigenvectors of a symmetric matrix by descending eigenvalue (C. Jacobi, 1846): rotations that each make
+/// one cell zero. The eigenvalues replace the diagonal.
 fn eigenvectors(matrix: &mut [f64], n: usize) -> Vec<Vec<f64>> {
     let mut vectors: Vec<Vec<f64>> =
         (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
@@ -196,7 +196,7 @@ mod tests {
     use crate::train::rows::dot;
 
     #[test]
-    fn components_keep_distances_and_put_the_widest_first() {
+    fn principal_components_keep_distances_and_order_by_variance() {
         let mut random = fastrand::Rng::with_seed(8);
         let mut rows = Rows::zero(60, 6);
         for row in rows.data.chunks_exact_mut(6) {

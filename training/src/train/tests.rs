@@ -1,4 +1,4 @@
-//! Training as a whole, on pairs made of a small world of topics.
+//! End-to-end training on synthetic pairs about a few topics.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ struct Command {
     args: Args,
 }
 
-/// A dataset whose texts and codes share no word: both are drawn from the words of a topic.
+/// A dataset whose texts and codes share no word; both are drawn from the words of a topic.
 fn dataset(folder: &Path) -> PathBuf {
     let mut random = fastrand::Rng::with_seed(9);
     let mut words: Vec<String> = Vec::new();
@@ -98,7 +98,7 @@ fn a_resumed_run_gives_the_bytes_of_an_uninterrupted_one() {
     ] {
         let name = |run: &str| format!("{run}{}", extra.len());
         let whole = run_to(&name("whole"), &format!("--steps 60 {extra}"));
-        // What a run that is stopped after 40 of 60 steps leaves behind.
+        // A run that is stopped after 40 of 60 steps and resumed.
         let partial = folder.path().join(name("partial"));
         let mut args = arguments(&dataset, &partial, &format!("--steps 60 --stop-after 40 {extra}"));
         run(&args).unwrap();
@@ -113,7 +113,7 @@ fn a_resumed_run_gives_the_bytes_of_an_uninterrupted_one() {
 }
 
 #[test]
-fn arguments_that_cannot_be_are_refused() {
+fn invalid_arguments_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let args = |more: &str| arguments(folder.path(), folder.path(), more);
     assert!(args("--kinds doc").selection().is_err());

@@ -73,7 +73,7 @@ fn a_commit_gives_its_hunk_and_its_chunk() {
     assert!(!pairs[0].code.contains("File::open"), "only three lines of context: {}", pairs[0].code);
     assert!(pairs[1].code.starts_with("function open_store, expire_documents"), "{}", pairs[1].code);
     assert_eq!((pairs[0].path.as_str(), pairs[0].language.as_str()), ("src/store.rs", "rust"));
-    // The root commit has no parent to differ from.
+    // The root commit has no parent to compare with.
     assert_eq!((counts.commits, counts.used, counts.complete), (2, 1, true));
 }
 
