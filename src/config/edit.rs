@@ -1,4 +1,4 @@
-//! Changing one key of a settings file, comments and order kept.
+//! Changing one key of a settings file. Comments and order are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,15 @@ use super::settings::Settings;
 use super::value::Value;
 use crate::durable::Replacement;
 
-/// Writes `key = value` into `file`, which is made if it does not exist.
+/// Writes `key = value` into `file`, which is created if it does not exist.
 ///
-/// The value is text as on a command line (lists by commas or as in TOML). The file is replaced atomically, and only if
-/// it is valid afterwards. A file named `codeweaver.toml` belongs to a repository: user-only keys are refused there, and
-/// so is a symbolic link, which could lead anywhere.
+/// The value is parsed as on the command line (lists separated by commas or as in TOML). The file is replaced
+/// atomically, and only if the result is valid. A file named `codeweaver.toml` belongs to a repository: user-only keys
+/// are rejected there, and so is a symbolic link, which could point outside the repository.
 pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
-    let (spec, value) = check_assignment(key, value).map_err(|wrong| {
+    let (spec, value) = check_assignment(key, value).map_err(|error| {
         let origin = "command line".to_owned();
-        ConfigError::Invalid(vec![Problem { origin, message: wrong.message, suggestion: wrong.suggestion }])
+        ConfigError::Invalid(vec![Problem { origin, message: error.message, suggestion: error.suggestion }])
     })?;
     if spec.user_only && is_repository_file(file) {
         return Err(ConfigError::UserOnly { key: key.to_owned() });
@@ -38,10 +38,10 @@ pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
     })
 }
 
-/// Removes `key` from `file`, so that lower sources decide. Nothing happens if it is not there.
+/// Removes `key` from `file`, so that sources of lower precedence apply. Does nothing if the key is absent.
 pub fn unset(file: &Path, key: &str) -> Result<(), ConfigError> {
     let Some((spec, entry)) = find(key) else {
-        return set(file, key, ""); // the error for unknown keys
+        return set(file, key, ""); // fails with the error for unknown keys
     };
     let mut segments = path_segments(spec.path);
     segments.extend(entry);
@@ -70,7 +70,7 @@ fn is_repository_file(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name == REPOSITORY_FILE_NAME)
 }
 
-/// Sets a value at a path, keeping the comments of a value that was there.
+/// Sets the value at a path, keeping the comments of an existing value.
 fn put(document: &mut DocumentMut, segments: &[&str], mut value: toml_edit::Value) {
     let Some((last, parents)) = segments.split_last() else { return };
     let mut at: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -105,7 +105,7 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
     if is_link && is_repository_file(file) {
         return Err(ConfigError::Symlink { path: file.to_owned() });
     }
-    // Someone's own file may be a link into a folder of dot files: the link stays, its target changes.
+    // A user file may be a link into a directory of dot files: the link is kept and its target changed.
     let target: PathBuf =
         if is_link { file.canonicalize().unwrap_or_else(|_| file.to_owned()) } else { file.to_owned() };
     let before = match std::fs::read(&target) {
@@ -130,29 +130,29 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
     write_atomically(file, &target, after.as_bytes())
 }
 
-/// A file that is wrong already is not edited: the reader of the error should see the file as they left it.
+/// Fails if `file` is invalid. An invalid file is not edited, so that its errors refer to unchanged text.
 fn validate(file: &Path) -> Result<(), ConfigError> {
     Settings::load(&Sources { user_file: Some(file.to_owned()), ..Sources::default() }).map(|_| ())
 }
 
-/// Checks the new text as a file of its own beside the target, then renames it over the target.
+/// Writes `bytes` to a temporary file beside `target`, validates it, and renames it over `target`.
 fn write_atomically(file: &Path, target: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let write_error = |source| ConfigError::Write { path: file.to_owned(), source };
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(write_error)?;
+    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir).map_err(write_error)?;
     let replacement = Replacement::of(target).named(".codeweaver-", ".toml").mode(0o644);
     let staged = replacement.stage(bytes).map_err(write_error)?;
     staged.sync().map_err(write_error)?;
     let temporary = staged.temporary_path();
-    validate(temporary).map_err(|error| renamed(error, temporary, file))?;
+    validate(temporary).map_err(|error| with_final_path(error, temporary, file))?;
     if let Ok(metadata) = std::fs::metadata(target) {
         let _ = staged.set_permissions(metadata.permissions());
     }
     staged.commit().map_err(write_error)
 }
 
-/// The error as if the new text stood in `file` already.
-fn renamed(error: ConfigError, temporary: &Path, file: &Path) -> ConfigError {
+/// Replaces the path of the temporary file by `file` in an error.
+fn with_final_path(error: ConfigError, temporary: &Path, file: &Path) -> ConfigError {
     match error {
         ConfigError::Invalid(problems) => ConfigError::Invalid(
             problems
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_order_stay() {
+    fn an_edit_keeps_comments_and_order() {
         let before = "# top\n[search] # section\nlimit = 5 # five\n# end\n";
         let after = edited(before, "config.toml", "search.limit", "7").unwrap();
         assert_eq!(after, "# top\n[search] # section\nlimit = 7 # five\n# end\n");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_lists_and_line_ends() {
+    fn tables_lists_and_line_endings_are_written_correctly() {
         let after = edited("", "codeweaver.toml", "policy.file_extensions.inc", "php").unwrap();
         assert_eq!(after, "[policy.file_extensions]\ninc = \"php\"\n");
         let after = edited(&after, "codeweaver.toml", "policy.file_extensions.foo", "c").unwrap();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_edits_change_nothing() {
+    fn an_invalid_edit_fails() {
         for (before, name, key, value) in [
             ("", "config.toml", "search.limit", "0"),
             ("", "config.toml", "serch.limit", "1"),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn unset_removes_and_a_new_file_is_made() {
+    fn set_creates_a_file_and_unset_removes_a_key() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a/b/config.toml");
         set(&file, "search.limit", "4").unwrap();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_linked_repository_file_is_never_written_through() {
+    fn a_symlinked_repository_file_is_never_written() {
         let folder = tempfile::tempdir().unwrap();
         let (victim, link) = (folder.path().join("victim"), folder.path().join(REPOSITORY_FILE_NAME));
         std::fs::write(&victim, "search.limit = 1\n").unwrap();

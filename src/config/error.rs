@@ -1,9 +1,9 @@
-//! What can be wrong with settings, and the nearest right thing.
+//! Errors of settings, and suggestions for misspelt names.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why settings cannot be had. [`ConfigError::fix`] says what to do.
+/// Error while reading or changing settings. [`ConfigError::fix`] names a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read the settings in {}: {source}", path.display())]
@@ -14,14 +14,14 @@ pub enum ConfigError {
     Invalid(Vec<Problem>),
     #[error("cannot write the settings to {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
-    #[error("{} is a symbolic link; settings of a repository are only written to a file of its own", path.display())]
+    #[error("{} is a symbolic link; settings of a repository are written only to a regular file", path.display())]
     Symlink { path: PathBuf },
-    #[error("`{key}` is honoured from the user's file only, not from the file of a repository")]
+    #[error("`{key}` is read only from the user file, not from the file of a repository")]
     UserOnly { key: String },
 }
 
 impl ConfigError {
-    /// One line: what does not work. `Display` says why.
+    /// One line that states what failed. `Display` gives the reason.
     pub fn what(&self) -> &'static str {
         match self {
             Self::Read { .. } | Self::TooLarge { .. } => "the settings cannot be read",
@@ -32,7 +32,7 @@ impl ConfigError {
         }
     }
 
-    /// One line: what to do about it.
+    /// One line that states how to fix it.
     pub fn fix(&self) -> String {
         match self {
             Self::Read { path, .. } => format!("make {} readable, or remove it", path.display()),
@@ -42,19 +42,19 @@ impl ConfigError {
                     "correct the value; `git codeweaver config --show` lists every key".to_owned()
                 })
             }
-            Self::Write { path, .. } => format!("make {} and its folder writable", path.display()),
+            Self::Write { path, .. } => format!("make {} and its directory writable", path.display()),
             Self::Symlink { path } => format!("edit the file that {} points to", path.display()),
             Self::UserOnly { key } => format!("git codeweaver config set --user {key} VALUE"),
         }
     }
 }
 
-/// One wrong entry of one source.
+/// An invalid entry of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// `file:line`, the name of an environment variable, or `command line`.
     pub origin: String,
-    /// What was found and what was expected.
+    /// The value found and the value expected.
     pub message: String,
     /// For example ``did you mean `token_limit`?``.
     pub suggestion: Option<String>,
@@ -74,8 +74,8 @@ fn join(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// `text` fit for a message: control characters escaped, at most 60 characters.
-pub(super) fn shown(text: &str) -> String {
+/// Prepares user input for a message: escapes control characters and truncates to 60 characters.
+pub(super) fn excerpt(text: &str) -> String {
     let mut characters = text.chars();
     let mut out: String = characters.by_ref().take(60).flat_map(char::escape_debug).collect();
     if characters.next().is_some() {
@@ -84,7 +84,8 @@ pub(super) fn shown(text: &str) -> String {
     out
 }
 
-/// ``did you mean `x`?`` for the candidate nearest to `found`, if it is near enough to be a slip of the finger.
+/// Returns ``did you mean `x`?`` for the candidate nearest to `found`, if a typing error can explain the difference: at
+/// most one edit for three characters, and at most four. Ties go to the alphabetically first candidate.
 pub(super) fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     if found.len() > 80 {
         return None;
@@ -92,29 +93,10 @@ pub(super) fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a
     let found = found.to_ascii_lowercase().replace('-', "_");
     let allowed = (found.len() / 3).clamp(1, 4);
     candidates
-        .map(|candidate| (edit_distance(&found, candidate), candidate))
+        .map(|candidate| (strsim::osa_distance(&found, candidate), candidate))
         .filter(|(distance, _)| *distance <= allowed)
         .min()
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other.
-pub(super) fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = vec![0; b.len() + 1];
-    let mut previous: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let substituted = previous[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = substituted.min(previous[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut previous, row);
-    }
-    previous[b.len()]
 }
 
 #[cfg(test)]
@@ -127,13 +109,17 @@ mod tests {
         assert_eq!(did_you_mean("tokn_limit", names()).as_deref(), Some("did you mean `token_limit`?"));
         assert_eq!(did_you_mean("token-limit", names()).as_deref(), Some("did you mean `token_limit`?"));
         assert_eq!(did_you_mean("colour", names()), None);
-        assert_eq!(edit_distance("ab", "ba"), 1);
-        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(
+            did_you_mean("ilmit", names()).as_deref(),
+            Some("did you mean `limit`?"),
+            "swapped letters"
+        );
+        assert_eq!(did_you_mean("", names()), None);
     }
 
     #[test]
-    fn shown_text_cannot_steer_a_terminal() {
-        assert!(!shown("\u{1b}[2Jx").contains('\u{1b}'));
-        assert_eq!(shown(&"x".repeat(100)).chars().count(), 61);
+    fn excerpts_are_short_and_contain_no_terminal_controls() {
+        assert!(!excerpt("\u{1b}[2Jx").contains('\u{1b}'));
+        assert_eq!(excerpt(&"x".repeat(100)).chars().count(), 61);
     }
 }

@@ -1,4 +1,4 @@
-//! The table of all keys, and what follows from it alone.
+//! The table of all keys, and lookups in it.
 
 use std::fmt::Write as _;
 
@@ -6,26 +6,26 @@ use super::settings::{GateMode, Granularity, HnswMode, HooksMode, Settings};
 use super::value::{Field, KeyKind, Value};
 use KeyKind::{Bool, Choice, Delimiters, Integer, List, Number, Path, Table, Text};
 
-/// One key: what it is called, what it takes, where it may be set, and where it lies in [`Settings`].
+/// A key: its name, kind, scope, and field in [`Settings`].
 pub struct KeySpec {
     /// `section.key`.
     pub path: &'static str,
     pub kind: KeyKind,
-    /// One sentence or two, Markdown.
+    /// One or two sentences in Markdown.
     pub doc: &'static str,
-    /// Not honoured from the file of a repository (X5).
+    /// Ignored in the file of a repository, because it decides what runs on the user's machine.
     pub user_only: bool,
     pub(super) read: fn(&Settings) -> Value,
     pub(super) assign: fn(&mut Settings, Value) -> bool,
 }
 
 impl KeySpec {
-    /// The environment variable of this key.
+    /// Name of the environment variable of this key.
     pub fn environment_name(&self) -> String {
         format!("CODEWEAVER_{}", self.path.replace('.', "_").to_ascii_uppercase())
     }
 
-    /// The default as it would be written in a file; `unset` if there is none.
+    /// The default in TOML form; `unset` if there is none.
     pub fn default_text(&self) -> String {
         toml_text(&(self.read)(&Settings::default()))
     }
@@ -38,21 +38,21 @@ impl std::fmt::Debug for KeySpec {
 }
 
 macro_rules! key {
-    ($path:literal, $($field:ident).+, $kind:expr, $who:ident, $doc:literal) => {
+    ($path:literal, $($field:ident).+, $kind:expr, $user_only:ident, $doc:literal) => {
         KeySpec {
             path: $path,
             kind: $kind,
             doc: $doc,
-            user_only: $who,
+            user_only: $user_only,
             read: |settings| settings.$($field).+.read(),
             assign: |settings, value| settings.$($field).+.assign(value),
         }
     };
 }
 
-/// Anyone who can write to the repository may set it.
+/// Value of `user_only` for keys that a repository file may set.
 const SHARED: bool = false;
-/// Only the person who runs the tool may set it.
+/// Value of `user_only` for keys that only the user may set.
 const USER: bool = true;
 
 const MAX_THREADS: i64 = 1024;
@@ -60,73 +60,73 @@ const MAX_THREADS: i64 = 1024;
 #[rustfmt::skip]
 static KEYS: &[KeySpec] = &[
     key!("chunker.semantic_importance_threshold", chunker.semantic_importance_threshold, Number { min: 0.0, max: 1.0 }, SHARED,
-        "A syntax node may become a chunk of its own if any of its five importance scores reaches this."),
+        "A syntax node can become a chunk of its own if any of its five importance scores reaches this value."),
     key!("chunker.prefer_semantic", chunker.prefer_semantic, Bool, SHARED,
-        "Cut along syntax where there is a grammar for the language."),
+        "Split files along syntax nodes if there is a grammar for the language."),
     key!("chunker.force_delimiter_for_languages", chunker.force_delimiter_for_languages, List, SHARED,
-        "Languages that are cut by delimiters although there is a grammar."),
+        "Languages that are split by delimiters although there is a grammar."),
     key!("chunker.enable_hybrid_chunking", chunker.enable_hybrid_chunking, Bool, SHARED,
-        "Cut what syntax leaves too large by delimiters, and parts with syntax errors likewise."),
+        "Split oversized syntax nodes and ranges with syntax errors by delimiters."),
     key!("chunker.custom_delimiters", chunker.custom_delimiters, Delimiters, SHARED,
-        "More delimiters for a language: `[[chunker.custom_delimiters.LANGUAGE]]` with `starts`, `ends`, `kind`, `priority`, `inclusive`, `take_whole_lines`, `nestable`."),
+        "Additional delimiters of a language: `[[chunker.custom_delimiters.LANGUAGE]]` with `starts`, `ends`, `kind`, `priority`, `inclusive`, `take_whole_lines`, `nestable`."),
     key!("chunker.granularity", chunker.granularity, Choice(Granularity::NAMES), SHARED,
-        "`packed`: small neighbours share a chunk up to the target; `definition`: one definition a chunk."),
+        "`packed`: small neighbours share a chunk up to the target size; `definition`: one chunk per definition."),
     key!("chunker.target_tokens", chunker.target_tokens, Integer { min: 32, max: 100_000 }, SHARED,
-        "Size at which a packed chunk is full, in tokens."),
+        "Target size of packed chunks, in tokens."),
     key!("chunker.token_limit", chunker.token_limit, Integer { min: 64, max: 100_000 }, SHARED,
-        "No chunk is larger, in tokens."),
+        "Maximum size of a chunk, in tokens."),
     key!("chunker.max_error_share", chunker.max_error_share, Number { min: 0.0, max: 1.0 }, SHARED,
-        "A file whose share of bytes under syntax errors is larger is cut by delimiters."),
+        "Maximum share of bytes under syntax errors; above it, a file is split by delimiters."),
     key!("chunker.simple_overlap", chunker.simple_overlap, Integer { min: 0, max: 10_000 }, SHARED,
-        "Tokens that neighbouring chunks share where a file is cut by delimiters or as text."),
+        "Overlap of neighbouring chunks, in tokens, in files that are split by delimiters or as plain text."),
     key!("chunker.markdown.chunk_size", chunker.markdown.chunk_size, Integer { min: 100, max: 100_000 }, SHARED,
-        "Size of a chunk of Markdown, in characters."),
+        "Maximum size of a Markdown chunk, in characters."),
     key!("chunker.markdown.overlap", chunker.markdown.overlap, Integer { min: 0, max: 50_000 }, SHARED,
-        "Characters that neighbouring chunks of one Markdown section share."),
+        "Overlap of neighbouring chunks of a Markdown section, in characters."),
     key!("policy.include", policy.include, List, SHARED,
         "If not empty, only paths that match one of these globs are indexed."),
     key!("policy.exclude", policy.exclude, List, SHARED,
         "Paths that match one of these globs are not indexed."),
     key!("policy.file_extensions", policy.file_extensions, Table, SHARED,
-        "Language of files with an extension that is not known: `[policy.file_extensions]` with lines like `inc = \"php\"`."),
+        "Languages of unknown file extensions: `[policy.file_extensions]` with lines like `inc = \"php\"`."),
     key!("policy.max_blob_bytes", policy.max_blob_bytes, Integer { min: 1024, max: 1 << 30 }, SHARED,
-        "Larger files are not indexed."),
+        "Maximum size of a file, in bytes; larger files are not indexed."),
     key!("policy.include_secrets", policy.include_secrets, List, SHARED,
-        "Paths of files that look like credentials and are indexed all the same."),
+        "Paths that are indexed although they look like credentials."),
     key!("model.name", model.name, Text, USER,
         "Embedding model: `builtin`, or the name of a transformer such as `bge-small-en-v1.5` or of a static model such as `potion-base-8m`."),
     key!("model.path", model.path, Path, USER,
-        "Folder with the files of the model. Of a transformer: `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`. Of a static model (model2vec): `model.safetensors`, `tokenizer.json`."),
+        "Directory with the files of the model. Transformer: `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`. Static model (model2vec): `model.safetensors`, `tokenizer.json`."),
     key!("model.ort_library", model.ort_library, Path, USER,
-        "The ONNX Runtime library (version 1.24 or later), if it is not where it is looked for."),
+        "Path of the ONNX Runtime library (version 1.24 or later), if it is not in a standard location."),
     key!("model.threads", model.threads, Integer { min: 1, max: MAX_THREADS }, SHARED,
-        "Threads a transformer computes with; unset: as many as there are cores."),
+        "Number of threads of a transformer; unset: the number of cores."),
     key!("model.dimension", model.dimension, Integer { min: 1, max: 8192 }, USER,
-        "If set, a model with vectors of any other length is refused."),
+        "Required dimension of vectors; a model of another dimension is rejected."),
     key!("index.excerpts", index.excerpts, Bool, SHARED,
-        "Store signatures and first sentences of documentation beside the vectors."),
+        "Store signatures and first sentences of documentation with the vectors."),
     key!("index.hnsw", index.hnsw, Choice(HnswMode::NAMES), SHARED,
-        "When to build vector graphs: `auto` above 16 million chunks; scans were faster wherever they were measured."),
+        "When to build HNSW graphs; `auto`: above 16 million chunks, since scans were faster at all measured sizes."),
     key!("index.threads", index.threads, Integer { min: 1, max: MAX_THREADS }, SHARED,
-        "Threads the indexer works with; unset: as many as there are cores."),
+        "Number of threads of the indexer; unset: the number of cores."),
     key!("search.min_score", search.min_score, Number { min: 0.0, max: 1.0 }, SHARED,
-        "Matches with a lower relevance are not shown."),
+        "Minimum relevance of a match."),
     key!("search.timeout_ms", search.timeout_ms, Integer { min: 1, max: 3_600_000 }, SHARED,
-        "After so many milliseconds a search answers with what it has."),
+        "Time limit of a search, in milliseconds; after it, the response is partial."),
     key!("search.token_limit", search.token_limit, Integer { min: 1, max: 1_000_000 }, SHARED,
-        "Most tokens a response may have."),
+        "Maximum number of tokens in a response."),
     key!("search.limit", search.limit, Integer { min: 1, max: 1000 }, SHARED,
-        "Most matches `search` shows."),
+        "Maximum number of matches of `search`."),
     key!("search.include_tests", search.include_tests, Bool, SHARED,
-        "Show matches in tests."),
+        "Include matches in tests."),
     key!("overlay.budget_ms", overlay.budget_ms, Integer { min: 0, max: 600_000 }, SHARED,
-        "Milliseconds a search may spend on finding changed files of the working tree."),
+        "Time limit for finding changed files in the working tree, in milliseconds per search."),
     key!("overlay.enabled", overlay.enabled, Bool, SHARED,
-        "Let searches see files of the working tree that are not committed."),
+        "Include uncommitted files of the working tree in searches."),
     key!("hooks.mode", hooks.mode, Choice(HooksMode::NAMES), USER,
-        "`background`: hooks return at once and a process of its own updates the index; `foreground`: they wait for it."),
+        "`background`: hooks return at once and a separate process updates the index; `foreground`: hooks wait for the update."),
     key!("mcp.gate", mcp.gate, Choice(GateMode::NAMES), SHARED,
-        "What agents get while a first index or a reindex is built: `strict`: only that it is; `partial`: answers from what there is so far, marked as degraded."),
+        "How agents are answered while the first index or a reindex is built; `strict`: with the status only; `partial`: from what is indexed so far, marked as degraded."),
 ];
 
 /// Every key, grouped by section.
@@ -134,7 +134,7 @@ pub fn keys() -> &'static [KeySpec] {
     KEYS
 }
 
-/// The key itself, or the key of a table and the entry asked for (`policy.file_extensions.inc`).
+/// Looks up a key. For an entry of a table (`policy.file_extensions.inc`), returns the key of the table and the entry.
 pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
     KEYS.iter().find_map(|spec| match path.strip_prefix(spec.path)? {
         "" => Some((spec, None)),
@@ -145,8 +145,8 @@ pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
     })
 }
 
-/// The value of a key as `config get` prints it: text bare, lists and tables as in TOML, empty if not set. `None` if there
-/// is no such key.
+/// Returns the value of a key as printed by `config get`: text unquoted, lists and tables as in TOML, empty if unset.
+/// `None` if there is no such key.
 pub fn get(settings: &Settings, path: &str) -> Option<String> {
     let (spec, entry) = find(path)?;
     let value = (spec.read)(settings);
@@ -157,14 +157,14 @@ pub fn get(settings: &Settings, path: &str) -> Option<String> {
     }
 }
 
-/// The reference of all keys in Markdown, as it stands in `docs/configuration.md`.
+/// Generates the reference of all keys in `docs/configuration.md`.
 pub fn documentation() -> String {
     let mut out = String::new();
     let mut section = "";
     for spec in KEYS {
-        let of_spec = spec.path.split('.').next().unwrap_or_default();
-        if of_spec != section {
-            section = of_spec;
+        let section_of_key = spec.path.split('.').next().unwrap_or_default();
+        if section_of_key != section {
+            section = section_of_key;
             let _ = write!(
                 out,
                 "\n### `[{section}]`\n\n| key | takes | default | meaning |\n|---|---|---|---|\n"
@@ -186,12 +186,12 @@ pub(super) fn toml_text(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// A row that names one field and reads another would be a silent misconfiguration.
+    /// A row that names one field and reads another would silently misconfigure.
     #[test]
-    fn every_path_leads_to_its_own_field() {
-        let mut seen = std::collections::BTreeSet::new();
+    fn every_key_accesses_its_own_field() {
+        let mut paths = std::collections::BTreeSet::new();
         for spec in KEYS {
-            assert!(seen.insert(spec.path), "{} twice", spec.path);
+            assert!(paths.insert(spec.path), "{} twice", spec.path);
             let value = match spec.kind {
                 Bool => Value::Bool(!matches!((spec.read)(&Settings::default()), Value::Bool(true))),
                 Integer { max, .. } => Value::Integer(max),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_load_code_are_the_users() {
+    fn keys_that_load_code_are_user_only() {
         for path in ["model.name", "model.path", "model.ort_library", "hooks.mode"] {
             assert!(find(path).is_some_and(|(spec, _)| spec.user_only), "{path}");
         }

@@ -1,4 +1,4 @@
-//! Sources → settings: which value wins, where it came from, and everything that is wrong, at once.
+//! Loading settings from all sources: precedence, origins, and a list of all problems.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,32 +7,32 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Item, TableLike};
 
-use super::error::{ConfigError, Problem, did_you_mean, shown};
+use super::error::{ConfigError, Problem, did_you_mean, excerpt};
 use super::keys::{KeySpec, find, keys, toml_text};
 use super::settings::Settings;
-use super::value::{KeyKind, Value, Wrong, table_key};
+use super::value::{KeyKind, Value, ValueError, table_key};
 
 /// The file at the root of a worktree.
 pub const REPOSITORY_FILE_NAME: &str = "codeweaver.toml";
-/// A longer file is not read.
+/// Maximum size of a settings file.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
 const MAX_PROBLEMS: usize = 20;
 const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
 
-/// Where settings are read from. Files that do not exist count as empty.
+/// Sources of settings. Missing files are treated as empty.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     pub repository_file: Option<PathBuf>,
     pub user_file: Option<PathBuf>,
     /// Names with their values: `CODEWEAVER_SECTION_KEY`, and `HOME` for paths that begin with `~/`.
     pub environment: Vec<(String, String)>,
-    /// `section.key` with its value, from the command line; the last of equals wins.
+    /// `section.key` with its value, from the command line. The last value of a key wins.
     pub overrides: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// The usual places. The only function here that reads the environment.
+    /// The standard sources. This is the only function of the module that reads the environment.
     pub fn discover(worktree_root: Option<&Path>) -> Self {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -52,7 +52,7 @@ impl Sources {
     }
 }
 
-/// Where a value came from.
+/// Source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Default,
@@ -81,15 +81,15 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub settings: Settings,
-    /// By key; entries of tables also have a key each (`policy.file_extensions.inc`).
+    /// Origin of each key, and of each entry of a table (`policy.file_extensions.inc`).
     pub origins: BTreeMap<String, Origin>,
-    /// One line each: what was ignored, and why.
+    /// Ignored files and keys with the reason, one line each.
     pub warnings: Vec<String>,
 }
 
 /// One line of `config --show`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct SettingRow {
     pub key: String,
     /// As in TOML, or `unset`.
     pub value: String,
@@ -97,11 +97,10 @@ pub struct Shown {
 }
 
 impl Loaded {
-    /// Every key with its value and origin, in the order of the key table. Tables that are not empty have a line for
-    /// each of their entries.
-    pub fn shown(&self) -> Vec<Shown> {
+    /// Every key with its value and origin, in the order of the key table. A non-empty table has one row per entry.
+    pub fn rows(&self) -> Vec<SettingRow> {
         let origin = |key: &str| self.origins.get(key).cloned().unwrap_or(Origin::Default);
-        let mut lines = Vec::new();
+        let mut rows = Vec::new();
         for spec in keys() {
             let value = (spec.read)(&self.settings);
             let entries: Vec<(String, Value)> = match &value {
@@ -111,7 +110,7 @@ impl Loaded {
                 _ => Vec::new(),
             };
             if entries.is_empty() {
-                lines.push(Shown {
+                rows.push(SettingRow {
                     key: spec.path.to_owned(),
                     value: toml_text(&value),
                     origin: origin(spec.path),
@@ -119,18 +118,19 @@ impl Loaded {
             }
             for (entry, value) in entries {
                 let key = format!("{}.{entry}", spec.path);
-                lines.push(Shown { value: toml_text(&value), origin: origin(&key), key });
+                rows.push(SettingRow { value: toml_text(&value), origin: origin(&key), key });
             }
         }
-        lines
+        rows
     }
 }
 
 impl Settings {
-    /// Reads all sources, lowest first: defaults, environment, user's file, repository's file, overrides.
+    /// Loads all sources, from lowest to highest precedence: defaults, environment, user file, repository file, overrides.
     ///
-    /// Fails with every problem found (at most 20), each with its file and line. A repository's file that is no regular
-    /// file or too large is left out with a warning, as are its keys that only the user may set (X5).
+    /// # Errors
+    /// All problems found (at most 20), each with its file and line. A repository file that is not a regular file or is
+    /// too large is ignored with a warning, and so are keys in it that only the user may set.
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let mut loader = Loader::new(sources);
         loader.environment(sources);
@@ -181,13 +181,13 @@ impl Loader {
     fn environment(&mut self, sources: &Sources) {
         for (name, text) in &sources.environment {
             let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
-            let origin = Origin::Environment(shown(name));
+            let origin = Origin::Environment(excerpt(name));
             match keys().iter().find(|spec| spec.environment_name() == *name) {
                 Some(spec) => match spec.kind.check_plain(text) {
                     Ok(value) => self.put(spec, value, &origin),
-                    Err(wrong) => self.wrong(spec.path, wrong, &origin),
+                    Err(error) => self.value_error(spec.path, error, &origin),
                 },
-                // Other variables of the tool share the prefix; only what begins like a section is a slip.
+                // Other variables of the program share the prefix. Only names that start with a section are rejected.
                 None if sections().any(|section| {
                     rest.strip_prefix(&section.to_ascii_uppercase()).is_some_and(|rest| rest.starts_with('_'))
                 }) =>
@@ -210,15 +210,15 @@ impl Loader {
         for (path, text) in &sources.overrides {
             match check_assignment(path, text) {
                 Ok((spec, value)) => self.put(spec, value, &Origin::CommandLine),
-                Err(wrong) => self.problem(&Origin::CommandLine, wrong.message, wrong.suggestion),
+                Err(error) => self.problem(&Origin::CommandLine, error.message, error.suggestion),
             }
         }
     }
 
-    /// `None` if there is no such file, or with a warning if it may not be read.
+    /// Reads the repository file. Returns `None` if there is none, or with a warning if it must not be read.
     fn read_repository_file(&mut self, path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
         let sibling = ["yaml", "yml"].map(|extension| path.with_extension(extension));
-        let refused = match open_regular_file(path) {
+        let reason = match open_regular_file(path) {
             Ok(Some((file, size))) if size <= MAX_FILE_BYTES => return read_bounded(path, file).map(Some),
             Ok(Some((_, size))) => format!("it has {size} bytes; at most {MAX_FILE_BYTES} are read"),
             Ok(None) => "it is no regular file".to_owned(),
@@ -231,7 +231,7 @@ impl Loader {
             }
             Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
         };
-        self.warnings.push(format!("{} is ignored: {refused}", path.display()));
+        self.warnings.push(format!("{} is ignored: {reason}", path.display()));
         Ok(None)
     }
 
@@ -252,12 +252,12 @@ impl Loader {
             }
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
-                self.problem(&at(offset), shown_message(error.message()), None);
+                self.problem(&at(offset), parser_message(error.message()), None);
             }
         }
     }
 
-    /// Sets a checked value and remembers where it came from.
+    /// Sets a validated value and its origin.
     fn put(&mut self, spec: &KeySpec, value: Value, origin: &Origin) {
         let entries: Vec<String> = match &value {
             Value::Table(table) => table.keys().cloned().collect(),
@@ -287,16 +287,14 @@ impl Loader {
             _ => PathBuf::from(text),
         };
         let path = match origin {
-            Origin::File { path: file, .. } => {
-                file.parent().map_or(path.clone(), |folder| folder.join(&path))
-            }
+            Origin::File { path: file, .. } => file.parent().map_or(path.clone(), |dir| dir.join(&path)),
             _ => path,
         };
         path.to_string_lossy().into_owned()
     }
 
-    fn wrong(&mut self, key: &str, wrong: Wrong, origin: &Origin) {
-        self.problem(origin, format!("`{key}`: {}", wrong.message), wrong.suggestion);
+    fn value_error(&mut self, key: &str, error: ValueError, origin: &Origin) {
+        self.problem(origin, format!("`{key}`: {}", error.message), error.suggestion);
     }
 
     fn problem(&mut self, origin: &Origin, message: String, suggestion: Option<String>) {
@@ -305,8 +303,8 @@ impl Loader {
         }
     }
 
-    /// What no single key can tell.
-    fn check_together(&mut self) {
+    /// Validates constraints between keys.
+    fn check_constraints(&mut self) {
         let chunker = &self.settings.chunker;
         let pairs = [
             ("chunker.target_tokens", chunker.target_tokens, "chunker.token_limit", chunker.token_limit + 1),
@@ -338,7 +336,7 @@ impl Loader {
 
     fn finish(mut self) -> Result<Loaded, ConfigError> {
         if self.problems.is_empty() {
-            self.check_together();
+            self.check_constraints();
         }
         if !self.problems.is_empty() {
             return Err(ConfigError::Invalid(self.problems));
@@ -347,6 +345,7 @@ impl Loader {
     }
 }
 
+/// Traversal of the keys of a settings file.
 struct FileWalk<'a> {
     loader: &'a mut Loader,
     path: &'a Path,
@@ -355,18 +354,19 @@ struct FileWalk<'a> {
 }
 
 impl FileWalk<'_> {
-    /// Goes only as deep as known keys do.
+    /// Visits a table. Recurses only as deep as known keys do.
     fn table(&mut self, table: &dyn TableLike, prefix: &str) {
         for (name, item) in table.iter() {
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
             let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
             let line = self.lines.of(span.map_or(0, |span| span.start));
             let origin = Origin::File { path: self.path.to_owned(), line };
-            self.entry(name, prefix, &path, item, &origin);
+            self.entry(&path, prefix, item, &origin);
         }
     }
 
-    fn entry(&mut self, name: &str, prefix: &str, path: &str, item: &Item, origin: &Origin) {
+    /// Loads the entry at `path`, in the table at `prefix`.
+    fn entry(&mut self, path: &str, prefix: &str, item: &Item, origin: &Origin) {
         if let Some(spec) = keys().iter().find(|spec| spec.path == path) {
             if spec.user_only && self.trust == Trust::Repository {
                 self.loader.warnings.push(format!(
@@ -380,7 +380,7 @@ impl FileWalk<'_> {
                     self.loader.put(spec, value, origin);
                     self.entry_origins(spec, item);
                 }
-                Err(wrong) => self.loader.wrong(path, wrong, origin),
+                Err(error) => self.loader.value_error(path, error, origin),
             }
         } else if keys()
             .iter()
@@ -393,12 +393,13 @@ impl FileWalk<'_> {
                 }
             }
         } else {
-            let message = format!("unknown key `{}`", shown(path));
+            let message = format!("unknown key `{}`", excerpt(path));
+            let name = if prefix.is_empty() { path } else { &path[prefix.len() + 1..] };
             self.loader.problem(origin, message, suggest(name, prefix));
         }
     }
 
-    /// Entries of a table stand on lines of their own.
+    /// Records the line of each entry of a table.
     fn entry_origins(&mut self, spec: &KeySpec, item: &Item) {
         let (KeyKind::Table | KeyKind::Delimiters, Some(table)) = (spec.kind, item.as_table_like()) else {
             return;
@@ -412,7 +413,7 @@ impl FileWalk<'_> {
     }
 }
 
-/// The key that `name`, found under `prefix`, was probably meant to be.
+/// Suggests a known key for the unknown key `name` in the section `prefix`.
 fn suggest(name: &str, prefix: &str) -> Option<String> {
     let siblings = keys().iter().filter_map(|spec| {
         let rest =
@@ -425,15 +426,18 @@ fn suggest(name: &str, prefix: &str) -> Option<String> {
     })
 }
 
-/// A key and a value given as text, as on the command line, or what is wrong with them.
-pub(super) fn check_assignment(path: &str, text: &str) -> Result<(&'static KeySpec, Value), Wrong> {
+/// Validates a key and a value given as text on the command line.
+pub(super) fn check_assignment(path: &str, text: &str) -> Result<(&'static KeySpec, Value), ValueError> {
     let Some((spec, entry)) = find(path) else {
         let (prefix, name) = path.rsplit_once('.').unwrap_or(("", path));
         let suggestion =
             did_you_mean(path, keys().iter().map(|spec| spec.path)).or_else(|| suggest(name, prefix));
-        return Err(Wrong { message: format!("unknown key `{}`", shown(path)), suggestion });
+        return Err(ValueError { message: format!("unknown key `{}`", excerpt(path)), suggestion });
     };
-    let named = |wrong: Wrong| Wrong { message: format!("`{}`: {}", shown(path), wrong.message), ..wrong };
+    let named = |error: ValueError| ValueError {
+        message: format!("`{}`: {}", excerpt(path), error.message),
+        ..error
+    };
     let value = match entry {
         None => spec.kind.check_plain(text).map_err(named)?,
         Some(entry) => match KeyKind::Text.check_plain(text).map_err(named)? {
@@ -448,8 +452,8 @@ fn sections() -> impl Iterator<Item = &'static str> {
     keys().iter().filter_map(|spec| spec.path.split('.').next())
 }
 
-/// Parser messages are one line and may quote the file.
-fn shown_message(message: &str) -> String {
+/// Reduces a parser message to one line with escaped control characters, since it may quote the file.
+fn parser_message(message: &str) -> String {
     message.lines().next().unwrap_or_default().chars().flat_map(char::escape_debug).take(200).collect()
 }
 
@@ -473,8 +477,8 @@ fn read_bounded(path: &Path, file: std::fs::File) -> Result<Vec<u8>, ConfigError
     Ok(bytes)
 }
 
-/// Opens a file of a repository without following a link out of it and without waiting on a pipe. `None` if it is
-/// anything but a regular file.
+/// Opens a file of a repository without following a symbolic link and without blocking on a pipe. Returns `None` if it
+/// is not a regular file.
 fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)>> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Ok(None);
@@ -492,7 +496,7 @@ fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// Byte offset → line number.
+/// Maps byte offsets to line numbers.
 struct Lines {
     starts: Vec<usize>,
 }
@@ -552,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn later_sources_win_and_origins_say_which() {
+    fn later_sources_win_and_origins_are_recorded() {
         let files = Files::new();
         let mut sources = files.sources(
             b"[search]\nlimit = 30\n\n[policy.file_extensions]\n\".inc\" = \"php\"\n",
@@ -582,12 +586,12 @@ mod tests {
             (loaded.settings.search.limit, &loaded.origins["search.limit"]),
             (3, &Origin::CommandLine)
         );
-        assert!(loaded.shown().iter().any(|line| line.key == "search.limit" && line.value == "3"));
-        assert!(loaded.shown().iter().any(|line| line.key == "policy.file_extensions.inc"));
+        assert!(loaded.rows().iter().any(|line| line.key == "search.limit" && line.value == "3"));
+        assert!(loaded.rows().iter().any(|line| line.key == "policy.file_extensions.inc"));
     }
 
     #[test]
-    fn nothing_given_means_defaults() {
+    fn empty_sources_give_the_defaults() {
         let loaded = Settings::load(&Sources::default()).unwrap();
         assert_eq!(loaded.settings, Settings::default());
         let absent = Sources { user_file: Some("/nonexistent/config.toml".into()), ..Sources::default() };
@@ -595,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_name_file_line_finding_and_suggestion() {
+    fn problems_state_file_line_value_and_suggestion() {
         for (text, expected) in [
             (
                 "[chunker]\ntokn_limit = 5",
@@ -651,13 +655,13 @@ mod tests {
         assert!(duplicate[0].starts_with("codeweaver.toml:3: duplicate key"), "{duplicate:?}");
         let broken = problems(b"[search\nlimit = 1");
         assert!(broken[0].starts_with("codeweaver.toml:1: "), "{broken:?}");
-        assert_eq!(problems(b"a = 1\nb = 2\n").len(), 2, "all problems are told at once");
+        assert_eq!(problems(b"a = 1\nb = 2\n").len(), 2, "all problems are reported at once");
         let many: String = (0..100).map(|n| format!("a{n} = 1\n")).collect();
         assert_eq!(problems(many.as_bytes()).len(), MAX_PROBLEMS);
     }
 
     #[test]
-    fn a_repository_cannot_set_what_loads_code() {
+    fn a_repository_cannot_set_user_only_keys() {
         let files = Files::new();
         let hostile = b"[model]\nname = \"x\"\npath = \"/evil\"\nort_library = 7\n[hooks]\nmode = \"foreground\"\n[search]\nlimit = 3\n";
         let loaded = Settings::load(&files.sources(hostile, b"")).unwrap();
@@ -674,7 +678,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_linked_or_endless_repository_file_is_left_out() {
+    fn a_symlinked_or_oversized_repository_file_is_ignored() {
         let files = Files::new();
         let mut sources = files.sources(b"", b"search.limit = 5\n");
         let link = files.folder.path().join("linked.toml");
@@ -693,7 +697,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_encodings_and_shapes() {
+    fn unusual_encodings_and_deep_nesting_are_handled() {
         let files = Files::new();
         let load = |text: &[u8]| Settings::load(&files.sources(text, b""));
         let crlf = load(b"\xef\xbb\xbf[search]\r\nlimit = 7\r\n").unwrap();
@@ -772,14 +776,14 @@ mod tests {
     }
 
     #[test]
-    fn paths_in_a_file_start_at_its_folder() {
+    fn paths_in_a_file_are_relative_to_its_directory() {
         let files = Files::new();
         let loaded = Settings::load(&files.sources(b"", b"model.path = \"models/x\"\n")).unwrap();
         assert_eq!(loaded.settings.model.path, Some(files.folder.path().join("models/x")));
     }
 
     #[test]
-    fn any_bytes_end_in_a_result() {
+    fn arbitrary_bytes_never_panic() {
         let mut random = fastrand::Rng::with_seed(11);
         let pieces = [
             "[", "]", "search", ".", "limit", " = ", "1", "\n", "\"", "{", "}", "'''", "#", "\u{feff}", "é",

@@ -1,11 +1,11 @@
-//! The settings as typed values; [`Default`] is what holds when nobody says otherwise.
+//! The settings as typed values with their defaults.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Everything a user can set, by section.
+/// All settings, by section.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Settings {
     pub chunker: ChunkerSettings,
@@ -18,7 +18,7 @@ pub struct Settings {
     pub mcp: McpSettings,
 }
 
-/// How blobs become chunks (C8).
+/// How blobs are split into chunks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChunkerSettings {
     pub semantic_importance_threshold: f32,
@@ -54,14 +54,14 @@ impl Default for ChunkerSettings {
     }
 }
 
-/// Whether small siblings share a chunk (C3).
+/// Whether small siblings share a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
     /// Small siblings are packed up to the target.
     #[default]
     Packed,
-    /// One definition a chunk.
+    /// Each definition is a chunk of its own.
     Definition,
 }
 
@@ -79,7 +79,7 @@ impl Default for MarkdownSettings {
     }
 }
 
-/// Delimiters a user adds to a language: every start with every end (C8, appendix D).
+/// User-defined delimiters of a language. Every start is combined with every end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CustomDelimiter {
     pub starts: Vec<String>,
@@ -91,7 +91,7 @@ pub struct CustomDelimiter {
     pub nestable: bool,
 }
 
-/// Which files are indexed (D3–D5).
+/// Which files are indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicySettings {
     pub include: Vec<String>,
@@ -99,7 +99,7 @@ pub struct PolicySettings {
     /// Extension without its dot → language name.
     pub file_extensions: BTreeMap<String, String>,
     pub max_blob_bytes: u64,
-    /// Paths of credential-like files that are indexed all the same.
+    /// Paths that are indexed although they look like credentials.
     pub include_secrets: Vec<String>,
 }
 
@@ -115,25 +115,25 @@ impl Default for PolicySettings {
     }
 }
 
-/// The embedding model (E1, E2).
+/// The embedding model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelSettings {
-    /// `builtin`, or the name of a fastembed model.
+    /// `builtin`, or the name of a transformer or static model.
     pub name: String,
-    /// Folder with the files of the model.
+    /// Directory with the files of the model.
     pub path: Option<PathBuf>,
-    /// The ONNX Runtime library itself.
+    /// Path of the ONNX Runtime library.
     pub ort_library: Option<PathBuf>,
     pub threads: Option<usize>,
-    /// If set, opening a model of any other dimension is an error.
+    /// Required dimension: opening a model of another dimension is an error.
     pub dimension: Option<usize>,
 }
 
 impl ModelSettings {
-    /// The name of the model inside the binary.
+    /// Name of the model that is part of the program.
     pub const BUILTIN: &'static str = "builtin";
 
-    /// True if the model inside the binary is wanted.
+    /// True if the model that is part of the program is selected.
     pub fn is_builtin(&self) -> bool {
         self.name == Self::BUILTIN && self.path.is_none()
     }
@@ -147,7 +147,7 @@ impl Default for ModelSettings {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IndexSettings {
-    /// Whether signatures and first doc sentences are stored (S1).
+    /// Whether signatures and first sentences of documentation are stored.
     pub excerpts: bool,
     pub hnsw: HnswMode,
     pub threads: Option<usize>,
@@ -159,11 +159,11 @@ impl Default for IndexSettings {
     }
 }
 
-/// When vector graphs are built.
+/// When HNSW graphs are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HnswMode {
-    /// In stores above any size at which scans were found to be faster.
+    /// For stores larger than every size at which scans were measured to be faster.
     #[default]
     Auto,
     Always,
@@ -172,11 +172,11 @@ pub enum HnswMode {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchSettings {
-    /// Matches with a lower relevance (0 to 1) are not shown (R7).
+    /// Minimum relevance of a match, from 0 to 1.
     pub min_score: f32,
-    /// After this long the answer is partial (R9).
+    /// Time after which a search returns a partial response.
     pub timeout_ms: u64,
-    /// Of a whole response (R6).
+    /// Maximum number of tokens in a response.
     pub token_limit: u32,
     pub limit: u32,
     pub include_tests: bool,
@@ -188,7 +188,7 @@ impl Default for SearchSettings {
     }
 }
 
-/// The working tree on top of the committed snapshot (G8).
+/// The overlay of uncommitted files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OverlaySettings {
     pub budget_ms: u64,
@@ -211,18 +211,18 @@ pub struct McpSettings {
     pub gate: GateMode,
 }
 
-/// What agents get while a first index or a reindex is built (L6).
+/// How calls of agents are answered while the first index or a reindex is being built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateMode {
-    /// Nothing but the envelope that says so.
+    /// With the status envelope only.
     #[default]
     Strict,
-    /// Answers from what is indexed so far, marked as degraded.
+    /// From what is indexed so far, marked as degraded.
     Partial,
 }
 
-/// Whether a hook waits for the index (G2).
+/// Whether a hook waits for the update of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HooksMode {

@@ -1,4 +1,4 @@
-//! Values of settings: from TOML or from plain text, checked against what a key takes, and back.
+//! Values of settings: parsing from TOML or plain text, validation against the kind of a key, and formatting.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use toml_edit::{InlineTable, Item, TableLike};
 
-use super::error::{did_you_mean, shown};
+use super::error::{did_you_mean, excerpt};
 use super::settings::{CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode};
 
-/// What a key takes.
+/// Kind and range of the values of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KeyKind {
     Bool,
@@ -24,7 +24,7 @@ pub enum KeyKind {
         max: f32,
     },
     Text,
-    /// Relative paths in a file start at the folder of that file; `~/` is the home folder.
+    /// Relative paths in a file are relative to the directory of that file; `~/` is the home directory.
     Path,
     Choice(&'static [&'static str]),
     List,
@@ -53,7 +53,7 @@ impl fmt::Display for KeyKind {
     }
 }
 
-/// A checked value of some key.
+/// A validated value of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Unset,
@@ -66,14 +66,14 @@ pub(super) enum Value {
     Delimiters(BTreeMap<String, Vec<CustomDelimiter>>),
 }
 
-/// What is wrong with a value, and perhaps what was meant.
+/// Why a value is invalid, with a suggestion if there is a likely intended value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wrong {
+pub(super) struct ValueError {
     pub message: String,
     pub suggestion: Option<String>,
 }
 
-impl Wrong {
+impl ValueError {
     fn new(message: String) -> Self {
         Self { message, suggestion: None }
     }
@@ -88,9 +88,9 @@ const DELIMITER_KEYS: &[&str] =
 const DEFAULT_DELIMITER_PRIORITY: u8 = 50;
 
 impl KeyKind {
-    /// Checks a TOML item.
-    pub(super) fn check_item(&self, item: &Item) -> Result<Value, Wrong> {
-        let mismatch = || Wrong::new(format!("expected {self}, found {}", describe(item)));
+    /// Validates a TOML item.
+    pub(super) fn check_item(&self, item: &Item) -> Result<Value, ValueError> {
+        let mismatch = || ValueError::new(format!("expected {self}, found {}", describe(item)));
         match self {
             Self::Bool => item.as_bool().map(Value::Bool).ok_or_else(mismatch),
             Self::Integer { .. } => self.check_integer(item.as_integer().ok_or_else(mismatch)?),
@@ -103,12 +103,16 @@ impl KeyKind {
             Self::Table => {
                 let table = item.as_table_like().ok_or_else(mismatch)?;
                 if table.len() > MAX_LIST_ENTRIES {
-                    return Err(Wrong::new(format!("more than {MAX_LIST_ENTRIES} entries")));
+                    return Err(ValueError::new(format!("more than {MAX_LIST_ENTRIES} entries")));
                 }
                 let mut entries = BTreeMap::new();
                 for (key, value) in table.iter() {
                     let text = value.as_str().ok_or_else(|| {
-                        Wrong::new(format!("expected text for `{}`, found {}", shown(key), describe(value)))
+                        ValueError::new(format!(
+                            "expected text for `{}`, found {}",
+                            excerpt(key),
+                            describe(value)
+                        ))
                     })?;
                     entries.insert(table_key(key)?, bounded(text, MAX_TEXT_BYTES)?.to_owned());
                 }
@@ -126,10 +130,10 @@ impl KeyKind {
         }
     }
 
-    /// Checks text as it stands in an environment variable or on the command line. Lists are separated by commas or
-    /// written as in TOML; tables are written as inline tables of TOML.
-    pub(super) fn check_plain(&self, text: &str) -> Result<Value, Wrong> {
-        let mismatch = || Wrong::new(format!("expected {self}, found \"{}\"", shown(text)));
+    /// Validates the text of an environment variable or command-line argument. Lists are separated by commas or written
+    /// as in TOML; tables are written as inline tables of TOML.
+    pub(super) fn check_plain(&self, text: &str) -> Result<Value, ValueError> {
+        let mismatch = || ValueError::new(format!("expected {self}, found \"{}\"", excerpt(text)));
         let trimmed = text.trim();
         match self {
             Self::Bool => match trimmed.to_ascii_lowercase().as_str() {
@@ -153,66 +157,69 @@ impl KeyKind {
             }
             Self::List | Self::Table | Self::Delimiters => {
                 let document = toml_edit::Document::parse(format!("value = {trimmed}")).map_err(|error| {
-                    Wrong::new(format!("expected {self} as in TOML: {}", error.message()))
+                    ValueError::new(format!("expected {self} as in TOML: {}", error.message()))
                 })?;
                 self.check_item(document.get("value").unwrap_or(&Item::None))
             }
         }
     }
 
-    fn check_integer(&self, integer: i64) -> Result<Value, Wrong> {
+    fn check_integer(&self, integer: i64) -> Result<Value, ValueError> {
         match self {
             Self::Integer { min, max } if (*min..=*max).contains(&integer) => Ok(Value::Integer(integer)),
-            _ => Err(Wrong::new(format!("expected {self}, found {integer}"))),
+            _ => Err(ValueError::new(format!("expected {self}, found {integer}"))),
         }
     }
 
-    fn check_number(&self, number: f64) -> Result<Value, Wrong> {
+    fn check_number(&self, number: f64) -> Result<Value, ValueError> {
         match self {
             Self::Number { min, max } if (f64::from(*min)..=f64::from(*max)).contains(&number) => {
                 Ok(Value::Number(number as f32))
             }
-            _ => Err(Wrong::new(format!("expected {self}, found {number}"))),
+            _ => Err(ValueError::new(format!("expected {self}, found {number}"))),
         }
     }
 
-    fn check_text(&self, text: &str) -> Result<Value, Wrong> {
+    fn check_text(&self, text: &str) -> Result<Value, ValueError> {
         let text = bounded(text, MAX_TEXT_BYTES)?;
         match self {
-            Self::Choice(names) if !names.contains(&text) => Err(Wrong {
-                message: format!("expected {self}, found \"{}\"", shown(text)),
+            Self::Choice(names) if !names.contains(&text) => Err(ValueError {
+                message: format!("expected {self}, found \"{}\"", excerpt(text)),
                 suggestion: did_you_mean(text, names.iter().copied()),
             }),
             _ if text.is_empty() || text.contains('\0') => {
-                Err(Wrong::new(format!("expected {self}, found \"{}\"", shown(text))))
+                Err(ValueError::new(format!("expected {self}, found \"{}\"", excerpt(text))))
             }
             _ => Ok(Value::Text(text.to_owned())),
         }
     }
 }
 
-fn bounded(text: &str, limit: usize) -> Result<&str, Wrong> {
+fn bounded(text: &str, limit: usize) -> Result<&str, ValueError> {
     if text.len() > limit {
-        return Err(Wrong::new(format!("the text has {} bytes; at most {limit} are allowed", text.len())));
+        return Err(ValueError::new(format!(
+            "the text has {} bytes; at most {limit} are allowed",
+            text.len()
+        )));
     }
     Ok(text)
 }
 
-/// A key of a table of texts, without the dot that people write before extensions.
-pub(super) fn table_key(key: &str) -> Result<String, Wrong> {
+/// Validates a key of a table of strings. Removes the leading dot of file extensions.
+pub(super) fn table_key(key: &str) -> Result<String, ValueError> {
     let key = bounded(key, 128)?.trim_start_matches('.');
     if key.is_empty() || key.contains(|c: char| c.is_control() || c == '/') {
-        return Err(Wrong::new(format!("`{}` cannot be a key here", shown(key))));
+        return Err(ValueError::new(format!("`{}` cannot be a key here", excerpt(key))));
     }
     Ok(key.to_owned())
 }
 
-fn texts(item: &Item, max_entries: usize, max_bytes: usize) -> Result<Vec<String>, Wrong> {
+fn texts(item: &Item, max_entries: usize, max_bytes: usize) -> Result<Vec<String>, ValueError> {
     let array = item
         .as_array()
-        .ok_or_else(|| Wrong::new(format!("expected {}, found {}", KeyKind::List, describe(item))))?;
+        .ok_or_else(|| ValueError::new(format!("expected {}, found {}", KeyKind::List, describe(item))))?;
     if array.len() > max_entries {
-        return Err(Wrong::new(format!(
+        return Err(ValueError::new(format!(
             "the list has {} entries; at most {max_entries} are allowed",
             array.len()
         )));
@@ -221,37 +228,43 @@ fn texts(item: &Item, max_entries: usize, max_bytes: usize) -> Result<Vec<String
         .iter()
         .map(|entry| {
             let text = entry.as_str().ok_or_else(|| {
-                Wrong::new(format!("expected {}, found {} in it", KeyKind::List, describe_value(entry)))
+                ValueError::new(format!("expected {}, found {} in it", KeyKind::List, describe_value(entry)))
             })?;
             bounded(text, max_bytes).map(str::to_owned)
         })
         .collect()
 }
 
-/// `[[chunker.custom_delimiters.<language>]]`, or the same as an inline list of tables.
-fn delimiters(item: &Item) -> Result<Vec<CustomDelimiter>, Wrong> {
+/// Parses `[[chunker.custom_delimiters.<language>]]`, or the same as an inline list of tables.
+fn delimiters(item: &Item) -> Result<Vec<CustomDelimiter>, ValueError> {
     let tables: Vec<&dyn TableLike> = if let Some(tables) = item.as_array_of_tables() {
         tables.iter().map(|table| table as &dyn TableLike).collect()
     } else if let Some(array) = item.as_array() {
         let inline: Vec<&InlineTable> = array.iter().filter_map(|value| value.as_inline_table()).collect();
         if inline.len() != array.len() {
-            return Err(Wrong::new(format!("expected a list of delimiter tables, found {}", describe(item))));
+            return Err(ValueError::new(format!(
+                "expected a list of delimiter tables, found {}",
+                describe(item)
+            )));
         }
         inline.into_iter().map(|table| table as &dyn TableLike).collect()
     } else {
-        return Err(Wrong::new(format!("expected a list of delimiter tables, found {}", describe(item))));
+        return Err(ValueError::new(format!(
+            "expected a list of delimiter tables, found {}",
+            describe(item)
+        )));
     };
     if tables.len() > MAX_DELIMITERS {
-        return Err(Wrong::new(format!("more than {MAX_DELIMITERS} delimiters for one language")));
+        return Err(ValueError::new(format!("more than {MAX_DELIMITERS} delimiters for one language")));
     }
     tables.into_iter().map(delimiter).collect()
 }
 
-fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, Wrong> {
+fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, ValueError> {
     for (key, _) in table.iter() {
         if !DELIMITER_KEYS.contains(&key) {
-            return Err(Wrong {
-                message: format!("unknown key `{}` in a delimiter", shown(key)),
+            return Err(ValueError {
+                message: format!("unknown key `{}` in a delimiter", excerpt(key)),
                 suggestion: did_you_mean(key, DELIMITER_KEYS.iter().copied()),
             });
         }
@@ -262,25 +275,30 @@ fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, Wrong> {
     };
     let flag = |key: &str| match table.get(key) {
         Some(item) => item.as_bool().ok_or_else(|| {
-            Wrong::new(format!("expected true or false for `{key}`, found {}", describe(item)))
+            ValueError::new(format!("expected true or false for `{key}`, found {}", describe(item)))
         }),
         None => Ok(false),
     };
     let starts = list("starts")?;
     let ends = list("ends")?;
     if starts.is_empty() || starts.iter().chain(&ends).any(String::is_empty) {
-        return Err(Wrong::new("a delimiter needs `starts`, and none of its texts may be empty".to_owned()));
+        return Err(ValueError::new(
+            "a delimiter needs `starts`, and none of its texts may be empty".to_owned(),
+        ));
     }
     let kind = match table.get("kind") {
         Some(item) => match item.as_str() {
             Some(kind) if !kind.is_empty() => bounded(kind, 64)?.to_owned(),
-            _ => return Err(Wrong::new(format!("expected text for `kind`, found {}", describe(item)))),
+            _ => return Err(ValueError::new(format!("expected text for `kind`, found {}", describe(item)))),
         },
         None => "generic".to_owned(),
     };
     let priority = match table.get("priority") {
         Some(item) => item.as_integer().and_then(|integer| u8::try_from(integer).ok()).ok_or_else(|| {
-            Wrong::new(format!("expected an integer from 0 to 255 for `priority`, found {}", describe(item)))
+            ValueError::new(format!(
+                "expected an integer from 0 to 255 for `priority`, found {}",
+                describe(item)
+            ))
         })?,
         None => DEFAULT_DELIMITER_PRIORITY,
     };
@@ -306,7 +324,7 @@ fn describe(item: &Item) -> String {
 
 fn describe_value(value: &toml_edit::Value) -> String {
     match value {
-        toml_edit::Value::String(text) => format!("the text \"{}\"", shown(text.value())),
+        toml_edit::Value::String(text) => format!("the text \"{}\"", excerpt(text.value())),
         toml_edit::Value::Integer(integer) => format!("the integer {}", integer.value()),
         toml_edit::Value::Float(float) => format!("the number {}", float.value()),
         toml_edit::Value::Boolean(boolean) => boolean.value().to_string(),
@@ -317,13 +335,13 @@ fn describe_value(value: &toml_edit::Value) -> String {
 }
 
 impl Value {
-    /// The value as it is written in a file; `None` if it is not set.
+    /// The TOML form of the value; `None` if it is unset.
     pub(super) fn to_toml(&self) -> Option<toml_edit::Value> {
         Some(match self {
             Self::Unset => return None,
             Self::Bool(boolean) => (*boolean).into(),
             Self::Integer(integer) => (*integer).into(),
-            // The shortest text of the f32, not the digits of its widening.
+            // Formats as f32, since widening to f64 would add digits.
             Self::Number(number) => number.to_string().parse::<f64>().unwrap_or(f64::from(*number)).into(),
             Self::Text(text) => text.as_str().into(),
             Self::List(list) => list.iter().map(String::as_str).collect::<toml_edit::Array>().into(),
@@ -341,7 +359,7 @@ impl Value {
         })
     }
 
-    /// The value as `config get` prints it: text bare, anything else as in TOML, nothing for what is not set.
+    /// The form printed by `config get`: text unquoted, other values as in TOML, empty if unset.
     pub(super) fn to_plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -363,10 +381,10 @@ fn delimiter_toml(delimiter: &CustomDelimiter) -> toml_edit::Value {
     table.into()
 }
 
-/// A field of the settings that a key reads and writes.
+/// A field of the settings, as accessed through its key.
 pub(super) trait Field {
     fn read(&self) -> Value;
-    /// False if the value is of another kind than the field takes. Tables are merged entry by entry.
+    /// Sets the field. Returns false if the kind of the value does not fit. Tables are merged entry by entry.
     fn assign(&mut self, value: Value) -> bool;
 }
 
@@ -481,9 +499,9 @@ impl Field for BTreeMap<String, Vec<CustomDelimiter>> {
 macro_rules! choice_fields {
     ($($type:ident { $($variant:ident = $name:literal),* })*) => {$(
         impl $type {
-            /// The values as they are written in settings.
+            /// The names of all variants in settings.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
-            /// The value as it is written in settings.
+            /// The name of the variant in settings.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),*

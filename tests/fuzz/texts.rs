@@ -221,7 +221,7 @@ impl Config {
     fn loaded(&self, sources: &Sources, is_hostile: bool) -> u64 {
         match Settings::load(sources) {
             Ok(loaded) => {
-                let n_shown: usize = loaded.shown().iter().map(|shown| shown.value.len()).sum();
+                let n_shown: usize = loaded.rows().iter().map(|shown| shown.value.len()).sum();
                 for warning in &loaded.warnings {
                     assert!(!warning.contains(|c: char| c.is_control()), "{warning:?}");
                 }

@@ -116,13 +116,13 @@ fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliEr
     let mut out = context.out();
     if as_json {
         let lines: Vec<_> = loaded
-            .shown()
+            .rows()
             .into_iter()
             .map(|line| serde_json::json!({ "key": line.key, "value": line.value, "origin": line.origin.to_string() }))
             .collect();
         writeln!(out, "{}", render::json(&lines, true)?)?;
     } else {
-        let lines = loaded.shown();
+        let lines = loaded.rows();
         let width = lines
             .iter()
             .map(|line| line.key.len() + line.value.chars().count() + 3)
