@@ -7,7 +7,7 @@
 mod common;
 
 use codeweaver::index::Codebase;
-use codeweaver::query::{Request, Searcher};
+use codeweaver::query::{Request, Searcher, ViewRequest, WorktreeMode};
 use common::{Corpus, QUERIES, Result, Samples, Scratch, corpora, row, setting};
 use std::time::Instant;
 
@@ -57,10 +57,10 @@ fn warm(scratch: &Scratch, runs: usize) -> Result<()> {
             Ok(started.elapsed())
         };
         let with_worktree = timed(&request)?;
-        request.committed = true;
+        request.view.worktree = WorktreeMode::Exclude;
         let without = timed(&request)?;
         let started = Instant::now();
-        searcher.view(None, false, u64::from(u32::MAX), 3000, &|_, _| false)?;
+        searcher.view(&ViewRequest::default(), &|_, _| false)?;
         // The first round fills caches.
         if i >= QUERIES.len() {
             all.push(with_worktree);

@@ -12,7 +12,7 @@ use codeweaver::index::{Codebase, hnsw};
 use codeweaver::query::retrieve::dense;
 use codeweaver::query::view::View;
 use codeweaver::query::view::scope::Scope;
-use codeweaver::query::{Ann, Filters, Searcher};
+use codeweaver::query::{Ann, Filters, Searcher, ViewRequest, WorktreeMode};
 use codeweaver::store::StoreReader;
 use codeweaver::sys::DotKernel;
 use common::{Result, Samples, corpora, mib, row, setting};
@@ -53,8 +53,9 @@ fn measure(name: &str, dir: &Path) -> Result<()> {
     );
 
     let searcher = Searcher::new(Codebase::open(dir, &[])?);
-    let view = searcher.view(None, true, 0, 60_000, &|_, _| false)?;
-    let scope = Scope::new(&view, &Filters { include_tests: true, ..Filters::default() });
+    let committed = ViewRequest { worktree: WorktreeMode::Exclude, ..ViewRequest::default() };
+    let view = searcher.view(&committed, &|_, _| false)?;
+    let scope = view.scope(&Filters { include_tests: true, ..Filters::default() });
     let embedder = searcher.embedder().ok_or("no model")?;
     let graphs = view.reader.layout.graph("");
     let of_graphs = graphs.parent().map(common::process::disk_use).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::index::progress::Silent;
 use crate::index::{Codebase, IndexError, Target, updater};
 use crate::query::rank::{RankedFile, Weights};
 use crate::query::view::View;
-use crate::query::{Request, Searcher};
+use crate::query::{Request, Searcher, ViewRequest, WorktreeMode};
 use crate::store::StoreReader;
 use gix::glob::wildmatch;
 use std::path::{Path, PathBuf};
@@ -162,7 +162,13 @@ fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
     if !reader.is_some_and(|reader| matches!(reader.snapshot(&key), Ok(Some(_)))) {
         updater::run(codebase, &target, Default::default(), &Silent)?;
     }
-    Ok(searcher.view(Some(spec), true, 0, TIMEOUT.as_millis() as u64, &|_, _| false)?)
+    let committed = ViewRequest {
+        revision: Some(spec.to_owned()),
+        worktree: WorktreeMode::Exclude,
+        timeout: TIMEOUT,
+        ..ViewRequest::default()
+    };
+    Ok(searcher.view(&committed, &|_, _| false)?)
 }
 
 impl Opened {
@@ -173,7 +179,7 @@ impl Opened {
 
     pub fn request(&self, query: &str) -> Request {
         let mut request = Request::new(query, &self.searcher.codebase.settings);
-        request.committed = true;
+        request.view.worktree = WorktreeMode::Exclude;
         request
     }
 

@@ -5,6 +5,7 @@
 //! * [`build`]: new blobs → sealed segments, on all cores, in deterministic order.
 //! * [`journal`]: which blobs are being parsed, in case that ends the process.
 //! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
+//! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
 //! * [`update`]: the three together, with checkpoints.
 //! * [`updater`]: who does it when: lease, wishes, catch-up; [`child`]: the same as a process of its own, for readers.
 //! * [`gate`]: whether a codebase may answer, and the envelope that says why not.
@@ -22,6 +23,7 @@ pub mod gate;
 pub mod gc;
 pub mod hnsw;
 pub mod journal;
+pub mod overlay;
 pub mod plan;
 pub mod progress;
 pub mod publish;

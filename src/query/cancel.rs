@@ -1,31 +1,34 @@
-//! Questions that nobody waits for any more are given up.
+//! Cancellation of requests.
 
 use super::error::QueryError;
 use crate::index::progress::Progress;
 use std::sync::Arc;
 
-/// Says that time is up, or that nobody waits for the answer any more. Asked from several threads.
+/// Whether a stage should stop, because the time is up or the request was cancelled. Called from several threads.
 pub type IsOver<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Tells whether the answer to a question is still wanted; always, by default.
+/// A cancellation token. By default, a request is never cancelled.
 ///
-/// It is asked between the steps of an answer and in its loops, from several threads, so it must be quick. What was begun
-/// ends with [`QueryError::Cancelled`] soon after.
+/// It is polled between the stages of a request and in their loops, from several threads, so it must be quick. A cancelled
+/// request ends with [`QueryError::Cancelled`] soon after.
 #[derive(Clone, Default)]
 pub struct Cancel(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
 impl Cancel {
-    /// Called off once `is_cancelled` says so. It must not say otherwise later.
+    /// A token that is cancelled as soon as `is_cancelled` returns true. It must not return false later.
     pub fn when(is_cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Cancel {
         Cancel(Some(Arc::new(is_cancelled)))
     }
 
+    /// Whether the request was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.as_ref().is_some_and(|is_cancelled| is_cancelled())
     }
 
+    /// Returns an error if the request was cancelled.
+    ///
     /// # Errors
-    /// [`QueryError::Cancelled`] if nobody waits any more.
+    /// [`QueryError::Cancelled`].
     pub fn check(&self) -> Result<(), QueryError> {
         if self.is_cancelled() { Err(QueryError::Cancelled) } else { Ok(()) }
     }
@@ -37,7 +40,7 @@ impl std::fmt::Debug for Cancel {
     }
 }
 
-/// Two questions that differ in nothing else are the same question.
+/// All tokens are equal, so that requests compare by what they ask for.
 impl PartialEq for Cancel {
     fn eq(&self, _: &Cancel) -> bool {
         true
@@ -46,7 +49,7 @@ impl PartialEq for Cancel {
 
 impl Eq for Cancel {}
 
-/// Building what is laid over a view stops like any other run.
+/// A cancelled request stops building its overlay.
 impl Progress for Cancel {
     fn stopped(&self) -> bool {
         self.is_cancelled()

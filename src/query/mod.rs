@@ -27,6 +27,7 @@ pub mod search;
 pub mod similar;
 #[cfg(test)]
 mod tests;
+mod verify;
 pub mod view;
 
 pub use cancel::Cancel;
@@ -34,7 +35,7 @@ pub use error::QueryError;
 pub use outline::Outline;
 pub use parse::intent::Intent;
 pub use read::FileText;
-pub use request::{Ann, Filters, Mode, Request};
+pub use request::{Ann, Filters, Mode, Request, ViewRequest, WorktreeMode};
 pub use response::{Match, Response};
 pub use search::Searcher;
 pub use similar::SimilarRequest;

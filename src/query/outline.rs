@@ -2,9 +2,11 @@
 
 use super::error::{QueryError, guarded};
 use super::locate;
+use super::request::ViewRequest;
 use super::response::IndexInfo;
-use super::search::{AskUpdater, Searcher};
+use super::search::Searcher;
 use super::view::MatchState;
+use super::view::freshness::RequestUpdate;
 use crate::chunk::{SemanticClass, SymbolKind, grammar};
 
 /// What a file defines.
@@ -46,25 +48,23 @@ impl Searcher {
         &self,
         path: &str,
         rev: Option<&str>,
-        updater: AskUpdater<'_>,
+        update: RequestUpdate<'_>,
     ) -> Result<Outline, QueryError> {
-        guarded(&self.codebase, || self.outline_unguarded(path, rev, updater))
+        guarded(&self.codebase, || self.outline_unguarded(path, rev, update))
     }
 
     fn outline_unguarded(
         &self,
         path: &str,
         rev: Option<&str>,
-        updater: AskUpdater<'_>,
+        update: RequestUpdate<'_>,
     ) -> Result<Outline, QueryError> {
-        let settings = &self.codebase.settings;
-        let view = self.view(
-            rev,
-            !settings.overlay.enabled,
-            u64::from(u32::MAX),
-            settings.search.timeout_ms,
-            updater,
-        )?;
+        let request = ViewRequest {
+            revision: rev.map(str::to_owned),
+            budget: ViewRequest::UNLIMITED,
+            ..ViewRequest::new(&self.codebase.settings)
+        };
+        let view = self.view(&request, update)?;
         let file = locate::file(&view, path)?;
         let mut symbols = Vec::new();
         for id in locate::rows(&view, file.doc) {

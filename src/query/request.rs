@@ -1,79 +1,147 @@
-//! What is asked.
+//! Request: the query with its filters and limits.
 
 use super::cancel::Cancel;
 use super::error::QueryError;
 use super::parse::intent::Intent;
 use crate::chunk::classes::TaskProfile;
+use crate::config::Settings;
+use std::time::Duration;
 
-/// Which evidence is used (R2).
+/// Kinds of evidence that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Mode {
+    /// All of them.
     #[default]
     Hybrid,
+    /// Vectors only.
     Semantic,
+    /// Terms, symbols and paths; no vectors.
     Keyword,
+    /// Symbols and the files that the query names. Every word may be a name, also incomplete or misspelt.
     Symbol,
 }
 
-/// How vectors are searched (R1).
+/// How vectors are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ann {
+    /// HNSW where there is one of sufficient recall, else by the size of the scope.
     #[default]
     Auto,
+    /// Exact scan: every dot product is computed.
     Exact,
+    /// Binary quantisation: sign bits preselect the rows whose dot products are computed.
     Signs,
+    /// HNSW, and an exact scan of segments that have none.
     Hnsw,
 }
 
-/// What may be found (R2). Empty lists allow everything.
+/// Conditions on results. An empty list allows everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
+    /// Names of languages.
     pub languages: Vec<String>,
-    /// Globs over repository-relative paths; a plain folder means everything below it.
+    /// Globs over repository-relative paths. The path of a folder includes everything below it.
     pub paths: Vec<String>,
+    /// As `paths`, for what is left out.
     pub exclude_paths: Vec<String>,
     /// Names of symbol kinds (`function`, `class`, …) or semantic classes (`DEFINITION_TYPE`, …).
     pub kinds: Vec<String>,
+    /// Whether test files are searched.
     pub include_tests: bool,
 }
 
-/// A question. Build one with [`Request::new`] and change what differs.
+/// Whether uncommitted files are part of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorktreeMode {
+    /// They are laid over the tree of HEAD.
+    #[default]
+    Include,
+    /// The view shows what is committed.
+    Exclude,
+}
+
+/// The state of the codebase that a request is about.
+///
+/// The default is HEAD with all uncommitted files. [`ViewRequest::new`] takes the settings of a codebase into account.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    pub query: String,
-    pub mode: Mode,
-    pub ann: Ann,
-    pub filters: Filters,
-    /// As typed; unknown values are treated as none (R4).
-    pub intent: Option<Intent>,
-    /// Picks an importance profile directly (appendix B).
-    pub task: Option<TaskProfile>,
-    pub rev: Option<String>,
-    /// Leave the working tree out (G8).
-    pub committed: bool,
-    /// Best matches that are left out because an earlier answer had them.
-    pub offset: usize,
-    /// Most matches, ≥ 1.
-    pub limit: usize,
-    /// Most tokens of the whole answer, ≥ 1 (R6).
-    pub token_limit: u32,
-    /// Matches with a lower relevance are not shown.
-    pub min_score: f32,
-    pub timeout_ms: u64,
-    pub overlay_budget_ms: u64,
-    /// Say for each match how its score came about.
-    pub explain: bool,
-    /// Locations and names only, no text.
-    pub without_content: bool,
-    /// Whether somebody still waits.
+pub struct ViewRequest {
+    /// Branch, tag, commit or tree, without the working tree; `None` for HEAD.
+    pub revision: Option<String>,
+    /// Whether uncommitted files are part of the view. Without effect if `revision` is given.
+    pub worktree: WorktreeMode,
+    /// Time for the status run. Files for which it is too short are shown as committed.
+    pub budget: Duration,
+    /// Time to wait for an update if HEAD is not indexed. For a search, also its time limit.
+    pub timeout: Duration,
+    /// Cancels the request.
     pub cancel: Cancel,
 }
 
+impl ViewRequest {
+    /// A budget that no status run exceeds.
+    pub const UNLIMITED: Duration = Duration::from_millis(u32::MAX as u64);
+
+    /// HEAD with uncommitted files, and the limits of `settings`.
+    pub fn new(settings: &Settings) -> ViewRequest {
+        ViewRequest {
+            worktree: if settings.overlay.enabled { WorktreeMode::Include } else { WorktreeMode::Exclude },
+            budget: Duration::from_millis(settings.overlay.budget_ms),
+            timeout: Duration::from_millis(settings.search.timeout_ms),
+            ..ViewRequest::default()
+        }
+    }
+}
+
+impl Default for ViewRequest {
+    fn default() -> ViewRequest {
+        ViewRequest {
+            revision: None,
+            worktree: WorktreeMode::default(),
+            budget: ViewRequest::UNLIMITED,
+            timeout: Duration::from_secs(3),
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+/// A search request. Build one with [`Request::new`] and change the fields that differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// What is searched for: a description, a name, a path, or a pasted text such as a stack trace.
+    pub query: String,
+    /// Kinds of evidence.
+    pub mode: Mode,
+    /// How vectors are searched.
+    pub ann: Ann,
+    /// Conditions on results.
+    pub filters: Filters,
+    /// The kind of answer; `None` to detect it from the words of the query.
+    pub intent: Option<Intent>,
+    /// The importance profile; `None` for that of a given `intent`.
+    pub task: Option<TaskProfile>,
+    /// The state of the codebase that is searched.
+    pub view: ViewRequest,
+    /// Number of best matches to leave out, because an earlier response had them.
+    pub offset: usize,
+    /// Maximum number of matches, at least 1.
+    pub limit: usize,
+    /// Maximum number of tokens of all matches together, at least 1.
+    pub token_limit: u32,
+    /// Minimum relevance of a match, 0–1.
+    pub min_score: f32,
+    /// Whether each match explains its score.
+    pub explain: bool,
+    /// Whether matches have only locations and names, no text.
+    pub without_content: bool,
+}
+
 impl Request {
-    /// A question with the defaults of the settings.
-    pub fn new(query: &str, settings: &crate::config::Settings) -> Request {
+    /// A request with the defaults of `settings`.
+    pub fn new(query: &str, settings: &Settings) -> Request {
         Request {
             query: query.to_owned(),
             mode: Mode::default(),
@@ -81,21 +149,20 @@ impl Request {
             filters: Filters { include_tests: settings.search.include_tests, ..Filters::default() },
             intent: None,
             task: None,
-            rev: None,
-            committed: !settings.overlay.enabled,
+            view: ViewRequest::new(settings),
             offset: 0,
             limit: settings.search.limit as usize,
             token_limit: settings.search.token_limit,
             min_score: settings.search.min_score,
-            timeout_ms: settings.search.timeout_ms,
-            overlay_budget_ms: settings.overlay.budget_ms,
             explain: false,
             without_content: false,
-            cancel: Cancel::default(),
         }
     }
 
-    /// Numbers that make no sense are errors, not silently corrected (R6).
+    /// Checks the query and the limits.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] if the query is empty or a number is out of range. Nothing is corrected silently.
     pub fn check(&self) -> Result<(), QueryError> {
         let parameter = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
         if self.query.trim().is_empty() {

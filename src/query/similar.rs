@@ -1,82 +1,91 @@
 //! Chunks like a given one (requirement R8).
 
+use super::answer::Ranking;
 use super::cancel::Cancel;
 use super::error::{QueryError, guarded};
 use super::locate;
 use super::parse::intent;
 use super::rank::{self, Context, WEIGHTS};
-use super::request::{Filters, Request};
+use super::request::{Filters, Request, ViewRequest};
 use super::response::Response;
 use super::retrieve::{self, Candidate, Candidates};
-use super::search::{AskUpdater, Found, Searcher};
+use super::search::Searcher;
+use super::view::freshness::RequestUpdate;
 use super::view::scope::{Scope, passes_path};
 use super::view::{RowId, View};
+use crate::config::Settings;
 use crate::embed::Embedder;
-use std::time::Instant;
 
 /// Neighbours that are ranked.
 const NEIGHBOURS: usize = 200;
 
-/// What to compare with: the chunk at a line of a file.
+/// A request for chunks that are similar to the chunk at a line of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimilarRequest {
-    /// Repository-relative.
+    /// Path of the file, relative to the root of the repository.
     pub path: String,
-    /// 1-based.
+    /// A line of the chunk, 1-based.
     pub line: u32,
-    pub rev: Option<String>,
+    /// The state of the codebase that is searched.
+    pub view: ViewRequest,
+    /// Conditions on results.
     pub filters: Filters,
+    /// Number of best matches to leave out, because an earlier response had them.
     pub offset: usize,
+    /// Maximum number of matches, at least 1.
     pub limit: usize,
+    /// Maximum number of tokens of all matches together, at least 1.
     pub token_limit: u32,
+    /// Minimum relevance of a match, 0–1.
     pub min_score: f32,
+    /// Whether matches have only locations and names, no text.
     pub without_content: bool,
-    /// Whether somebody still waits.
-    pub cancel: Cancel,
+}
+
+impl SimilarRequest {
+    /// A request with the defaults of `settings`.
+    pub fn new(path: &str, line: u32, settings: &Settings) -> SimilarRequest {
+        let Request { view, filters, offset, limit, token_limit, min_score, without_content, .. } =
+            Request::new("", settings);
+        let path = path.to_owned();
+        SimilarRequest { path, line, view, filters, offset, limit, token_limit, min_score, without_content }
+    }
 }
 
 impl Searcher {
-    /// Finds chunks whose vectors are nearest to that of the chunk at `request.line`, itself left out.
-    pub fn similar(&self, request: &SimilarRequest, updater: AskUpdater<'_>) -> Result<Response, QueryError> {
-        guarded(&self.codebase, || self.similar_unguarded(request, updater))
-    }
-
-    fn similar_unguarded(
+    /// Finds the chunks whose vectors are nearest to that of the chunk at `request.line`, without that chunk itself.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if there is no such chunk, and those of [`Searcher::search`].
+    pub fn similar(
         &self,
         request: &SimilarRequest,
-        updater: AskUpdater<'_>,
+        update: RequestUpdate<'_>,
     ) -> Result<Response, QueryError> {
-        let started = Instant::now();
-        let settings = &self.codebase.settings;
         let as_search = Request {
             filters: request.filters.clone(),
             offset: request.offset,
             limit: request.limit,
             token_limit: request.token_limit,
             min_score: request.min_score,
-            rev: request.rev.clone(),
+            view: request.view.clone(),
             without_content: request.without_content,
-            cancel: request.cancel.clone(),
-            ..Request::new(&format!("similar to {}:{}", request.path, request.line), settings)
+            ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
         };
-        as_search.check()?;
         guarded(&self.codebase, || {
-            let (view, answer) = self.verified(&as_search, updater, |view, _| {
-                let found = self.similar_in(view, request)?;
-                self.to_answer(&as_search, view, found)
-            })?;
-            Ok(self.respond(&as_search, &view, answer, started))
+            as_search.check()?;
+            self.respond(&as_search, update, |view, _| self.rank_similar(view, request))
         })
     }
 
-    fn similar_in(&self, view: &View, request: &SimilarRequest) -> Result<Found, QueryError> {
+    fn rank_similar(&self, view: &View, request: &SimilarRequest) -> Result<Ranking, QueryError> {
         let file = locate::file(view, &request.path)?;
         let origin = chunk_at(view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
             what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
         })?;
         let scope = view.scope(&request.filters);
-        let found = self.neighbours(view, &scope, origin, &request.cancel);
-        request.cancel.check()?;
+        let found = self.neighbours(view, &scope, origin, &request.view.cancel);
+        request.view.cancel.check()?;
         let n_candidates = found.list.len();
         let query_intent = intent::detect("", None, &[]);
         let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
@@ -101,7 +110,14 @@ impl Searcher {
         files.sort_by(|a, b| {
             b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
         });
-        Ok(Found { files, n_candidates, strategies: vec!["dense_exact"], ..Found::new(query_intent) })
+        Ok(Ranking {
+            files,
+            intent: query_intent,
+            n_candidates,
+            strategies: vec!["dense_exact"],
+            warnings: Vec::new(),
+            absent_languages: Vec::new(),
+        })
     }
 
     fn neighbours(&self, view: &View, scope: &Scope, origin: RowId, cancel: &Cancel) -> Candidates {

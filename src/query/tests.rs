@@ -1,6 +1,6 @@
 //! Signals of the ranking, each on a small repository in which only that signal decides.
 
-use super::{Mode, Request, Searcher};
+use super::{Mode, Request, Searcher, ViewRequest, WorktreeMode};
 use crate::eval::foreign;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, Target, UpdateOptions, updater};
@@ -61,7 +61,8 @@ impl Asker {
     fn ask(&self, query: &str, mode: Mode) -> Vec<(String, f32)> {
         let mut request = Request::new(query, &self.searcher.codebase.settings);
         request.mode = mode;
-        let view = self.searcher.view(None, true, 0, 60_000, &|_, _| false).unwrap();
+        let committed = ViewRequest { worktree: WorktreeMode::Exclude, ..ViewRequest::default() };
+        let view = self.searcher.view(&committed, &|_, _| false).unwrap();
         let found = self.searcher.rank(&request, &view, &WEIGHTS, Instant::now() + Duration::from_secs(60));
         let path = |entry| String::from_utf8_lossy(view.entry(entry).0).into_owned();
         found.files.iter().map(|file| (path(file.entry), file.relevance)).collect()

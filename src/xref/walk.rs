@@ -21,9 +21,9 @@ use super::sources::{Limits, PARSER_STACK, Sources, limit};
 use super::symbol_spec;
 use crate::chunk::SymbolKind;
 use crate::query::error::guarded;
-use crate::query::search::AskUpdater;
 use crate::query::view::View;
-use crate::query::{QueryError, Searcher};
+use crate::query::view::freshness::RequestUpdate;
+use crate::query::{QueryError, Searcher, ViewRequest, WorktreeMode};
 use crate::store::StoreError;
 
 /// Maximum number of definitions that one symbol stands for.
@@ -47,21 +47,20 @@ impl<'a> Xref<'a> {
     pub fn query(
         &self,
         request: &CallGraphRequest,
-        updater: AskUpdater<'_>,
+        updater: RequestUpdate<'_>,
     ) -> Result<CallGraphResponse, QueryError> {
         request.check()?;
         let started = Instant::now();
         let codebase = &self.searcher.codebase;
-        let settings = &codebase.settings;
-        let committed = request.committed || !settings.overlay.enabled;
-        let view = self.searcher.view_while(
-            request.rev.as_deref(),
-            committed,
-            u64::from(u32::MAX),
-            settings.search.timeout_ms,
-            updater,
-            &request.cancel,
-        )?;
+        let defaults = ViewRequest::new(&codebase.settings);
+        let wanted = ViewRequest {
+            revision: request.rev.clone(),
+            worktree: if request.committed { WorktreeMode::Exclude } else { defaults.worktree },
+            budget: ViewRequest::UNLIMITED,
+            cancel: request.cancel.clone(),
+            ..defaults
+        };
+        let view = self.searcher.view(&wanted, updater)?;
         guarded(codebase, || {
             // Parsers recurse, and the stack of the calling thread may be small.
             std::thread::scope(|scope| {

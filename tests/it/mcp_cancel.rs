@@ -2,7 +2,7 @@
 
 use crate::mcp_client::McpClient;
 use crate::sandbox::open;
-use codeweaver::query::{Cancel, Filters, QueryError, Request, Searcher, SimilarRequest};
+use codeweaver::query::{Cancel, QueryError, Request, Searcher, SimilarRequest};
 use codeweaver::xref::{CallGraphRequest, Direction, Xref};
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
@@ -33,23 +33,17 @@ type Ask = fn(&Searcher, Cancel) -> Result<usize, QueryError>;
 
 fn search(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
     let settings = &searcher.codebase.settings;
-    let request = Request { cancel, ..Request::new("where is a part of a header parsed", settings) };
+    let mut request = Request::new("where is a part of a header parsed", settings);
+    request.view.cancel = cancel;
     searcher.search(&request, &|_, _| false).map(|response| response.matches.len())
 }
 
 fn similar(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> {
-    let request = SimilarRequest {
-        path: "part_3.py".to_owned(),
-        line: 5,
-        rev: None,
-        filters: Filters::default(),
-        offset: 0,
-        limit: 20,
-        token_limit: 10_000,
-        min_score: 0.0,
-        without_content: false,
-        cancel,
-    };
+    let mut request = SimilarRequest::new("part_3.py", 5, &searcher.codebase.settings);
+    request.filters.include_tests = false;
+    request.limit = 20;
+    request.min_score = 0.0;
+    request.view.cancel = cancel;
     searcher.similar(&request, &|_, _| false).map(|response| response.matches.len())
 }
 

@@ -1,7 +1,7 @@
 //! Real repositories in temporary directories, indexed and asked through the library.
 
 use codeweaver::index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
-use codeweaver::query::{Ann, Mode, Request, Response, Searcher};
+use codeweaver::query::{Ann, Mode, Request, Response, Searcher, WorktreeMode};
 use codeweaver::store::StoreReader;
 use codeweaver_testkit::{Run, TestRepo, command, program};
 use serde_json::{Value, json};
@@ -139,11 +139,11 @@ pub fn search(searcher: &Searcher, question: &Question) -> Result<Response, code
     request.limit = 40;
     request.token_limit = 1_000_000;
     // Time must not decide what a test sees.
-    request.timeout_ms = 600_000;
-    request.overlay_budget_ms = 600_000;
+    request.view.timeout = Duration::from_secs(600);
+    request.view.budget = Duration::from_secs(600);
     request.explain = true;
-    request.committed = question.committed;
-    request.rev.clone_from(&question.rev);
+    request.view.worktree = if question.committed { WorktreeMode::Exclude } else { WorktreeMode::Include };
+    request.view.revision.clone_from(&question.rev);
     request.filters.languages = question.languages.iter().map(|&name| name.to_owned()).collect();
     request.filters.paths = question.paths.iter().map(|&path| path.to_owned()).collect();
     request.filters.include_tests = !question.no_tests;

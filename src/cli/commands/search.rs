@@ -6,8 +6,8 @@ use crate::cli::error::CliError;
 use crate::cli::{exit, render, results};
 use crate::index::gate::Gate;
 use crate::index::{Codebase, Lifecycle, Target, child};
-use crate::query::search::AskUpdater;
-use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher};
+use crate::query::view::freshness::RequestUpdate;
+use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
 use crate::store::StoreError;
 use crate::store::state::State;
 use clap::{Args, ValueEnum};
@@ -215,8 +215,10 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.filters.exclude_paths.clone_from(&args.scope.exclude);
     request.filters.kinds.clone_from(&args.scope.kind);
     request.filters.include_tests = args.scope.include_tests().unwrap_or(request.filters.include_tests);
-    request.rev.clone_from(&args.scope.rev);
-    request.committed |= args.scope.committed;
+    request.view.revision.clone_from(&args.scope.rev);
+    if args.scope.committed {
+        request.view.worktree = WorktreeMode::Exclude;
+    }
     request.check().map_err(|e| match e {
         QueryError::Parameter { name: "query", .. } => CliError::new(
             "there is nothing to search for",
@@ -242,7 +244,7 @@ fn task(name: &str) -> Result<TaskProfile, CliError> {
 pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,
-    query: impl Fn(AskUpdater<'_>) -> Result<T, QueryError>,
+    query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let codebase = &searcher.codebase;
     let updater = |target: &Target, timeout: Duration| child::update(codebase, target, timeout);

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render, results};
 use crate::query::similar::SimilarRequest;
-use crate::query::{Cancel, Filters, Searcher};
+use crate::query::{Filters, Searcher, ViewRequest};
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -53,10 +53,9 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let search = codebase.settings.search.clone();
     let request = SimilarRequest {
-        cancel: Cancel::default(),
         path: context.repository_path(&codebase, file),
         line,
-        rev: args.scope.rev.clone(),
+        view: ViewRequest { revision: args.scope.rev.clone(), ..ViewRequest::new(&codebase.settings) },
         filters: Filters {
             languages: args.scope.lang.clone(),
             paths: args.scope.path.clone(),

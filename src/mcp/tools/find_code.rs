@@ -62,15 +62,15 @@ impl Tool for FindCode {
         request.filters.include_tests = arguments.include_tests.unwrap_or(false);
         request.filters.languages = arguments.focus_languages.unwrap_or_default();
         request.filters.paths = arguments.paths.unwrap_or_default();
-        request.rev = arguments.rev;
+        request.view.revision = arguments.rev;
         request.without_content = arguments.locations_only.unwrap_or(false);
         let question = (
             asked.codebase().root(),
             &request.query,
-            (request.intent, request.task, &request.rev),
+            (request.intent, request.task, &request.view.revision),
             (&request.filters.languages, &request.filters.paths, request.filters.include_tests),
         );
-        request.cancel = call.cancel();
+        request.view.cancel = call.cancel();
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
         let response = call.ask(&asked, |updater| asked.searcher.search(&request, updater))?;
         Ok(matches::answer(call, &asked, response, request.offset, limits.tokens, &question))

@@ -3,7 +3,7 @@
 use super::matches::{self, Limits, Output};
 use super::{Answer, Call, CallError, Tool};
 use crate::mcp::cursor::Cursor;
-use crate::query::{Filters, SimilarRequest};
+use crate::query::{Filters, SimilarRequest, ViewRequest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -58,7 +58,11 @@ impl Tool for FindSimilar {
         let mut request = SimilarRequest {
             path: asked.file(&arguments.file)?,
             line,
-            rev: arguments.rev,
+            view: ViewRequest {
+                revision: arguments.rev,
+                cancel: call.cancel(),
+                ..ViewRequest::new(&asked.codebase().settings)
+            },
             filters: Filters {
                 languages: arguments.focus_languages.unwrap_or_default(),
                 paths: arguments.paths.unwrap_or_default(),
@@ -70,12 +74,11 @@ impl Tool for FindSimilar {
             token_limit: limits.tokens,
             min_score: settings.min_score,
             without_content: arguments.locations_only.unwrap_or(false),
-            cancel: call.cancel(),
         };
         let filters = &request.filters;
         let question = (
             asked.codebase().root(),
-            (&request.path, line, &request.rev),
+            (&request.path, line, &request.view.revision),
             (&filters.languages, &filters.paths, filters.include_tests),
         );
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;

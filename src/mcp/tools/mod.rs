@@ -235,7 +235,7 @@ impl Call {
     fn ask<T>(
         &self,
         asked: &Asked,
-        question: impl Fn(crate::query::search::AskUpdater<'_>) -> Result<T, QueryError>,
+        question: impl Fn(crate::query::view::freshness::RequestUpdate<'_>) -> Result<T, QueryError>,
     ) -> Result<T, CallError> {
         let codebase = asked.codebase();
         let updater = |target: &Target, patience: Duration| {

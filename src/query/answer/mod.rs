@@ -1,3 +1,132 @@
-//! Ranked files as matches.
+//! Answer: from ranked files to the response.
+//!
+//! * [`content`]: matches with their text.
+//! * [`budget`]: the limits of an answer, and how matches are shortened to fit.
 
+pub mod budget;
 pub mod content;
+
+use super::parse::intent::QueryIntent;
+use super::rank::RankedFile;
+use super::request::Request;
+use super::response::{IndexInfo, Match, Response, Status};
+use super::view::scope::canonical_language;
+use super::view::{Freshness, View};
+use crate::index::plan::skip_reason;
+use std::time::Duration;
+
+/// Maximum length of a summary in bytes.
+const MAX_SUMMARY_BYTES: usize = 1000;
+/// Maximum number of matches that a summary names.
+const MAX_SUMMARY_MATCHES: usize = 3;
+
+/// Everything that a search found, before limits apply and texts are read.
+pub struct Ranking {
+    /// Best first.
+    pub files: Vec<RankedFile>,
+    pub intent: QueryIntent,
+    /// Number of candidates that were ranked.
+    pub n_candidates: usize,
+    /// Kinds of evidence that found a candidate.
+    pub strategies: Vec<&'static str>,
+    pub warnings: Vec<String>,
+    /// Languages of the filters that the view does not have.
+    pub absent_languages: Vec<String>,
+}
+
+/// A ranking with the matches that are returned of it.
+pub struct Answer {
+    pub matches: Vec<Match>,
+    pub token_count: u32,
+    pub ranking: Ranking,
+}
+
+/// Assembles the response to `request`. `took` is the time since it arrived.
+pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo, took: Duration) -> Response {
+    let Answer { matches, token_count, ranking } = answer;
+    let mut warnings = view.warnings.clone();
+    warnings.extend(ranking.warnings);
+    let is_incomplete = view.freshness == Freshness::SkippedIndexing
+        || (matches.is_empty() && n_skipped(view, "not_local") > 0);
+    let is_degraded = is_incomplete || !warnings.is_empty();
+    let mut languages: Vec<String> = matches.iter().map(|found| found.file.language.clone()).collect();
+    languages.sort();
+    languages.dedup();
+    Response {
+        status: if is_degraded { Status::Degraded } else { Status::Ok },
+        summary: summary(request, view, &matches, &ranking.absent_languages),
+        query_intent: ranking.intent,
+        total_matches: ranking.n_candidates,
+        total_results: matches.len(),
+        n_ranked: ranking.files.iter().filter(|file| file.relevance >= request.min_score).count(),
+        token_count,
+        execution_time_ms: took.as_millis() as u64,
+        search_strategy: ranking.strategies,
+        languages_found: languages,
+        warning: (view.freshness == Freshness::SkippedIndexing).then_some("indexing_in_progress"),
+        warnings,
+        index,
+        matches,
+    }
+}
+
+/// What `view` shows, by which an answer can be checked. `model` is the name of the embedder.
+pub fn index_info(view: &View, model: &str) -> IndexInfo {
+    let totals = &view.snapshot.totals;
+    IndexInfo {
+        commit: view.commit.clone(),
+        tree: view.tree_oid.clone(),
+        rev: view.spec.clone(),
+        head: view.head_commit.clone(),
+        freshness: view.freshness,
+        dirty_files: view.n_dirty,
+        unchecked_files: view.n_unchecked,
+        is_behind: view.is_behind,
+        files: totals.n_paths,
+        chunks: totals.n_rows,
+        skipped: totals
+            .skipped
+            .iter()
+            .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
+            .collect(),
+        coverage: view.coverage,
+        model: model.to_owned(),
+    }
+}
+
+/// Number of paths that are skipped for the reason of this name.
+fn n_skipped(view: &View, reason: &str) -> u64 {
+    let skipped = &view.snapshot.totals.skipped;
+    skipped
+        .iter()
+        .filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason))
+        .map(|(_, count)| *count)
+        .sum()
+}
+
+/// The best matches in one sentence, or what was searched if there are none. At most [`MAX_SUMMARY_BYTES`].
+fn summary(request: &Request, view: &View, matches: &[Match], absent_languages: &[String]) -> String {
+    let totals = &view.snapshot.totals;
+    let mut text = if matches.is_empty() {
+        let mut text =
+            format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
+        for name in absent_languages {
+            text.push_str(&format!("; there is no {} here", canonical_language(name)));
+        }
+        text
+    } else {
+        let best: Vec<String> = matches
+            .iter()
+            .take(MAX_SUMMARY_MATCHES)
+            .map(|found| {
+                format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title)
+            })
+            .collect();
+        format!("{} matches for \"{}\"; best: {}", matches.len(), request.query, best.join(", "))
+    };
+    if text.len() > MAX_SUMMARY_BYTES {
+        let cut = (0..=MAX_SUMMARY_BYTES).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+        text.truncate(cut);
+    }
+    text
+}

@@ -21,7 +21,7 @@ use crate::store::segment::RowRecord;
 use crate::text::{Mention, QueryTerm};
 use calibration::calibrate;
 use features::FileEvidence;
-use near_duplicates::Copy;
+use near_duplicates::NearDuplicate;
 use path_features::{Words, has_implementation, is_named, mention_share, path_nearness, path_share};
 use rustc_hash::FxHashSet;
 pub use weights::{WEIGHTS, Weights};
@@ -81,7 +81,7 @@ pub struct RankedFile {
     /// Other paths with the same blob.
     pub also_at: Vec<u32>,
     /// Files that say nearly the same, and rank below it.
-    pub copies: Vec<Copy>,
+    pub near_duplicates: Vec<NearDuplicate>,
     pub chunks: Vec<Candidate>,
     pub explanation: Explanation,
     /// 0–1: how sure we are that this answers the question, comparable between questions.
@@ -143,7 +143,7 @@ pub fn chunks(context: &Context<'_>, found: &Candidates) -> Vec<RankedFile> {
             entry,
             doc,
             also_at,
-            copies: Vec::new(),
+            near_duplicates: Vec::new(),
             chunks: vec![scored.candidate],
             explanation,
             relevance: 0.0,
@@ -185,7 +185,7 @@ fn group(context: &Context<'_>, mut scored: Vec<ChunkScore>, words: &Words<'_>) 
             entry,
             doc,
             also_at,
-            copies: Vec::new(),
+            near_duplicates: Vec::new(),
             chunks,
             explanation,
             relevance: 0.0,

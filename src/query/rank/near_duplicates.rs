@@ -17,7 +17,7 @@ const SAME_LENGTH: f32 = 0.95;
 
 /// A file that was folded into a better one: its entry and its best chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copy {
+pub struct NearDuplicate {
     pub entry: u32,
     pub id: RowId,
 }
@@ -37,7 +37,7 @@ pub fn fold(view: &View, files: Vec<RankedFile>) -> Vec<RankedFile> {
         let original = kept.iter_mut().find(|known| file.explanation.mention == 0.0 && is_same(known));
         match original {
             Some((original, ..)) => {
-                original.copies.push(Copy { entry: file.entry, id: file.chunks[0].id });
+                original.near_duplicates.push(NearDuplicate { entry: file.entry, id: file.chunks[0].id });
             }
             None => kept.push((file, DotKernel::new(vector), length)),
         }

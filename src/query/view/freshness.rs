@@ -1,16 +1,35 @@
-//! How current the index is, and what is done about it before a question is answered (requirement L7).
+//! Freshness: how current the index is, and the update of an index that is behind.
 //!
-//! The decision is made from git and the pointer of the index alone. Nothing is written here: who may write is asked, and
-//! not while a first index or a reindex is being built.
+//! Whether it is behind follows from git and the state file alone. Nothing is written here: an update is requested from the
+//! updater, and not while a first index or a reindex is being built.
 
-use super::Freshness;
 use crate::index::{Codebase, Lifecycle, Target};
 use crate::query::error::QueryError;
-use crate::query::search::AskUpdater;
 use crate::store::state::State;
 use std::time::Duration;
 
-/// Whether the index is of HEAD as it is now.
+/// Requests an update to a target and waits for it, at most for the duration. Returns whether the target is indexed.
+///
+/// Queries never write to the store; the caller decides which process does.
+pub type RequestUpdate<'a> = &'a dyn Fn(&Target, Duration) -> bool;
+
+/// How the answer relates to HEAD and the working tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// The snapshot is of the wanted tree, and the working tree is clean as far as it was compared.
+    Fresh,
+    /// As `fresh`, after an update for which the request waited.
+    Synced,
+    /// Changes were laid over a snapshot.
+    Overlaid,
+    /// A first index is being built; its growing snapshot answers.
+    SkippedIndexing,
+    /// The snapshot is of another tree than the wanted one.
+    Stale,
+}
+
+/// Whether the index of this worktree is of HEAD: `fresh`, `stale` or `skipped_indexing`.
 pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
     let state = State::read(&codebase.store().state())?;
     if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
@@ -21,38 +40,38 @@ pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
     Ok(if is_current { Freshness::Fresh } else { Freshness::Stale })
 }
 
-/// Whether `state` has a complete snapshot of `tree` for this worktree; of a repository without a commit, `tree` is `None`.
+/// Whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a repository without commits.
 pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>) -> bool {
     let head = state.and_then(|state| state.heads.get(&codebase.worktree_key));
     let key = codebase.snapshot_key(tree.unwrap_or_default());
     head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
 }
 
-/// Has `target` indexed if that is allowed now, waiting at most `patience`: `synced`, `stale` if it took longer, or
-/// `skipped_indexing`.
+/// Requests an update to `target` and waits at most `timeout`: `synced`, `stale` if the time was not enough, or
+/// `skipped_indexing` if a first index or a reindex is being built.
 pub fn sync(
     codebase: &Codebase,
     target: &Target,
-    patience: Duration,
-    updater: AskUpdater<'_>,
+    timeout: Duration,
+    update: RequestUpdate<'_>,
 ) -> Result<Freshness, QueryError> {
     let state = State::read(&codebase.store().state())?;
     if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
         return Ok(Freshness::SkippedIndexing);
     }
-    Ok(if updater(target, patience) { Freshness::Synced } else { Freshness::Stale })
+    Ok(if update(target, timeout) { Freshness::Synced } else { Freshness::Stale })
 }
 
-/// [`decide`], and [`sync`] to HEAD if the index is behind.
+/// [`decide`], then [`sync`] to HEAD if the index is behind.
 pub fn ensure(
     codebase: &Codebase,
-    patience: Duration,
-    updater: AskUpdater<'_>,
+    timeout: Duration,
+    update: RequestUpdate<'_>,
 ) -> Result<Freshness, QueryError> {
     match decide(codebase)? {
         Freshness::Stale => {
             let head = Target::head(codebase).map_err(QueryError::from)?;
-            sync(codebase, &head, patience, updater)
+            sync(codebase, &head, timeout, update)
         }
         decision => Ok(decision),
     }

@@ -1,4 +1,4 @@
-//! Which rows and paths a view has, and which of them filters let through; kept for the questions that see the same view.
+//! Members of a view: its live rows and entries, and the scopes of recent filters. Cached for requests on the same view.
 
 use super::scope::Scope;
 use crate::query::request::Filters;
@@ -12,27 +12,28 @@ use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-/// Scopes that are kept: an agent asks with few different filters.
-const KEEP_SCOPES: usize = 4;
+/// Maximum number of scopes in the cache. An agent uses few different filters.
+const MAX_SCOPES: usize = 4;
 
-/// Worked out by whoever asks first; others who ask for the same wait for it, and nobody else does.
+/// A value that the first thread computes, while threads that need the same value wait. Others are not blocked.
 type Shared<T> = Arc<OnceLock<Arc<T>>>;
 
-/// What is live in one view.
+/// The live rows and entries of one view.
 #[derive(Default)]
 pub struct Members {
-    /// Live rows per segment.
+    /// Live rows, by segment.
     pub rows: Vec<LiveRows>,
-    /// First live entry of each doc, `u32::MAX` if there is none.
+    /// First live entry of each doc; `u32::MAX` if there is none.
     first_entry: Vec<u32>,
     /// Further live entries of docs that have several.
     more_entries: FxHashMap<u32, Vec<u32>>,
-    /// The last asked for is at the end.
+    /// In order of use, the most recent last.
     scopes: Mutex<Vec<(Filters, Shared<Scope>)>>,
 }
 
 impl Members {
-    pub fn of(reader: &StoreReader, live: &RoaringBitmap) -> Members {
+    /// The members of a view with the entries `live`.
+    pub fn new(reader: &StoreReader, live: &RoaringBitmap) -> Members {
         let mut members = Members {
             rows: reader.live_rows(live),
             first_entry: vec![u32::MAX; reader.state.next_doc() as usize],
@@ -54,8 +55,8 @@ impl Members {
         first.into_iter().chain(self.more_entries.get(&doc).into_iter().flatten().copied())
     }
 
-    /// The scope of `filters`, which `make` works out if it is not known.
-    pub fn scope(&self, filters: &Filters, make: impl FnOnce() -> Scope) -> Arc<Scope> {
+    /// The scope of `filters`, from the cache or from `compute`.
+    pub fn scope(&self, filters: &Filters, compute: impl FnOnce() -> Scope) -> Arc<Scope> {
         let cell = {
             let mut scopes = sync::lock(&self.scopes);
             let known = scopes.iter().position(|(known, _)| known == filters);
@@ -63,46 +64,47 @@ impl Members {
                 Some(at) => scopes.remove(at),
                 None => (filters.clone(), Arc::default()),
             };
-            if scopes.len() == KEEP_SCOPES {
+            if scopes.len() == MAX_SCOPES {
                 scopes.remove(0);
             }
             let cell = used.1.clone();
             scopes.push(used);
             cell
         };
-        cell.get_or_init(|| Arc::new(make())).clone()
+        cell.get_or_init(|| Arc::new(compute())).clone()
     }
 }
 
-/// The members of the view that was asked about last.
+/// Cache of the members of the most recent view.
 #[derive(Default)]
-pub struct MembersMemory(Mutex<Option<(Seen, Shared<Members>)>>);
+pub struct MembersCache(Mutex<Option<(Key, Shared<Members>)>>);
 
-impl MembersMemory {
-    /// The members of what `reader` and `live` show.
+impl MembersCache {
+    /// The members of the view with the entries `live`.
     pub fn of(&self, reader: &StoreReader, live: &RoaringBitmap) -> Arc<Members> {
         let cell = {
             let mut last = sync::lock(&self.0);
-            match last.as_ref().filter(|(seen, _)| seen.is_of(reader, live)) {
+            match last.as_ref().filter(|(key, _)| key.matches(reader, live)) {
                 Some((_, cell)) => cell.clone(),
-                None => last.insert((Seen::of(reader, live), Arc::default())).1.clone(),
+                None => last.insert((Key::new(reader, live), Arc::default())).1.clone(),
             }
         };
-        cell.get_or_init(|| Arc::new(Members::of(reader, live))).clone()
+        cell.get_or_init(|| Arc::new(Members::new(reader, live))).clone()
     }
 }
 
-/// All that members depend on. Segments, which are large, are held weakly: what was merged away is unmapped once no view uses it.
-struct Seen {
+/// Everything that members depend on. Segments are held weakly, so that one that was merged away is unmapped when no view
+/// uses it.
+struct Key {
     state: Arc<State>,
     segments: Vec<Weak<Segment>>,
     entries: Vec<Arc<Entries>>,
     live: RoaringBitmap,
 }
 
-impl Seen {
-    fn of(reader: &StoreReader, live: &RoaringBitmap) -> Seen {
-        Seen {
+impl Key {
+    fn new(reader: &StoreReader, live: &RoaringBitmap) -> Key {
+        Key {
             state: reader.state.clone(),
             segments: reader.segments.iter().map(Arc::downgrade).collect(),
             entries: reader.entries.clone(),
@@ -110,8 +112,8 @@ impl Seen {
         }
     }
 
-    fn is_of(&self, reader: &StoreReader, live: &RoaringBitmap) -> bool {
-        // A segment in memory is kept as long as it is laid over views, entries in memory are made for each.
+    fn matches(&self, reader: &StoreReader, live: &RoaringBitmap) -> bool {
+        // Overlay segments are shared between views, so identity is enough; overlay entries are made anew for each view.
         let same_segments = self.segments.len() == reader.segments.len()
             && self
                 .segments

@@ -1,50 +1,54 @@
-//! Filters → the rows that may be found (requirement R2).
+//! Scope: the rows of a view that pass the filters of a request.
 //!
-//! Statistics stay those of the whole snapshot: a filter narrows what is found, it does not change what a word is worth.
+//! A filter narrows the results only. Term statistics stay those of the whole snapshot.
 
-use super::View;
 use crate::chunk::{LanguageId, SemanticClass, SymbolKind};
 use crate::policy::PathFlags;
 use crate::query::request::Filters;
+use crate::store::StoreReader;
 use crate::store::live::LiveRows;
+use crate::store::snapshot::Snapshot;
 use gix::bstr::{BStr, ByteSlice};
 use gix::glob::wildmatch;
 
-/// Rows that may be found, per segment.
+/// The rows of a view that pass some filters.
 pub struct Scope {
+    /// By segment.
     pub rows: Vec<LiveRows>,
+    /// Sum over the segments.
     pub n_rows: u64,
-    /// Language names that were asked for and that the snapshot does not have.
+    /// Languages of the filter that no live row has.
     pub absent_languages: Vec<String>,
 }
 
 impl Scope {
-    /// The rows of `view` that pass `filters`.
-    pub fn new(view: &View, filters: &Filters) -> Scope {
+    /// The rows of `live`, which are all live rows of `snapshot` by segment, that pass `filters`.
+    pub fn new(reader: &StoreReader, snapshot: &Snapshot, live: &[LiveRows], filters: &Filters) -> Scope {
         let languages: Vec<String> = filters.languages.iter().map(|name| canonical_language(name)).collect();
         let by_file = !languages.is_empty()
             || !filters.paths.is_empty()
             || !filters.exclude_paths.is_empty()
             || !filters.include_tests;
         let rows = if by_file {
-            let entries = view.reader.live_entries(&view.snapshot.entries);
+            let entries = reader.live_entries(&snapshot.entries);
             let passing =
                 entries.filter(|(_, record, path)| passes_path(filters, path, PathFlags(record.flags as u8)));
-            view.reader.rows_of(passing.map(|(_, record, _)| record))
+            reader.rows_of(passing.map(|(_, record, _)| record))
         } else {
-            view.live().to_vec()
+            live.to_vec()
         };
         let mut scope = Scope { rows, n_rows: 0, absent_languages: Vec::new() };
         if !languages.is_empty() || !filters.kinds.is_empty() {
-            scope.retain_rows(view, &languages, &filters.kinds);
+            scope.retain_rows(reader, &languages, &filters.kinds);
         }
         scope.n_rows = scope.rows.iter().map(|rows| u64::from(rows.n_live())).sum();
-        scope.absent_languages = absent_languages(view, &languages);
+        scope.absent_languages = absent_languages(reader, live, &languages);
         scope
     }
 
-    fn retain_rows(&mut self, view: &View, languages: &[String], kinds: &[String]) {
-        for (segment, rows) in view.reader.segments.iter().zip(&mut self.rows) {
+    /// Keeps the rows in one of `languages` and of one of `kinds`; an empty list keeps all.
+    fn retain_rows(&mut self, reader: &StoreReader, languages: &[String], kinds: &[String]) {
+        for (segment, rows) in reader.segments.iter().zip(&mut self.rows) {
             let mut kept = LiveRows::empty(segment.n_rows());
             for row in rows.runs().flatten() {
                 let record = &segment.rows()[row as usize];
@@ -68,7 +72,7 @@ impl Scope {
     }
 }
 
-/// Whether a file may be shown at this path.
+/// Whether `filters` allow a file at `path`. The language and kind filters are about rows and are not tested.
 pub fn passes_path(filters: &Filters, path: &[u8], flags: PathFlags) -> bool {
     let matches = |globs: &[String]| globs.iter().any(|glob| glob_matches(glob, path));
     (filters.include_tests || !flags.contains(PathFlags::TEST))
@@ -76,8 +80,8 @@ pub fn passes_path(filters: &Filters, path: &[u8], flags: PathFlags) -> bool {
         && !matches(&filters.exclude_paths)
 }
 
-/// `*` stays within a folder, `**` does not; a glob without a slash matches file names at any depth; a folder matches
-/// everything below it.
+/// Whether `glob` matches `path`. `*` stays within a folder, `**` does not. A glob without a slash also matches file names at
+/// any depth, and the path of a folder matches everything below it.
 fn glob_matches(glob: &str, path: &[u8]) -> bool {
     let glob = glob.trim_start_matches("./").trim_end_matches('/');
     if glob.is_empty() || glob == "." {
@@ -92,15 +96,15 @@ fn glob_matches(glob: &str, path: &[u8]) -> bool {
         || (!glob.contains('/') && gix::glob::wildmatch(pattern, name.as_bstr(), mode))
 }
 
-/// The name that the language table uses for `name`, or `name` in lower case.
+/// The name of a language in the language table, or `name` in lower case if it is unknown.
 pub fn canonical_language(name: &str) -> String {
     LanguageId::by_name(name).map_or_else(|| name.to_lowercase(), |language| language.name().to_owned())
 }
 
-fn absent_languages(view: &View, wanted: &[String]) -> Vec<String> {
+fn absent_languages(reader: &StoreReader, live: &[LiveRows], wanted: &[String]) -> Vec<String> {
     let mut wanted: Vec<String> = wanted.to_vec();
     wanted.retain(|name| {
-        let found = view.live().iter().zip(&view.reader.segments).any(|(live, segment)| {
+        let found = live.iter().zip(&reader.segments).any(|(live, segment)| {
             live.runs().flatten().any(|row| segment.language(segment.rows()[row as usize].language) == name)
         });
         !found

@@ -1,0 +1,363 @@
+//! Opening of a view: the revision is resolved, the working tree compared, and what the snapshot lacks laid over it.
+//!
+//! Nothing is written. What is too much for an overlay is left to the updater, for which
+//! [`ViewSource::open_or_update`] waits.
+
+use super::freshness::{self, RequestUpdate};
+use super::members::MembersCache;
+use super::{Freshness, View, short};
+use crate::embed::Embedder;
+use crate::git::GitError;
+use crate::index::overlay::{Overlay, OverlayContext};
+use crate::index::{Codebase, IndexError, Lifecycle, Target};
+use crate::policy::Policy;
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
+use crate::query::request::{ViewRequest, WorktreeMode};
+use crate::store::StoreReader;
+use crate::store::reader::OpenFiles;
+use crate::store::snapshot::Snapshot;
+use crate::store::state::Head;
+use crate::worktree::{StatusEngine, WorktreeStatus};
+use std::time::Duration;
+
+/// Maximum number of times that the state is read again because a snapshot that it names was collected meanwhile.
+const MAX_RETRIES: usize = 3;
+/// How long a request for a named revision waits for the updater. It cannot be answered from another tree.
+const REVISION_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// A [`ViewRequest`] with its revision resolved.
+#[derive(Clone)]
+pub struct ViewTarget {
+    /// The revision as typed, or `HEAD`.
+    pub spec: String,
+    pub target: Target,
+    pub worktree: WorktreeInput,
+    pub cancel: Cancel,
+}
+
+/// Where the overlay of the working tree comes from.
+#[derive(Clone)]
+pub enum WorktreeInput {
+    /// There is none.
+    Exclude,
+    /// A status run within this time.
+    Run(Duration),
+    /// The status of just now.
+    Known(WorktreeStatus),
+}
+
+/// State that the views of one codebase share, kept by a long-lived process.
+#[derive(Default)]
+pub struct ViewCache {
+    files: OpenFiles,
+    worktree: StatusEngine,
+    members: MembersCache,
+}
+
+/// Result of [`ViewSource::open`].
+pub enum Opened {
+    View(Box<View>),
+    /// The tree is not indexed, and the difference is too large for an overlay. Holds a view of another tree, if there
+    /// is one.
+    Behind(Option<Box<View>>),
+}
+
+/// What the views of one codebase are opened with.
+#[derive(Clone, Copy)]
+pub struct ViewSource<'a> {
+    pub codebase: &'a Codebase,
+    /// Without one, nothing is overlaid.
+    pub embedder: Option<&'a dyn Embedder>,
+    pub cache: &'a ViewCache,
+}
+
+impl<'a> ViewSource<'a> {
+    /// Resolves the revision of `request`.
+    pub fn resolve(&self, request: &ViewRequest) -> Result<ViewTarget, QueryError> {
+        let cancel = request.cancel.clone();
+        match request.revision.as_deref() {
+            None => {
+                let worktree = match request.worktree {
+                    WorktreeMode::Include => WorktreeInput::Run(request.budget),
+                    WorktreeMode::Exclude => WorktreeInput::Exclude,
+                };
+                let target = Target::head(self.codebase)?;
+                Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, cancel })
+            }
+            Some(spec) => {
+                let revision = self.codebase.repo.resolve(spec)?;
+                let target = Target {
+                    tree: Some(revision.tree),
+                    commit: revision.commit,
+                    reference: None,
+                    is_head: false,
+                };
+                Ok(ViewTarget { spec: spec.to_owned(), target, worktree: WorktreeInput::Exclude, cancel })
+            }
+        }
+    }
+
+    /// Opens the view of `wanted`. If its tree is not indexed, requests an update and waits: at most `timeout` for HEAD,
+    /// after which the view of an older tree is returned, and up to an hour for a named revision.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if a named revision could not be indexed; [`QueryError::Gated`] if there is no index.
+    pub fn open_or_update(
+        &self,
+        wanted: &ViewTarget,
+        timeout: Duration,
+        update: RequestUpdate<'_>,
+    ) -> Result<View, QueryError> {
+        wanted.cancel.check()?;
+        let is_head = wanted.target.is_head;
+        let outdated = match self.open(wanted)? {
+            Opened::View(view) => return Ok(*view),
+            Opened::Behind(outdated) => outdated,
+        };
+        let timeout = if is_head { timeout } else { REVISION_TIMEOUT };
+        let freshness = freshness::sync(self.codebase, &wanted.target, timeout, update)?;
+        wanted.cancel.check()?;
+        if freshness == Freshness::Synced
+            && let Opened::View(mut view) = self.open(wanted)?
+        {
+            if view.freshness == Freshness::Fresh {
+                view.freshness = Freshness::Synced;
+            }
+            return Ok(*view);
+        }
+        match outdated.filter(|_| is_head) {
+            Some(mut view) => {
+                if freshness == Freshness::SkippedIndexing {
+                    view.freshness = freshness;
+                }
+                Ok(*view)
+            }
+            None => Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) }),
+        }
+    }
+
+    /// Opens the view of `wanted` from what is indexed. Never waits for the updater.
+    pub fn open(&self, wanted: &ViewTarget) -> Result<Opened, QueryError> {
+        let mut attempt = 0;
+        loop {
+            match self.try_open(wanted) {
+                // The snapshot was collected after the state that names it was read. By now there is a newer state.
+                Err(QueryError::Store(e)) if e.is_not_found() && attempt < MAX_RETRIES => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+
+    /// Whether the last status run, of this or an earlier process, found the working tree to be as `target`.
+    pub fn was_clean(&self, target: &Target) -> bool {
+        let codebase = self.codebase;
+        codebase.repo.work_dir().is_some()
+            && self.cache.worktree.was_clean(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
+    }
+
+    /// The status of the working tree against `target`, within `budget`.
+    pub fn status(&self, target: &Target, budget: Duration) -> Result<WorktreeStatus, GitError> {
+        let codebase = self.codebase;
+        let tree = target.tree.as_ref();
+        self.cache.worktree.status(&codebase.repo, tree, &codebase.stat_cache(), budget)
+    }
+
+    /// Makes the next status run stat every path again.
+    pub fn invalidate_status(&self) {
+        self.cache.worktree.invalidate();
+    }
+
+    fn try_open(&self, wanted: &ViewTarget) -> Result<Opened, QueryError> {
+        let codebase = self.codebase;
+        codebase.check_trust()?;
+        let budget = match &wanted.worktree {
+            WorktreeInput::Run(budget) if codebase.repo.work_dir().is_some() => *budget,
+            WorktreeInput::Known(status) => {
+                let status = status.clone();
+                return self.open_with_status(wanted, || Ok(Some(status)));
+            }
+            WorktreeInput::Exclude | WorktreeInput::Run(_) => {
+                return self.open_with_status(wanted, || Ok(None));
+            }
+        };
+        let run = || self.status(&wanted.target, budget).map(Some);
+        if self.cache.worktree.is_monitored() || !codebase.knows(&wanted.target) {
+            return self.open_with_status(wanted, run);
+        }
+        // A status run takes longer than opening the index and shares no state with it, so both run at once.
+        std::thread::scope(|scope| {
+            let running = scope.spawn(run);
+            self.open_with_status(wanted, || {
+                running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })
+    }
+
+    /// Opens the view of `wanted` with the overlay of the changes that `status` returns; `None` leaves the working tree out.
+    fn open_with_status(
+        &self,
+        wanted: &ViewTarget,
+        status: impl FnOnce() -> Result<Option<WorktreeStatus>, GitError>,
+    ) -> Result<Opened, QueryError> {
+        let codebase = self.codebase;
+        let reader = StoreReader::open_with(&codebase.store(), &self.cache.files)?;
+        let lifecycle = codebase.lifecycle(reader.as_ref());
+        let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
+        let own = reader.state.heads.get(&codebase.worktree_key).cloned();
+        // While a complete index is being replaced, its snapshot answers; only a first index answers as it grows.
+        let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
+        if let Some(head) = own.as_ref().filter(is_first)
+            && let Some(snapshot) = reader.snapshot(&head.snapshot)?
+        {
+            return self.growing(reader, head, snapshot, wanted);
+        }
+        if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
+            return Err(QueryError::Gated(lifecycle));
+        }
+        let exact = reader.snapshot(&codebase.snapshot_key(&wanted.target.tree_oid()))?;
+        let is_exact = exact.is_some();
+        let base = match exact {
+            Some(snapshot) => snapshot,
+            None => match nearest_snapshot(codebase, &reader)? {
+                Some(snapshot) => snapshot,
+                None if lifecycle == Lifecycle::Indexing => return Err(QueryError::Gated(lifecycle)),
+                None => return Err(QueryError::Gated(Lifecycle::NotIndexed)),
+            },
+        };
+        let policy = self.policy(wanted)?;
+        let mut builder = Builder::new(self, &policy, reader, base, wanted);
+        if !is_exact && !builder.add_tree()? {
+            let mut view = builder.finish();
+            view.freshness = Freshness::Stale;
+            view.warnings.push(format!(
+                "the index is of tree {}, {} is not indexed yet",
+                short(&view.tree_oid),
+                wanted.spec
+            ));
+            return Ok(Opened::Behind(Some(Box::new(view))));
+        }
+        if let Some(status) = status()? {
+            builder.add_worktree(status)?;
+        }
+        Ok(Opened::View(Box::new(builder.finish())))
+    }
+
+    /// The view of the snapshot that grows while a first index is being built.
+    fn growing(
+        &self,
+        reader: StoreReader,
+        head: &Head,
+        snapshot: Snapshot,
+        wanted: &ViewTarget,
+    ) -> Result<Opened, QueryError> {
+        let policy = self.policy(wanted)?;
+        let mut view = Builder::new(self, &policy, reader, snapshot, wanted).finish();
+        view.freshness = Freshness::SkippedIndexing;
+        view.coverage = head.progress;
+        view.warnings.push("Results may be incomplete, indexing in progress".to_owned());
+        Ok(Opened::View(Box::new(view)))
+    }
+
+    fn policy(&self, wanted: &ViewTarget) -> Result<Policy, QueryError> {
+        let codebase = self.codebase;
+        let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy);
+        Ok(policy.map_err(IndexError::from)?)
+    }
+}
+
+/// The complete snapshot that an overlay starts from: of this worktree if it has one, else of another.
+fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
+    let own = reader.state.heads.get(&codebase.worktree_key);
+    let others =
+        reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
+    for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
+        if let Some(snapshot) = reader.snapshot(&head.snapshot)? {
+            return Ok(Some(snapshot));
+        }
+    }
+    Ok(None)
+}
+
+/// A view under construction.
+struct Builder<'a> {
+    source: &'a ViewSource<'a>,
+    wanted: &'a ViewTarget,
+    overlay: Overlay<'a>,
+    status: Option<WorktreeStatus>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        source: &'a ViewSource<'a>,
+        policy: &'a Policy,
+        reader: StoreReader,
+        snapshot: Snapshot,
+        wanted: &'a ViewTarget,
+    ) -> Builder<'a> {
+        let context = OverlayContext {
+            codebase: source.codebase,
+            policy,
+            embedder: source.embedder,
+            files: &source.cache.files,
+            progress: &wanted.cancel,
+        };
+        let overlay = Overlay::new(context, reader, snapshot);
+        Builder { source, wanted, overlay, status: None, warnings: Vec::new() }
+    }
+
+    /// Lays the difference to the wanted tree over the snapshot; `false` if it is too large.
+    fn add_tree(&mut self) -> Result<bool, QueryError> {
+        let added = self.overlay.add_tree(&self.wanted.target);
+        self.wanted.cancel.check()?;
+        Ok(added?)
+    }
+
+    /// Lays the changes of the working tree over the tree.
+    fn add_worktree(&mut self, status: WorktreeStatus) -> Result<(), QueryError> {
+        self.wanted.cancel.check()?;
+        let n_filtered = status.changes.filtered.len();
+        if n_filtered > 0 {
+            self.warnings
+                .push(format!("{n_filtered} changed files have a filter driver and are shown as committed"));
+        }
+        let added = self.overlay.add_worktree(&status);
+        self.wanted.cancel.check()?;
+        match added? {
+            0 => {}
+            _ if self.source.embedder.is_none() => {
+                self.warnings.push("uncommitted changes are not shown".to_owned());
+            }
+            n => self.warnings.push(format!("{n} more changed files are shown as committed")),
+        }
+        self.status = Some(status);
+        Ok(())
+    }
+
+    fn finish(self) -> View {
+        let Builder { source, wanted, overlay, status, warnings } = self;
+        let codebase = source.codebase;
+        let Overlay { reader, snapshot, is_applied, states, bytes, .. } = overlay;
+        let head = codebase.repo.head().ok();
+        let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
+        View {
+            members: source.cache.members.of(&reader, &snapshot.entries),
+            freshness: if is_applied { Freshness::Overlaid } else { Freshness::Fresh },
+            tree_oid: snapshot.totals.tree_oid.clone(),
+            spec: wanted.spec.clone(),
+            commit: wanted.target.commit.map(|oid| oid.to_string()),
+            head_commit: head.and_then(|head| head.commit).map(|oid| oid.to_string()),
+            is_behind: !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref()),
+            n_dirty: status.as_ref().map_or(0, |status| status.changes.changes.len()),
+            n_unchecked: status.as_ref().map_or(0, |status| status.changes.unchecked),
+            status,
+            warnings,
+            coverage: None,
+            states,
+            bytes,
+            reader,
+            snapshot,
+        }
+    }
+}
