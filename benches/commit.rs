@@ -1,16 +1,17 @@
-//! A commit that changes one file: what the hooks add to `git commit`, and when the new content can be found
-//! (requirement P2).
+//! Commits of one file: the time that hooks add to `git commit`, and the time until the new content is
+//! indexed.
 //!
-//! Corpus: as in `corpus.rs`; run with `cargo bench --bench commit`. Two equal repositories take turns, one with our hooks
-//! and one without, so that both see the same noise. CODEWEAVER_BENCH_RUNS = 20 commits each.
+//! Run with `cargo bench --bench commit`; corpus: see `corpus.rs`. Two equal repositories, one with hooks and
+//! one without, are measured in turn, so that both are exposed to the same noise. CODEWEAVER_BENCH_RUNS = 20
+//! commits each.
 
 mod common;
 
 use common::{Corpus, Result, Samples, Scratch, corpora, row, setting};
 use std::time::{Duration, Instant};
 
-/// The index never takes this long unless it does not come at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit for the index to become current; beyond it the bench fails.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() -> Result<()> {
     corpora().iter().try_for_each(measure)
@@ -27,7 +28,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     for i in 0..setting("CODEWEAVER_BENCH_RUNS", 20) {
         let file = &files[i * 7919 % files.len()];
         without.push(commit(&plain, file, i)?);
-        // Without hooks: the same update as a process of its own, or as a part of the next question.
+        // Without hooks: the same update as a process of its own, or as a part of the next query.
         let symbol = format!("benchmark_edit_{i}");
         if i % 2 == 0 {
             by_hand.push(plain.codeweaver.time(["index", "-q"])?);
@@ -53,20 +54,20 @@ fn commit(scratch: &Scratch, file: &str, i: usize) -> Result<Duration> {
     scratch.git.time(["commit", "-q", "-m", "edit"])
 }
 
-/// Waits until the state names HEAD's commit; looks every half millisecond.
+/// Waits until the state names HEAD's commit; polls every half millisecond.
 fn until_indexed(scratch: &Scratch) -> Result<Duration> {
     let started = Instant::now();
     let head = scratch.git.text(["rev-parse", "HEAD"])?;
     let looked_up = started.elapsed();
-    while started.elapsed() < PATIENCE {
+    while started.elapsed() < TIMEOUT {
         for space in std::fs::read_dir(scratch.store().join("v1"))?.flatten() {
             let state = std::fs::read_to_string(space.path().join("state")).unwrap_or_default();
             if state.contains(&format!("\"commit\":\"{}\"", head.trim())) {
-                // If it was there before we knew what to look for, the true figure is smaller than this one.
+                // If the state was current before `rev-parse` returned, this is an upper bound.
                 return Ok(started.elapsed().max(looked_up));
             }
         }
         std::thread::sleep(Duration::from_micros(500));
     }
-    Err("the index did not come".into())
+    Err("the index did not become current in time".into())
 }

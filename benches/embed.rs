@@ -1,10 +1,11 @@
-//! The built-in model: how much text it embeds in a second of one core, where the time goes, and how soon after the start
-//! of a process it answers (requirements E1, P1).
+//! The built-in model: throughput on one core, by step, and the time from the start of a process to the first
+//! vector.
 //!
-//! Corpus: as in `corpus.rs`, every text file in it cut at lines into pieces of at most 1,500 bytes; run with
-//! `cargo bench --bench embed`. The steps (terms, bags, sums of rows) are measured on a model of the corpus's own 32,768
-//! most frequent terms with random rows of 256: the work is that of a trained model of this size. Everything runs
-//! CODEWEAVER_BENCH_RUNS = 5 times; the median counts. For the start, the bench starts itself.
+//! Run with `cargo bench --bench embed`; corpus: see `corpus.rs`, every text file split at lines into pieces
+//! of at most 1,500 bytes. The steps (terms, bags, sums of rows) are measured with a model of the corpus's
+//! own 32,768 most frequent terms and random rows of 256 components, which costs as much as a trained model
+//! of this size. Figures are medians of CODEWEAVER_BENCH_RUNS = 5 runs. For the start-up time, the bench
+//! starts itself.
 
 mod common;
 
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 const PIECE_BYTES: usize = 1500;
 const ENTRIES: usize = 32_768;
 const DIM: usize = 256;
-/// What a process started by this bench does: `nothing`, or `query`.
+/// Environment variable with the role of a child process: `nothing` or `query`.
 const ROLE: &str = "CODEWEAVER_BENCH_EMBED_ROLE";
 const QUERY: &str = "where is the configuration file read";
 
@@ -96,7 +97,7 @@ fn throughput(corpus: &Corpus) -> Result<()> {
     Ok(())
 }
 
-/// The files of the working tree that are text.
+/// Contents of the text files in the working tree.
 fn texts(scratch: &Scratch) -> Result<Vec<String>> {
     let files = scratch.source_files()?;
     let read = files.iter().filter_map(|file| std::fs::read_to_string(scratch.dir.join(file)).ok());
@@ -128,7 +129,7 @@ fn model_of(pieces: &[&str]) -> Result<Vec<u8>> {
     }
     let mut terms: Vec<(u32, String)> = counts.into_iter().map(|(term, count)| (count, term)).collect();
     terms.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    // Rare terms go to pieces of two letters, as many words of new repositories do.
+    // Rare terms are split into pieces of two letters, as many words of new repositories are.
     let letters = || (b'a'..=b'z').map(char::from);
     let mut entries: Vec<String> = letters()
         .flat_map(|a| letters().map(move |b| format!("##{a}{b}")))
@@ -141,7 +142,7 @@ fn model_of(pieces: &[&str]) -> Result<Vec<u8>> {
     Ok(encode_table(&entries, &rows, DIM)?)
 }
 
-/// In a process of its own: prints the nanoseconds until the first query has its vector.
+/// Child process: prints the nanoseconds until the first query is embedded.
 fn answer() -> Result<()> {
     let started = Instant::now();
     let model = embed::open(&ModelSettings::default())?;

@@ -1,8 +1,8 @@
-//! First index: from a fresh clone to a complete index, as one process (requirements P1, P7, S7).
+//! First index: time, memory and size from a fresh clone to a complete index, in one process.
 //!
-//! Corpus: a synthetic repository of 100 files and one of 2,000 in seven languages, or what CODEWEAVER_BENCH_REPO names
-//! (`cargo bench --bench first_index`; CODEWEAVER_BENCH_RUNS = 3 runs each, the fastest is shown). Reading all blobs
-//! through `git cat-file --batch` on the same tree stands beside it: the least that any first index costs.
+//! Run with `cargo bench --bench first_index`; corpus: see `corpus.rs`. The fastest of CODEWEAVER_BENCH_RUNS
+//! = 3 runs is printed, and the time of `git cat-file --batch` over all blobs of the same tree, which is a
+//! lower bound for any first index.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
         if best.as_ref().is_none_or(|(_, best)| cost.wall < best.wall) {
             best = Some((done, cost));
         }
-        // What was replaced is no part of the size, and nothing of it may be found again.
+        // The next run must not reuse this index, and it must not count towards the size.
         std::fs::remove_dir_all(scratch.store().join("v1"))?;
     }
     let Some((done, cost)) = best else { return Ok(()) };
@@ -50,7 +50,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     Ok(())
 }
 
-/// Size of the index against what it holds once: vectors and metadata, which is what the shards are.
+/// Prints the size of the index, and its ratio to vectors and metadata (the size of the shards).
 fn sizes(scratch: &Scratch, n_chunks: u64) -> Result<()> {
     let all = common::process::disk_use(&scratch.store());
     let mut shards = 0;

@@ -1,15 +1,16 @@
-//! Millions of inputs that nobody would write (requirement X3), in child processes that may crash, hang or grow.
+//! Fuzzer: millions of generated and mutated inputs, in child processes that may crash, hang or grow.
 //!
 //! ```text
 //! cargo bench --bench fuzz -- TARGET --cases N [--seed S] [--findings DIR]   one target, or `all`
-//! cargo bench --bench fuzz -- adversarial [--bytes N] [LANGUAGE]             sources written against parsers: time and memory
-//! cargo bench --bench fuzz -- replay TARGET FILE                             runs one case
-//! cargo bench --bench fuzz -- minimise TARGET FILE                           makes a failing case smaller, in place
+//! cargo bench --bench fuzz -- adversarial [--bytes N] [LANGUAGE]             adversarial sources: time and memory
+//! cargo bench --bench fuzz -- replay TARGET FILE                             one case
+//! cargo bench --bench fuzz -- minimise TARGET FILE                           shrink a failing case, in place
 //! ```
 //!
-//! The parent watches the child's case number, processor time and memory. A child that ends, stands still for
-//! [`HANG_SECONDS`] of processor time or outgrows [`MAX_RSS_MB`] has found something: the case is written to the folder of
-//! findings, and a new child goes on with the next one. Panics are caught in the child, one case for each place.
+//! The parent monitors the child's case number, CPU time and memory. If a child crashes, spends
+//! [`HANG_SECONDS`] of CPU time on one case or exceeds [`MAX_RSS_MB`], the case is written to the findings
+//! directory and a new child continues with the next one. Panics are caught in the child; one case is kept
+//! for each panic location.
 
 #[path = "../tests/fuzz/mod.rs"]
 mod fuzz;
@@ -25,11 +26,11 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Processor time within one case that counts as standing still.
+/// CPU time within one case that counts as a hang.
 const HANG_SECONDS: f64 = 20.0;
-/// Resident memory of a child, in MB. Grammars take about 150, a few large inputs several times that.
+/// Maximum resident memory of a child, in MB. Grammars take about 150, a few large inputs several times that.
 const MAX_RSS_MB: u64 = 1_500;
-/// Cases that take more processor time, in seconds, are reported.
+/// CPU time of a case, in seconds, above which it is reported as slow.
 const SLOW: f64 = 0.5;
 
 fn main() -> Result<ExitCode> {
@@ -81,7 +82,7 @@ struct Plan {
     findings: PathBuf,
 }
 
-/// Runs one target to the end of its cases; returns the number of findings.
+/// Runs all cases of one target; returns the number of findings.
 fn campaign(target: &str, plan: &Plan) -> Result<usize> {
     let dir = scratch()?;
     std::fs::create_dir_all(&plan.findings)?;
@@ -112,7 +113,7 @@ fn campaign(target: &str, plan: &Plan) -> Result<usize> {
         .filter(|name| name.starts_with(&prefix) && !name.contains("-slow-"))
         .collect();
     println!(
-        "{target}: {} cases in {seconds:.0} s ({:.0} a second), peak {peak} MB, {n_findings} ends of a process, {} findings in all",
+        "{target}: {} cases in {seconds:.0} s ({:.0} a second), peak {peak} MB, {n_findings} processes ended, {} findings in total",
         plan.cases,
         plan.cases as f64 / seconds,
         found.len(),
@@ -125,7 +126,7 @@ enum End {
     Found(&'static str),
 }
 
-/// Waits for the child. `peak` is its resident memory in MB.
+/// Monitors the child until it ends. `peak` is raised to its largest resident memory in MB.
 fn watch(child: &mut Child, progress: &Path, peak: &mut u64) -> Result<End> {
     let (mut number, mut since) = (u64::MAX, 0.0);
     loop {
@@ -153,7 +154,7 @@ fn watch(child: &mut Child, progress: &Path, peak: &mut u64) -> Result<End> {
     }
 }
 
-/// Number of the case that a child has begun, and the case.
+/// Number and content of the case that a child started last.
 fn last_case(path: &Path) -> Result<(u64, Vec<u8>)> {
     let bytes = std::fs::read(path)?;
     let word =
@@ -169,13 +170,14 @@ fn spawn(args: &[&str], more: impl FnOnce(&mut Command)) -> Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// In memory where that is possible.
+/// A temporary directory, in memory if possible.
 fn scratch() -> Result<tempfile::TempDir> {
     let builder = |dir: &Path| tempfile::Builder::new().prefix("codeweaver-fuzz-").tempdir_in(dir);
     Ok(builder(Path::new("/dev/shm")).or_else(|_| builder(&std::env::temp_dir()))?)
 }
 
-/// Runs cases until there are enough, leaving each where the parent finds it if this process ends.
+/// Runs the cases from `from` on. Each is first written to `dir/case`, where the parent reads it if this
+/// process crashes.
 fn worker(target: &str, from: u64, plan: &Plan, dir: &Path) -> Result<ExitCode> {
     let work = dir.join(format!("work-{from}"));
     std::fs::create_dir_all(&work)?;
@@ -233,7 +235,7 @@ fn replay(target: &str, file: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes parts out of a case as long as it still fails, or stands still for a tenth of [`HANG_SECONDS`].
+/// Removes parts of a case as long as it still fails, or hangs for a tenth of [`HANG_SECONDS`].
 fn minimise(target: &str, file: &Path) -> Result<ExitCode> {
     let mut case = Case::decode(&std::fs::read(file)?);
     let trial = file.with_extension("trial");
@@ -279,11 +281,11 @@ fn minimise(target: &str, file: &Path) -> Result<ExitCode> {
     }
     std::fs::remove_file(&trial)?;
     std::fs::write(file, case.encode())?;
-    println!("{} bytes are left in {}", case.bytes.len(), file.display());
+    println!("reduced to {} bytes in {}", case.bytes.len(), file.display());
     Ok(ExitCode::SUCCESS)
 }
 
-/// All adversarial sources of one language, in a child.
+/// Runs all adversarial sources of one language in a child process.
 fn adversarial_of(language: &str, n_bytes: u64) -> Result<()> {
     let mut child = spawn(&["adversarial-worker", language], |command| {
         command.args(["--bytes", &n_bytes.to_string()]);
@@ -324,13 +326,13 @@ fn adversarial_worker(language: &str, n_bytes: usize) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Processor time of the first thread, to the nanosecond.
+/// CPU time of the main thread in seconds, with nanosecond resolution.
 fn own_cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
-/// User and system time of a process, by `/proc`; 0 if it is gone.
+/// User and system time of a process in seconds, from `/proc`; 0 if it has ended.
 fn cpu_seconds(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
@@ -338,7 +340,7 @@ fn cpu_seconds(pid: u32) -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// Resident memory of a process in MB, by `/proc`; 0 if it is gone.
+/// Resident memory of a process in MB, from `/proc`; 0 if it has ended.
 fn rss_mb(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096 / (1 << 20)

@@ -1,9 +1,9 @@
-//! A thousand commits of one file each: files and bytes of the index, and the cost of a commit as they pile up
-//! (requirement S6).
+//! A thousand commits of one file each: size of the index, and cost of an update as commits accumulate.
 //!
-//! Corpus: the synthetic repository of 2,000 files, or what CODEWEAVER_BENCH_REPO names; run with
-//! `cargo bench --bench growth`. CODEWEAVER_BENCH_COMMITS = 1000. Every commit is followed by `git codeweaver index`,
-//! timed as a whole process; each line is the median of the commits since the line before.
+//! Run with `cargo bench --bench growth`; corpus: the synthetic repository of 2,000 files, or
+//! CODEWEAVER_BENCH_REPO. CODEWEAVER_BENCH_COMMITS = 1000. Every commit is followed by
+//! `git codeweaver index`, timed as a whole process; each line is the median of the commits since the
+//! previous line.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let mut next = common::QUERIES.iter().cycle();
     row(
         &scratch.name,
-        "cold search afterwards",
+        "cold query afterwards",
         Samples::of(20, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?,
     );
     Ok(())

@@ -1,9 +1,8 @@
-//! What a session with `git codeweaver mcp` costs: the handshake, warm questions over stdio, memory idle and at its peak
-//! (targets P4 and P6).
+//! A client session with `git codeweaver mcp`: handshake, warm queries over stdio, idle and peak memory.
 //!
-//! Corpora: synthetic ones of about 1 k, 10 k and 100 k chunks, or as in `corpus.rs`; run with `cargo bench --bench mcp`.
-//! Ten questions take turns; CODEWEAVER_BENCH_RUNS = 200 of each kind. The client is this process: its reading of JSON is
-//! part of what is measured.
+//! Run with `cargo bench --bench mcp`; corpora: synthetic ones of about 1 k, 10 k and 100 k chunks, or
+//! CODEWEAVER_BENCH_REPO. Ten queries in turn, CODEWEAVER_BENCH_RUNS = 200 of each kind. The client is this
+//! process, so times include its parsing of JSON.
 
 mod common;
 
@@ -46,7 +45,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     row(&scratch.name, "memory after the handshake", mib(session.memory("VmRSS:")));
     let first = Instant::now();
     let answer = session.find(QUERIES[0], false)?;
-    row(&scratch.name, "first question of a session", format!("{} ms", common::ms(first.elapsed())));
+    row(&scratch.name, "first query of a session", format!("{} ms", common::ms(first.elapsed())));
     row(&scratch.name, "chunks", &answer["index"]["chunks"]);
     for (what, locations_only) in [("find_code, warm", false), ("find_code, warm, locations only", true)] {
         let mut next = QUERIES.iter().cycle();
@@ -56,12 +55,12 @@ fn measure(corpus: &Corpus) -> Result<()> {
     }
     std::thread::sleep(std::time::Duration::from_secs(1));
     row(&scratch.name, "memory idle", mib(session.memory("VmRSS:")));
-    row(&scratch.name, "of it not backed by files", mib(session.memory("RssAnon:")));
-    row(&scratch.name, "memory at its peak", mib(session.memory("VmHWM:")));
+    row(&scratch.name, "of it not mapped files", mib(session.memory("RssAnon:")));
+    row(&scratch.name, "peak memory", mib(session.memory("VmHWM:")));
     session.end()
 }
 
-/// A server, and a client that waits for every answer.
+/// A server process with a client that waits for every response.
 struct Session {
     child: Child,
     stdin: ChildStdin,
@@ -98,7 +97,7 @@ impl Session {
         loop {
             let mut line = String::new();
             if self.stdout.read_line(&mut line)? == 0 {
-                return Err("the server has ended".into());
+                return Err("the server ended".into());
             }
             let mut answer: Value = serde_json::from_str(&line)?;
             if answer["id"] == self.n_requests {
@@ -107,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Bytes, from a line of the status that the system keeps; zero where it does not.
+    /// A field of `/proc/PID/status` in bytes; 0 on systems without it.
     fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,12 +1,13 @@
-//! Real repositories from end to end: init, search, commit, search; with what must hold on any of them.
+//! Real repositories end to end: init, search, commit, search, with invariants that must hold on any of them.
 //!
-//! `cargo bench --bench real_repositories -- DIR…` where each DIR is a repository, or a folder of repositories; also what
-//! CODEWEAVER_BENCH_REPO names. Nothing in DIR is changed: a clone is measured. One table row each, in Markdown, then all
-//! that went wrong:
+//! Run with `cargo bench --bench real_repositories -- DIR…`, where each DIR is a repository or a directory of
+//! repositories; default: CODEWEAVER_BENCH_REPO. Clones are measured; DIR is not changed. Prints a Markdown
+//! table row for each repository, then the violated invariants:
 //!
-//! * a process ends by a panic or a signal, or writes more than a few lines to stderr;
-//! * a span is not the text shown: `content.text` must be those lines of `blob`, as `git cat-file` has them;
-//! * an edit that is committed is not found right after.
+//! * no process ends by a panic or a signal, or writes more than a few lines to stderr;
+//! * the text shown is that of the span: `content.text` equals those lines of `blob`, as `git cat-file`
+//!   prints it;
+//! * a committed edit is found immediately.
 
 mod common;
 
@@ -15,8 +16,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// More lines than this on stderr are a flood.
-const QUIET: usize = 3;
+/// Maximum number of lines on stderr.
+const MAX_STDERR_LINES: usize = 3;
 
 fn main() -> Result<()> {
     let args: Vec<PathBuf> =
@@ -41,12 +42,12 @@ fn main() -> Result<()> {
     if complaints.is_empty() { Ok(()) } else { Err("see the complaints above".into()) }
 }
 
-/// `cargo bench` passes `--bench`.
+/// Whether the argument is an option: `cargo bench` passes `--bench`.
 fn is_option(arg: &OsStr) -> bool {
     arg.to_string_lossy().starts_with("--")
 }
 
-/// `path` if it is a repository, else the repositories in it, one or two levels down.
+/// `path` if it is a repository, else the repositories directly below it.
 fn repositories(path: &Path) -> Vec<PathBuf> {
     let is_repository = |path: &Path| path.join(".git").exists() || path.join("HEAD").is_file();
     let children = |path: &Path| -> Vec<PathBuf> {
@@ -67,7 +68,7 @@ fn measure(corpus: &Corpus, complaints: &mut Vec<String>) -> Result<()> {
     scratch.codeweaver.run(["init", "--no-hooks", "--no-index"])?;
     let (output, cost) = scratch.codeweaver.measure(["index", "--json"])?;
     let lines = String::from_utf8_lossy(&output.stderr).lines().count();
-    if lines > QUIET {
+    if lines > MAX_STDERR_LINES {
         complain(format!("the first index wrote {lines} lines to stderr"));
     }
     let done: serde_json::Value =
@@ -93,7 +94,7 @@ fn measure(corpus: &Corpus, complaints: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// The text shown must be the lines it claims to be, of the blob it claims to be from.
+/// Checks that the text of each match equals the lines of its span in its blob.
 fn check_spans(
     scratch: &Scratch,
     query: &str,
@@ -118,7 +119,7 @@ fn check_spans(
         let shown = found["content"]["text"].as_str().unwrap_or_default();
         let is_elided = found["content"]["elided"].as_bool().unwrap_or(false);
         let expected = lines[first - 1..last].join("\n");
-        // A chunk may begin or end within a line; then it is a part of its lines.
+        // A chunk may start or end within a line; its text is then contained in the lines.
         if !is_elided && !expected.replace('\r', "").contains(shown.replace('\r', "").trim_end_matches('\n'))
         {
             complain(format!("\"{query}\": {path}:{first}-{last} does not show these lines"));
@@ -127,7 +128,7 @@ fn check_spans(
     Ok(())
 }
 
-/// Commits a new definition and looks for it; returns how long the update took.
+/// Commits five new definitions and searches for them; returns the times of the updates.
 fn edit_and_find(scratch: &Scratch, complain: &mut impl FnMut(String)) -> Result<Samples> {
     let mut samples = Samples::default();
     let Some(file) = scratch.source_files()?.into_iter().next() else { return Ok(samples) };

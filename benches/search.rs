@@ -1,8 +1,8 @@
-//! Questions: as a new process, in a process that lives on, and with uncommitted changes (requirements P4, G8).
+//! Queries: cold (a new process), warm (in a running process), and with uncommitted changes.
 //!
-//! Corpus: as in `corpus.rs`; run with `cargo bench --bench search`. Ten questions in words and by name take turns;
-//! CODEWEAVER_BENCH_RUNS = 50 of each kind. On the same tree: `git grep` and, if installed, ripgrep, which look for one
-//! word and know no ranking: a lower bound for what reading every file costs, not the same service.
+//! Run with `cargo bench --bench search`; corpus: see `corpus.rs`. Ten queries in words and by name in turn,
+//! CODEWEAVER_BENCH_RUNS = 50 of each kind. `git grep` and, if installed, ripgrep run on the same tree: they
+//! search for one word and do not rank, so they show the cost of reading every file, not of the same service.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let scratch = corpus.make()?;
     scratch.codeweaver.run(["init", "--no-hooks"])?;
     let runs = setting("CODEWEAVER_BENCH_RUNS", 50);
-    cold(&scratch, runs, "cold search, whole process")?;
+    cold(&scratch, runs, "cold query, whole process")?;
     warm(&scratch, runs)?;
     others(&scratch, runs / 5 + 1)?;
     let files = scratch.source_files()?;
@@ -29,7 +29,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
             scratch.edit(&files[n_dirty], n_dirty)?;
             n_dirty += 1;
         }
-        cold(&scratch, runs / 2, &format!("cold search, {n_dirty} files not committed"))?;
+        cold(&scratch, runs / 2, &format!("cold query, {n_dirty} uncommitted files"))?;
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ fn warm(scratch: &Scratch, runs: usize) -> Result<()> {
         let timed = |request: &Request| -> Result<_> {
             let started = Instant::now();
             let response = searcher.search(request, &|_, _| false)?;
-            assert!(response.index.chunks > 0, "a bench of an empty index measures nothing");
+            assert!(response.index.chunks > 0, "the index is empty");
             Ok(started.elapsed())
         };
         let with_worktree = timed(&request)?;
@@ -68,9 +68,9 @@ fn warm(scratch: &Scratch, runs: usize) -> Result<()> {
             view.push(started.elapsed());
         }
     }
-    row(&scratch.name, "warm search, in process, working tree checked", &all);
-    row(&scratch.name, "warm search, in process, --committed", &committed);
-    row(&scratch.name, "no-change check: HEAD and every file's stat", &view);
+    row(&scratch.name, "warm query, in process, working tree compared", &all);
+    row(&scratch.name, "warm query, in process, --committed", &committed);
+    row(&scratch.name, "no-change check: HEAD and the stat data of every file", &view);
     Ok(())
 }
 
@@ -84,7 +84,7 @@ fn others(scratch: &Scratch, runs: usize) -> Result<()> {
     }
     row(
         &scratch.name,
-        "git --version, to start a process",
+        "git --version (process start)",
         Samples::of(runs, || scratch.git.time(["--version"]))?,
     );
     Ok(())

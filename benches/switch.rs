@@ -1,8 +1,8 @@
-//! Trees whose blobs are known: branch switch, return, new worktree, nothing to do (requirement P3).
+//! Updates to trees with known blobs: branch switch and return, new worktree, nothing to do.
 //!
-//! Corpus: as in `corpus.rs`; run with `cargo bench --bench switch`. The other branch changes 1,000 files, or all if there
-//! are fewer. Both branches are indexed, then each switch is timed with and without a snapshot to return to.
-//! CODEWEAVER_BENCH_RUNS = 10.
+//! Run with `cargo bench --bench switch`; corpus: see `corpus.rs`. The other branch changes 1,000 files, or
+//! all if there are fewer. Both branches are indexed; then each switch is timed with and without an existing
+//! snapshot of the target. CODEWEAVER_BENCH_RUNS = 10.
 
 mod common;
 
@@ -26,12 +26,12 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let runs = setting("CODEWEAVER_BENCH_RUNS", 10);
     let (mut back, mut combined, mut embedded) = (Samples::default(), Samples::default(), 0);
     for i in 0..runs {
-        // To a tree that was indexed before, as a whole.
+        // To a tree with a snapshot.
         for branch in [main.as_str(), "other"] {
             scratch.git.run(["switch", "-q", branch])?;
             back.push(timed(|| scratch.codeweaver.run(["index", "-q"]))?);
         }
-        // To a tree that never was, made of known blobs: both sides, and a file in another place.
+        // To a new tree of known blobs: the main branch with one file moved.
         let path = mixed_tree(&scratch, i)?;
         let started = Instant::now();
         let output = scratch.codeweaver.run(["index", "--json"])?;
@@ -65,7 +65,7 @@ fn embedded_chunks(stdout: &[u8]) -> Result<u64> {
     Ok(done["embedded_chunks"].as_u64().unwrap_or(u64::MAX))
 }
 
-/// Makes branch `other`, with up to 1,000 files changed, and stays on it.
+/// Creates and checks out branch `other` with up to 1,000 changed files; returns their number.
 fn other_branch(scratch: &Scratch) -> Result<usize> {
     scratch.git.run(["switch", "-q", "-c", "other"])?;
     let files = scratch.source_files()?;
@@ -78,7 +78,7 @@ fn other_branch(scratch: &Scratch) -> Result<usize> {
     Ok(chosen.len())
 }
 
-/// Commits the main branch's tree with one file moved: every blob is known, the tree is not.
+/// Commits the main branch's tree with one file moved: a new tree of known blobs.
 fn mixed_tree(scratch: &Scratch, i: usize) -> Result<String> {
     let main = scratch.git.text(["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
     let main = main.lines().find(|name| *name != "other").unwrap_or("main").to_owned();

@@ -1,9 +1,10 @@
-//! Signs and vector graphs against the exact scan: recall@10 on questions, and how long each takes (requirements R1, P5).
+//! Binary quantisation and HNSW compared with the exact scan: recall@10 and time.
 //!
-//! Corpus: as in `corpus.rs`, best a large one: `CODEWEAVER_BENCH_REPO=/path/to/linux cargo bench --bench vectors`; or
-//! `cargo bench --bench vectors -- DIR` for a repository that is indexed already, where it lies. Graphs are
-//! built for every segment of at least 24 k rows. Questions are the first sentences of documentation spread over the
-//! repository, CODEWEAVER_BENCH_RUNS = 200 of them: close to what is asked, and not vectors of the index.
+//! Corpus: see `corpus.rs`, preferably a large one:
+//! `CODEWEAVER_BENCH_REPO=/path/to/linux cargo bench --bench vectors`; or
+//! `cargo bench --bench vectors -- DIR` for an indexed repository, in place. HNSW graphs are built for every
+//! segment of at least 24 k rows. Queries are CODEWEAVER_BENCH_RUNS = 200 first sentences of documentation,
+//! spread over the repository: similar to real queries, and not vectors of the index.
 
 mod common;
 
@@ -19,7 +20,7 @@ use common::{Result, Samples, corpora, mib, row, setting};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Rows that the ranker asks for, and those that P5 judges by.
+/// Numbers of rows to retrieve: what ranking asks for, and the k of recall@10.
 const KEEPS: [usize; 2] = [300, 10];
 
 fn main() -> Result<()> {
@@ -41,14 +42,14 @@ fn measure(name: &str, dir: &Path) -> Result<()> {
     let codebase = Codebase::open(dir, &hnsw)?;
     let started = Instant::now();
     let mut n_graphs = hnsw::build_missing(&codebase)?;
-    // A large repository has a builder of its own in the background.
+    // In a large repository a background process may be building graphs as well.
     while graph_is_missing(&codebase)? {
         std::thread::sleep(Duration::from_millis(500));
         n_graphs += hnsw::build_missing(&codebase)?;
     }
     row(
         name,
-        "graphs built here",
+        "HNSW graphs built",
         format!("{n_graphs} in {:.0} s, one core", started.elapsed().as_secs_f64()),
     );
 
@@ -60,10 +61,10 @@ fn measure(name: &str, dir: &Path) -> Result<()> {
     let graphs = view.reader.layout.graph("");
     let of_graphs = graphs.parent().map(common::process::disk_use).unwrap_or_default();
     row(name, "rows, segments", format!("{}, {}", scope.n_rows, view.reader.segments.len()));
-    row(name, "graphs on disk", mib(of_graphs));
-    let questions = questions(&view, embedder, setting("CODEWEAVER_BENCH_RUNS", 200))?;
+    row(name, "HNSW graphs on disk", mib(of_graphs));
+    let queries = queries(&view, embedder, setting("CODEWEAVER_BENCH_RUNS", 200))?;
     for keep in KEEPS {
-        compare(name, &view, &scope, &questions, keep);
+        compare(name, &view, &scope, &queries, keep);
     }
     Ok(())
 }
@@ -73,18 +74,18 @@ fn graph_is_missing(codebase: &Codebase) -> Result<bool> {
     Ok(!hnsw::missing(codebase, &reader.state).is_empty())
 }
 
-fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: usize) {
+fn compare(name: &str, view: &View, scope: &Scope, queries: &[Vec<i8>], keep: usize) {
     let mut exact_times = Samples::default();
-    let others = [(Ann::Signs, "signs"), (Ann::Hnsw, "graphs")];
+    let others = [(Ann::Signs, "binary quantisation"), (Ann::Hnsw, "HNSW")];
     let mut found = others.map(|_| (Samples::default(), 0));
     let mut wanted = 0;
-    for (i, question) in questions.iter().enumerate() {
-        let kernel = &DotKernel::new(question);
-        let search = dense::Search { view, scope, vector: question, kernel, keep, is_over: &|| false };
+    for (i, query) in queries.iter().enumerate() {
+        let kernel = &DotKernel::new(query);
+        let search = dense::Search { view, scope, vector: query, kernel, keep, is_over: &|| false };
         let timed = |ann, samples: &mut Samples| {
             let started = Instant::now();
             let mut rows = search.nearest(ann).rows;
-            // The first round maps files.
+            // The first round maps the files.
             if i > 0 {
                 samples.push(started.elapsed());
             }
@@ -93,7 +94,7 @@ fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: 
             rows
         };
         let exact = timed(Ann::Exact, &mut exact_times);
-        // Equal vectors are common in code: whatever is as near as the tenth counts as found.
+        // Equal vectors are common in code: every row as near as the tenth counts as found.
         let tenth = exact.last().map_or(0.0, |row| row.0);
         wanted += exact.len();
         for ((ann, _), (times, hits)) in others.iter().zip(&mut found) {
@@ -103,13 +104,13 @@ fn compare(name: &str, view: &View, scope: &Scope, questions: &[Vec<i8>], keep: 
     row(name, &format!("exact scan, all cores, {keep} kept"), exact_times);
     for ((_, what), (times, hits)) in others.iter().zip(found) {
         let recall = hits as f64 / wanted as f64;
-        row(name, &format!("recall@10 of the {what}, {keep} kept"), format!("{recall:.4}"));
+        row(name, &format!("recall@10, {what}, {keep} kept"), format!("{recall:.4}"));
         row(name, &format!("{what}, all cores, {keep} kept"), times);
     }
 }
 
-/// Vectors of the first documentation sentences of symbols that are spread evenly over the rows.
-fn questions(view: &View, embedder: &dyn Embedder, n: usize) -> Result<Vec<Vec<i8>>> {
+/// Vectors of `n` first sentences of documentation, of symbols spread evenly over the rows.
+fn queries(view: &View, embedder: &dyn Embedder, n: usize) -> Result<Vec<Vec<i8>>> {
     let mut sentences: Vec<&str> = Vec::new();
     for segment in &view.reader.segments {
         let symbols = segment.rows().iter().flat_map(|row| segment.symbols_of(row));

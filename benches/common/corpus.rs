@@ -1,11 +1,11 @@
-//! Repositories to measure on: synthetic ones of fixed content, and clones of real ones.
+//! Repositories to measure: synthetic ones with fixed content, and clones of real ones.
 
 use super::process::Program;
 use super::{Result, setting};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where a bench gets a repository from.
+/// Source of a repository.
 #[derive(Debug, Clone)]
 pub enum Corpus {
     /// Generated: the same files on every machine.
@@ -14,8 +14,8 @@ pub enum Corpus {
     Clone { name: String, path: PathBuf },
 }
 
-/// What a bench runs on: the repository that CODEWEAVER_BENCH_REPO names (several: separated as in PATH), else a small
-/// and a middle-sized synthetic one.
+/// The repositories in CODEWEAVER_BENCH_REPO (separated as in PATH); default: synthetic ones of 100 and 2,000
+/// files in seven languages.
 pub fn corpora() -> Vec<Corpus> {
     match std::env::var_os("CODEWEAVER_BENCH_REPO") {
         Some(paths) => std::env::split_paths(&paths).map(Corpus::clone_of).collect(),
@@ -28,7 +28,7 @@ impl Corpus {
     pub const MIDDLE: Corpus = Corpus::Synthetic { name: "synthetic-2k", n_files: 2000 };
 
     pub fn clone_of(path: PathBuf) -> Corpus {
-        // `…/name`, `…/name.git` and `…/name/.git` are all called `name`.
+        // `…/name`, `…/name.git` and `…/name/.git` all have the name `name`.
         let bare = if path.ends_with(".git") { path.parent().unwrap_or(&path) } else { &path };
         let name = bare.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Corpus::Clone { name, path }
@@ -41,7 +41,7 @@ impl Corpus {
         }
     }
 
-    /// A fresh repository with this content, checked out and committed, without an index.
+    /// Creates a fresh repository with this content, committed and checked out, not indexed.
     pub fn make(&self) -> Result<Scratch> {
         let root = tempfile::Builder::new().prefix("codeweaver-bench-").tempdir()?;
         let (home, dir) = (root.path().join("home"), root.path().join("repo"));
@@ -52,7 +52,7 @@ impl Corpus {
                 write_files(&dir, *n_files)?;
                 let git = Program::new("git", &dir, &home);
                 git.run(["init", "-q", "-b", "main"])?;
-                // A collection in the background would measure with us.
+                // A background collection would disturb the measurements.
                 git.run(["config", "gc.auto", "0"])?;
                 git.run(["config", "maintenance.auto", "false"])?;
                 git.run(["add", "-A"])?;
@@ -65,7 +65,7 @@ impl Corpus {
                 Program::new("git", root.path(), &home).run(["clone", "-q", "--shared", "-n", &from, &to])?;
                 let git = Program::new("git", &dir, &home);
                 git.run(["read-tree", "HEAD"])?;
-                // A clone may lack blobs; then their files are missing, and everything else is measured.
+                // In a partial clone the files of missing blobs are absent; the others are measured.
                 git.time(["checkout-index", "-a", "-f", "-q", "-u"])?;
             }
         }
@@ -75,7 +75,7 @@ impl Corpus {
     }
 }
 
-/// A repository to do anything with; removed when dropped.
+/// A temporary repository; removed when dropped.
 pub struct Scratch {
     pub name: String,
     pub git: Program,
@@ -91,7 +91,8 @@ impl Scratch {
         self.dir.join(".codeweaver")
     }
 
-    /// Paths in the index of git that are there and have one of our languages' extensions, else one of a few others, in order.
+    /// Tracked, existing files with an extension of the synthetic languages, else of [`OTHER_EXTENSIONS`], in
+    /// order.
     pub fn source_files(&self) -> Result<Vec<String>> {
         let all = self.git.text(["-c", "core.quotepath=off", "ls-files"])?;
         let with = |extensions: &[&str]| -> Vec<String> {
@@ -108,8 +109,8 @@ impl Scratch {
             .unwrap_or_default())
     }
 
-    /// Puts a new definition at the end of a file (a line, in languages we cannot write), so that its blob is one nobody
-    /// has seen.
+    /// Appends a new definition to a file (one line, in languages without a [`Syntax`]), so that its blob is
+    /// new.
     pub fn edit(&self, path: &str, number: usize) -> Result<()> {
         let full = self.dir.join(path);
         let mut bytes = std::fs::read(&full)?;
@@ -127,7 +128,8 @@ impl Scratch {
     }
 }
 
-/// How a language looks; `{n}` is a name, `{a}` `{b}` are identifiers, `{w}` is prose, `{#}` a number.
+/// Templates of a language; `{n}` is a name, `{a}`, `{b}` and `{c}` are identifiers, `{w}` is prose, `{#}` a
+/// number.
 struct Syntax {
     extension: &'static str,
     comment: &'static str,
@@ -244,7 +246,7 @@ const SYNTAXES: &[Syntax] = &[
     },
 ];
 
-/// Files that an edit may go to in a repository of other languages.
+/// Extensions of files to edit in repositories without the synthetic languages.
 const OTHER_EXTENSIONS: &[&str] =
     &[".js", ".rb", ".php", ".cs", ".kt", ".swift", ".scala", ".hs", ".ex", ".lua", ".zig", ".sh", ".md"];
 
@@ -367,7 +369,7 @@ const PROSE: &[&str] = &[
     "old",
 ];
 
-/// Writes `n_files` files in some thirty folders a thousand files.
+/// Writes `n_files` files, about 32 in a directory. CODEWEAVER_BENCH_FILES overrides the number.
 fn write_files(dir: &Path, n_files: usize) -> Result<()> {
     let n_files = setting("CODEWEAVER_BENCH_FILES", n_files);
     let n_folders = (n_files / 32).max(3);
@@ -382,7 +384,7 @@ fn write_files(dir: &Path, n_files: usize) -> Result<()> {
             std::fs::create_dir_all(parent)?;
         }
         let mut writer = FileWriter::new(syntax, i as u64);
-        // Few files are long, most are short, as in real trees.
+        // As in real trees, most files are short and a few are long.
         let n_functions = 2 + rng.usize(0..8) + if rng.usize(0..10) == 0 { 30 } else { 0 };
         writer.file(n_functions);
         std::fs::write(path, writer.text)?;
@@ -393,7 +395,7 @@ fn write_files(dir: &Path, n_files: usize) -> Result<()> {
 struct FileWriter {
     syntax: &'static Syntax,
     rng: fastrand::Rng,
-    /// Words that this file is about.
+    /// Nouns that occur in this file.
     nouns: Vec<&'static str>,
     text: String,
 }
@@ -427,7 +429,7 @@ impl FileWriter {
         self.line(syntax.close, name);
     }
 
-    /// Appends `template` with its places filled in, and a line end.
+    /// Appends `template` with its placeholders replaced, and a line end.
     fn line(&mut self, template: &str, name: &str) {
         let mut rest = template;
         while let Some(at) = rest.find('{').filter(|&at| rest[at..].len() >= 3) {

@@ -1,7 +1,7 @@
-//! What the benches share: repositories to measure on, child processes with their cost, samples and tables.
+//! Shared by the benches: repositories to measure, child processes with their cost, samples and tables.
 //!
-//! Nothing here decides whether a number is good: benches print, `docs/performance.md` judges. Every repository lies in a
-//! temporary directory with its own home and no outside git configuration, with fixed author and dates.
+//! Benches print figures and never fail on one; `docs/performance.md` compares them with targets. Every
+//! repository is in a temporary directory with a home of its own and no outside git configuration.
 
 #![allow(dead_code, unused_imports, reason = "every bench uses a part of it")]
 
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 pub use corpus::{Corpus, Scratch, corpora};
 pub use process::{Cost, Program};
 
-/// Any error ends a bench: there is nobody to recover for.
+/// Any error ends a bench.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Questions in words and by name that hit something in most code bases.
+/// Queries in words and by name that match something in most repositories.
 pub const QUERIES: &[&str] = &[
     "where is the configuration file read",
     "retry after a failed request",
@@ -81,7 +81,7 @@ impl Display for Samples {
     }
 }
 
-/// Milliseconds with as many decimals as are worth reading.
+/// Milliseconds, with two decimals below 10.
 pub fn ms(duration: Duration) -> String {
     let ms = duration.as_secs_f64() * 1e3;
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.0}") }
@@ -91,7 +91,7 @@ pub fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// One measured figure, in a form that is easy to read and to find again.
+/// Prints one figure as a line of a table.
 pub fn row(corpus: &str, what: &str, value: impl Display) {
     println!("{corpus:<12} {what:<58} {value}");
 }

@@ -1,4 +1,4 @@
-//! Child processes and what they cost.
+//! Child processes and their cost.
 
 use super::Result;
 use std::ffi::OsStr;
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a process cost.
+/// Cost of a process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {
     pub wall: Duration,
-    /// User and system time of the process and of the children it waited for, in steps of 10 ms; zero where the system does
-    /// not tell.
+    /// User and system time of the process and the children it waited for, in steps of 10 ms; zero on systems
+    /// without `/proc`.
     pub cpu: Duration,
-    /// Largest resident set that was seen, bytes; zero where the system does not tell.
+    /// Largest observed resident set in bytes; zero on systems without `/proc`.
     pub peak_rss: u64,
 }
 
-/// A program that is run again and again in the same directory and environment.
+/// A program that is run repeatedly in the same directory and environment.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
@@ -45,7 +45,7 @@ impl Program {
         command
     }
 
-    /// Runs it and returns what it said; an exit code other than zero is an error.
+    /// Runs it and returns its output; an exit code other than zero is an error.
     pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Output> {
         let output = self.command(args).output()?;
         if output.status.success() {
@@ -59,7 +59,7 @@ impl Program {
         Ok(String::from_utf8(self.run(args)?.stdout)?)
     }
 
-    /// Runs it to its end, whatever that is, without keeping what it writes.
+    /// Runs it to its end and discards its output; any exit code is accepted.
     pub fn time<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Duration> {
         let mut command = self.command(args);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -68,7 +68,7 @@ impl Program {
         Ok(started.elapsed())
     }
 
-    /// Runs it and watches its memory; for runs of a second and more, since watching costs a little.
+    /// Runs it and samples its memory. Sampling costs a little, so this is for runs of a second and more.
     pub fn measure<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<(Output, Cost)> {
         let mut command = self.command(args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -88,7 +88,7 @@ impl Program {
     }
 }
 
-/// The high-water mark of the process with this status file, read until it is gone. What it grows by in its last 5 ms is
+/// High-water mark of the process with this status file, polled until it ends. Growth in the last 5 ms is
 /// missed.
 fn watch_peak(status: &Path) -> u64 {
     let mut peak = 0;
@@ -106,7 +106,8 @@ fn watch_peak(status: &Path) -> u64 {
 /// CPU time of all children waited for so far.
 pub fn children_cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the name in parentheses, which may hold anything; cutime and cstime are the 16th and 17th.
+    // The second field is the name in parentheses, which may contain anything; cutime and cstime are the 16th
+    // and 17th.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let ticks: u64 = fields.skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
