@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders in the order data flows; each may import only from those before it.
 const FLOW: [&str; 20] = [
-    "sync", "random", "durable", "config", "text", "sys", "git", "worktree", "hooks", "process", "chunk",
+    "sync", "random", "durable", "text", "config", "sys", "git", "worktree", "hooks", "process", "chunk",
     "policy", "embed", "store", "index", "query", "xref", "eval", "mcp", "cli",
 ];
 

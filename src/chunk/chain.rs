@@ -9,7 +9,7 @@ use super::grammar::{self, GRAMMARS};
 use super::lines::TextIndex;
 use super::pack::{self, Atom, Bounds};
 use super::pieces::Piece;
-use super::semantic::{self, Walked};
+use super::semantic::{self, WalkInput, Walked};
 use super::{
     Chunk, ChunkSource, ChunkedBlob, Degradation, DegradationReason, DelimiterMatch, LanguageId,
     SemanticClass, Symbol,
@@ -228,8 +228,14 @@ impl Chain<'_> {
         }
         let grammar = grammar::for_text(name, self.text).ok_or(bare(DegradationReason::NoGrammar))?;
         let tree = semantic::parse(self.index, grammar).map_err(bare)?;
-        let threshold = self.settings.semantic_importance_threshold;
-        let walked = semantic::walk(&tree, self.text, self.index, grammar, self.bounds(), threshold);
+        let input = WalkInput {
+            text: self.text,
+            index: self.index,
+            grammar,
+            bounds: self.bounds(),
+            threshold: self.settings.semantic_importance_threshold,
+        };
+        let walked = semantic::walk(&tree, input);
         if walked.error_bytes as f32 > self.settings.max_error_share * self.text.len() as f32 {
             return Err((DegradationReason::ErrorShare, walked.symbols));
         }

@@ -11,6 +11,7 @@ use super::error::{ConfigError, Problem, did_you_mean, excerpt};
 use super::keys::{KeySpec, find, keys, toml_text};
 use super::settings::Settings;
 use super::value::{KeyKind, Value, ValueError, table_key};
+use crate::text::LineIndex;
 
 /// The file at the root of a worktree.
 pub const REPOSITORY_FILE_NAME: &str = "codeweaver.toml";
@@ -237,8 +238,8 @@ impl Loader {
 
     fn file(&mut self, path: &Path, bytes: &[u8], trust: Trust) {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-        let lines = Lines::new(bytes);
-        let at = |offset: usize| Origin::File { path: path.to_owned(), line: lines.of(offset) };
+        let lines = LineIndex::new(bytes);
+        let at = |offset: usize| Origin::File { path: path.to_owned(), line: lines.editor_line(offset) };
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -349,7 +350,7 @@ impl Loader {
 struct FileWalk<'a> {
     loader: &'a mut Loader,
     path: &'a Path,
-    lines: &'a Lines,
+    lines: &'a LineIndex,
     trust: Trust,
 }
 
@@ -359,7 +360,7 @@ impl FileWalk<'_> {
         for (name, item) in table.iter() {
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
             let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
-            let line = self.lines.of(span.map_or(0, |span| span.start));
+            let line = self.lines.editor_line(span.map_or(0, |span| span.start));
             let origin = Origin::File { path: self.path.to_owned(), line };
             self.entry(&path, prefix, item, &origin);
         }
@@ -407,7 +408,8 @@ impl FileWalk<'_> {
         for (name, _) in table.iter() {
             let span = table.get_key_value(name).and_then(|(key, _)| key.span());
             let (Some(span), Ok(entry)) = (span, table_key(name)) else { continue };
-            let origin = Origin::File { path: self.path.to_owned(), line: self.lines.of(span.start) };
+            let origin =
+                Origin::File { path: self.path.to_owned(), line: self.lines.editor_line(span.start) };
             self.loader.origins.insert(format!("{}.{}", spec.path, entry), origin);
         }
     }
@@ -494,23 +496,6 @@ fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)
     let file = options.open(path)?;
     let metadata = file.metadata()?;
     Ok(metadata.is_file().then_some((file, metadata.len())))
-}
-
-/// Maps byte offsets to line numbers.
-struct Lines {
-    starts: Vec<usize>,
-}
-
-impl Lines {
-    fn new(bytes: &[u8]) -> Self {
-        let breaks = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
-        Self { starts: std::iter::once(0).chain(breaks).collect() }
-    }
-
-    /// 1-based.
-    fn of(&self, offset: usize) -> usize {
-        self.starts.partition_point(|&start| start <= offset)
-    }
 }
 
 #[cfg(test)]

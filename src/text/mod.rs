@@ -7,17 +7,20 @@
 //! * [`stem`]: the suffix rules.
 //! * [`entropy`]: what looks like a key or a hash and never becomes a term.
 //! * [`affinity`]: how near two terms are.
+//! * [`lines`]: where the lines of a text start.
 //! * [`mentions`]: paths and lines in a question, such as a stack trace has.
 //! * [`query`]: a question → weighted terms and the identifiers in it.
 
 mod affinity;
 mod entropy;
+mod lines;
 mod mentions;
 mod query;
 mod stem;
 mod terms;
 
 pub use affinity::affinity;
+pub(crate) use lines::LineIndex;
 pub use mentions::{Mention, mentions};
 pub use query::{QueryTerm, identifiers, query_terms};
 pub use stem::stem;

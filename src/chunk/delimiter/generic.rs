@@ -1,4 +1,5 @@
-//! Delimiters most texts share: braces, brackets, blank lines. The step when those of the language match nothing.
+//! Delimiters that most texts share: braces, brackets, blank lines. The step for texts without delimiters of their
+//! language.
 
 use super::families;
 use crate::chunk::pieces::Piece;
@@ -6,16 +7,16 @@ use crate::config::ChunkerSettings;
 
 /// Splits `text` at braces and blank lines; otherwise as [`super::chunk_delimited`].
 ///
-/// `None` if there is neither: the text splitter knows better what to do with one paragraph.
-pub fn chunk_generic(text: &str, base: u32, settings: &ChunkerSettings) -> Option<Vec<Piece>> {
+/// `None` if there is neither, because the text splitter cuts a single paragraph at better places.
+pub(crate) fn chunk_generic(text: &str, base: u32, settings: &ChunkerSettings) -> Option<Vec<Piece>> {
     let has_brackets = text.contains('{') && text.contains('}') || text.contains('[') && text.contains(']');
     if !has_brackets && !has_blank_line(text) {
         return None;
     }
-    super::chunk_with(text, base, families::by_name("generic_style"), settings)
+    super::chunk_with_family(text, base, families::by_name("generic_style"), settings)
 }
 
-/// Between text, that is.
+/// True if a blank line separates two lines of text.
 fn has_blank_line(text: &str) -> bool {
     text.trim().lines().any(|line| line.trim().is_empty())
 }

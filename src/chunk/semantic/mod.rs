@@ -1,5 +1,7 @@
-//! The semantic step: a syntax tree → atoms to pack, and symbols.
+//! The semantic step: a text → its syntax tree ([`parse`]) → atoms to pack, and symbols ([`walk`]).
 
+mod parse;
 mod walk;
 
-pub(crate) use walk::{Walked, parse, walk};
+pub(crate) use parse::parse;
+pub(super) use walk::{WalkInput, Walked, walk};

@@ -1,56 +1,25 @@
-//! The semantic step: a syntax tree → atoms to pack, and symbols (C3, C4, C6).
+//! A syntax tree → atoms to pack, and symbols, in one walk with a cursor.
 //!
-//! One walk with a cursor does both. Siblings become atoms; a node that alone exceeds the soft bound is *opened*, which
-//! means that its children become atoms in its place. Everything is iterative: the depth of a tree is the input's choice.
+//! Siblings become atoms. A node that alone exceeds the soft bound is *opened*: its children become atoms in its place.
+//! Nothing recurses, because the input decides the depth of the tree.
 
-use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
-use crate::chunk::grammar::{self, Loaded};
+use crate::chunk::grammar::Loaded;
 use crate::chunk::lines::TextIndex;
 use crate::chunk::pack::{Atom, Bounds};
 use crate::chunk::rules::KindInfo;
 use crate::chunk::symbols::{self, Context};
-use crate::chunk::{DegradationReason, SemanticClass, Symbol, SymbolKind};
+use crate::chunk::{SemanticClass, Symbol, SymbolKind};
 
-/// Most bytes given to a parser; larger texts degrade.
-const MAX_PARSE_BYTES: usize = 8 << 20;
-/// Deepest nesting of brackets given to a parser.
-const MAX_BRACKET_DEPTH: u32 = 1_000;
-/// Most punctuation in long runs given to a parser, and as much again for every so many bytes; that of JSON, which is made of
-/// it, is not asked. Chains of operators that fit nowhere take some grammars quadratic time and more, in steps that do not
-/// report progress. Of 7,400 real files two have more than 57 beyond what their length allows.
-const PUNCTUATION_FLOOR: u32 = 128;
-const PUNCTUATION_BYTES: usize = 64;
-/// Deepest indentation given to a parser: some scanners keep it in a buffer of fixed size and abort when it is full.
-const MAX_INDENT_DEPTH: u32 = 100;
-/// Longest line given to a parser, but for JSON, which is often one line: some scanners look ahead to the line end at
-/// every token.
-const MAX_LINE_BYTES: u32 = 32 << 10;
-/// A parse may report progress this often, and once more for every so many bytes. Reports come by work done, never by
-/// time, so the bound falls at the same place on every machine (C9). Real files need one for every 130 bytes on average and
-/// for every 34 at most.
-const PROGRESS_FLOOR: u64 = 64;
-const PROGRESS_BYTES: u64 = 32;
-/// Of these reports, so many may find the parser recovering from errors in all that it tries at once: each costs a hundred
-/// times the usual. One real file in sixty has any; SQL of another dialect has up to 136 in 41 kB.
-const RECOVERY_FLOOR: u64 = 64;
-const RECOVERY_BYTES: u64 = 256;
-const MAX_RECOVERY: u64 = 144;
-/// The text is handed over in pieces of this size, and so many may be asked for: some scanners look ahead to the end of the
-/// file at every token. Real files have a piece asked for twice on average, and 24 times at most.
-const PIECE_BYTES: usize = 256;
-const PIECES_FLOOR: u64 = 1_000;
-const PIECES_TIMES: u64 = 64;
-/// Deepest nesting of definitions that is still described.
+/// Maximum nesting of definitions in a qualified name.
 const MAX_NESTING: usize = 24;
-/// Most keys, enum members and fields kept as symbols of one file; definitions proper are not bounded.
+/// Maximum number of keys, enum members and fields that become symbols of one file. Other definitions are not bounded.
 const MAX_DATA_SYMBOLS: usize = 4_000;
 
-/// Costs of boundaries; the unit is that of [`crate::chunk::pack`].
+/// Costs of boundaries, in the unit of [`crate::chunk::pack`].
 mod cost {
     /// No blank line before the boundary.
     pub const NO_BLANK_LINE: u32 = 40;
@@ -61,7 +30,7 @@ mod cost {
     /// For each further opened node.
     pub const DEEPER: u32 = 30;
     pub const DEEPEST: u32 = 450;
-    /// In the middle of a line, or between what belongs together, where the size leaves no choice.
+    /// In the middle of a line, or between parts of one unit, where the size leaves no choice.
     pub const TORN: u32 = 2_000;
     /// For a chunk that leaves or enters an opened type, or an opened function.
     pub const CROSS_TYPE: u32 = 60;
@@ -75,10 +44,10 @@ pub(crate) struct Opened {
     pub kind: &'static str,
 }
 
-/// What the walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    /// Cover the text from the first node to the end; `tokens` are not yet set.
+    /// Cover the text from its beginning to its end; `tokens` are not complete.
     pub atoms: Vec<Atom>,
     /// Class of the most important node of each atom.
     pub classes: Vec<SemanticClass>,
@@ -91,154 +60,7 @@ pub(crate) struct Walked {
     pub nodes_classified: u32,
 }
 
-thread_local! {
-    /// One parser a thread: its buffers are reused from file to file.
-    static PARSER: RefCell<(Parser, Option<usize>)> = RefCell::new((Parser::new(), None));
-}
-
-/// Parses within bounds of bytes, bracket depth and work.
-pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, DegradationReason> {
-    let bytes = index.bytes();
-    if bytes.len() > MAX_PARSE_BYTES {
-        return Err(DegradationReason::ParseBudget);
-    }
-    if index.longest_line > MAX_LINE_BYTES && grammar::GRAMMARS[grammar.index].name != "json" {
-        return Err(DegradationReason::ParseBudget);
-    }
-    let is_json = grammar::GRAMMARS[grammar.index].name == "json";
-    let punctuation = PUNCTUATION_FLOOR + (bytes.len() / PUNCTUATION_BYTES) as u32;
-    if index.bracket_depth > MAX_BRACKET_DEPTH
-        || index.indent_depth > MAX_INDENT_DEPTH
-        || index.punctuation > punctuation && !is_json
-    {
-        return Err(DegradationReason::TooDeep);
-    }
-    let bytes = visible(bytes, grammar);
-    let work = Work::new(bytes.len() as u64);
-    let mut progress = |state: &ParseState| {
-        if work.reported(state.has_error()) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    let options = ParseOptions::new().progress_callback(&mut progress);
-    let mut read = |offset: usize, _| {
-        // No more text is the end of the file to a scanner; the next report then ends the parse.
-        if work.asked() { piece(&bytes, offset) } else { &[] }
-    };
-    PARSER.with_borrow_mut(|(parser, current)| {
-        if *current != Some(grammar.index) {
-            *current = None;
-            parser.set_language(&grammar.language).map_err(|_| DegradationReason::NoGrammar)?;
-            *current = Some(grammar.index);
-        }
-        let tree = parser.parse_with_options(&mut read, None, Some(options));
-        if tree.is_none() {
-            parser.reset();
-        }
-        tree.filter(|_| work.is_left()).ok_or(DegradationReason::ParseBudget)
-    })
-}
-
-/// The bytes that a parser may see without standing still for ever or ending the process; places stay where they are.
-fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> Cow<'a, [u8]> {
-    match grammar::GRAMMARS[grammar.index].name {
-        "kotlin" => Cow::Borrowed(without_open_annotation(bytes)),
-        "ruby" => without_long_words(bytes),
-        _ => Cow::Borrowed(bytes),
-    }
-}
-
-/// Kotlin's scanner looks for the blank or the line end behind an annotation, beyond the end of the file if it must; a last
-/// line with an annotation and without an end is kept from it.
-fn without_open_annotation(bytes: &[u8]) -> &[u8] {
-    let last_line = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    if bytes[last_line..].contains(&b'@') { &bytes[..last_line] } else { bytes }
-}
-
-/// Ruby's scanner keeps the end words of open here-documents in 1,024 bytes, each with its length in one byte, and aborts when a word
-/// is longer or just too many are open. What would begin one with a longer word than people choose, often a string that is
-/// appended without a blank, shows no `<<`, nor does what comes after many on a line. Words that stay open over several lines may
-/// still add up; as with any grammar that ends the process, that then costs the one file.
-fn without_long_words(bytes: &[u8]) -> Cow<'_, [u8]> {
-    const LONGEST: usize = 64;
-    const MOST_IN_LINE: usize = 512;
-    let mut shown = Cow::Borrowed(bytes);
-    let (mut in_line, mut last) = (0, 0);
-    for (at, _) in bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"<<") {
-        let word = &bytes[at + 2..];
-        let word = word.strip_prefix(b"-").or_else(|| word.strip_prefix(b"~")).unwrap_or(word);
-        let len = match word {
-            [quote @ (b'\'' | b'"' | b'`'), quoted @ ..] => {
-                quoted.iter().take_while(|&byte| byte != quote).take(LONGEST + 1).count()
-            }
-            plain => {
-                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || !byte.is_ascii();
-                plain.iter().take_while(is_part).take(LONGEST + 1).count()
-            }
-        };
-        if bytes[last..at].contains(&b'\n') {
-            in_line = 0;
-        }
-        last = at;
-        in_line += len.min(LONGEST) + 4;
-        if len > LONGEST || in_line > MOST_IN_LINE {
-            shown.to_mut()[at..at + 2].fill(b' ');
-        }
-    }
-    shown
-}
-
-/// The next bytes at `offset`, whole characters only: for one that is cut, the lexer asks once more and decodes what it is
-/// given without looking whether there is any.
-fn piece(bytes: &[u8], offset: usize) -> &[u8] {
-    let rest = bytes.get(offset..).unwrap_or_default();
-    let is_whole = |&end: &usize| rest.get(end).is_none_or(|byte| byte & 0xc0 != 0x80);
-    let longest = rest.len().min(PIECE_BYTES);
-    let end = (longest.saturating_sub(3)..=longest).rev().find(is_whole).unwrap_or(longest);
-    &rest[..end]
-}
-
-/// Counts what a parse costs, in units that are the same on every machine.
-struct Work {
-    /// How many are left of reports, of reports in recovery, of pieces of text.
-    reports: Cell<u64>,
-    recoveries: Cell<u64>,
-    pieces: Cell<u64>,
-}
-
-impl Work {
-    fn new(n_bytes: u64) -> Work {
-        let n_pieces = n_bytes.div_ceil(PIECE_BYTES as u64);
-        Work {
-            reports: Cell::new(PROGRESS_FLOOR + n_bytes / PROGRESS_BYTES),
-            recoveries: Cell::new((RECOVERY_FLOOR + n_bytes / RECOVERY_BYTES).min(MAX_RECOVERY)),
-            pieces: Cell::new(PIECES_FLOOR + n_pieces * PIECES_TIMES),
-        }
-    }
-
-    /// Counts a report; false if there is nothing left.
-    fn reported(&self, in_recovery: bool) -> bool {
-        Work::take(&self.reports);
-        if in_recovery {
-            Work::take(&self.recoveries);
-        }
-        self.is_left()
-    }
-
-    /// Counts a piece of text; false if there is nothing left.
-    fn asked(&self) -> bool {
-        Work::take(&self.pieces);
-        self.is_left()
-    }
-
-    fn is_left(&self) -> bool {
-        self.reports.get() > 0 && self.recoveries.get() > 0 && self.pieces.get() > 0
-    }
-
-    fn take(of: &Cell<u64>) {
-        of.set(of.get().saturating_sub(1));
-    }
-}
-
-/// One level of the walk.
+/// A node whose children are being visited.
 #[derive(Clone)]
 struct Frame {
     kind: u16,
@@ -246,28 +68,39 @@ struct Frame {
     opened: bool,
     /// Inside an ERROR node.
     in_error: bool,
-    /// No symbols are looked for.
+    /// Children are not searched for symbols.
     quiet: bool,
     in_callable: bool,
     /// Cost of a boundary between children.
     cut: u32,
-    /// Cost for a chunk that goes on after the end of this level.
+    /// Cost for a chunk that continues after the end of this node.
     cross_at_end: u32,
     /// Length of the scope stack outside.
     scopes: usize,
-    run: Run,
+    leading: Leading,
 }
 
-/// Comments and annotations that wait for their definition.
+/// Adjacent comments and annotations that precede the next child.
 #[derive(Clone, Default)]
-struct Run {
+struct Leading {
     start: Option<u32>,
     end: u32,
     comment: Option<Range<u32>>,
+    /// Where the first annotation starts.
     annotations: Option<u32>,
 }
 
-/// Cost of starting a chunk at an atom (`None`: belongs to what precedes it) and of holding it together with that.
+/// A node with what is known about it.
+struct Visit<'t, 'g> {
+    node: Node<'t>,
+    info: &'g KindInfo,
+    range: Range<u32>,
+    is_error: bool,
+    /// Position of the symbol that it defines.
+    symbol: Option<usize>,
+}
+
+/// Cost of starting a chunk at an atom (`None`: the atom belongs to the one before it) and of a chunk that holds both.
 #[derive(Clone, Copy)]
 struct Boundary {
     cut: Option<u32>,
@@ -275,41 +108,37 @@ struct Boundary {
     on_node: bool,
 }
 
+/// What a walk reads besides the tree.
+#[derive(Clone, Copy)]
+pub(crate) struct WalkInput<'a> {
+    pub text: &'a str,
+    pub index: &'a TextIndex<'a>,
+    pub grammar: &'static Loaded,
+    pub bounds: Bounds,
+    /// `semantic_importance_threshold`: nodes of less important classes do not start a chunk.
+    pub threshold: f32,
+}
+
 struct Walker<'a> {
-    text: &'a str,
-    index: &'a TextIndex<'a>,
-    grammar: &'static Loaded,
-    bounds: Bounds,
-    threshold: f32,
+    input: WalkInput<'a>,
     frames: Vec<Frame>,
     /// Symbols that enclose the current node.
     scopes: Vec<usize>,
-    /// Boundary of an opened node, taken by its first atom.
+    /// Boundary before an opened node, taken over by its first atom.
     pending: Option<Boundary>,
-    /// Crossing cost of levels that ended since the last atom.
+    /// Crossing cost of the nodes that ended since the last atom.
     crossing: u32,
-    /// Where the tokens of the last atom are counted up to.
+    /// Offset up to which the tokens of the last atom are counted.
     counted_to: u32,
     data_symbols: usize,
     out: Walked,
 }
 
-/// Walks a tree once. `threshold` is `semantic_importance_threshold` (C8).
-pub(crate) fn walk(
-    tree: &Tree,
-    text: &str,
-    index: &TextIndex<'_>,
-    grammar: &'static Loaded,
-    bounds: Bounds,
-    threshold: f32,
-) -> Walked {
+/// Walks a tree once. Linear in its nodes.
+pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
     let root = tree.root_node();
     let mut walker = Walker {
-        text,
-        index,
-        grammar,
-        bounds,
-        threshold,
+        input,
         frames: Vec::with_capacity(64),
         scopes: Vec::new(),
         pending: None,
@@ -320,7 +149,7 @@ pub(crate) fn walk(
     };
     let mut cursor = tree.walk();
     if root.is_error() {
-        walker.out.error_bytes = text.len() as u32;
+        walker.out.error_bytes = input.text.len() as u32;
     }
     walker.frames.push(Frame {
         kind: root.kind_id(),
@@ -331,7 +160,7 @@ pub(crate) fn walk(
         cut: 0,
         cross_at_end: 0,
         scopes: 0,
-        run: Run::default(),
+        leading: Leading::default(),
     });
     if !cursor.goto_first_child() {
         return walker.out;
@@ -358,27 +187,27 @@ pub(crate) fn walk(
 }
 
 impl Walker<'_> {
-    /// Visits a node; the level of its children if they are to be visited.
+    /// Visits a node; returns the frame of its children if they are to be visited.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
         let kind = node.kind_id();
-        let rules = &self.grammar.rules;
-        let info = rules.kind(kind);
+        let info = self.input.grammar.rules.kind(kind);
         let top = self.frames.len() - 1;
         let (opened_here, in_error, quiet) = {
             let frame = &self.frames[top];
             (frame.opened, frame.in_error, frame.quiet)
         };
-        // Most nodes: inside something that is no atom level, neither a definition nor what waits for one.
         let is_error = node.is_error();
         if is_error && !in_error {
             self.out.error_bytes += node.end_byte().saturating_sub(node.start_byte()) as u32;
         }
+        // Most nodes: neither atom nor definition.
         if quiet && !opened_here {
             return (node.has_error() && !is_error).then(|| self.inner_frame(kind, false, in_error, true));
         }
         let range = node.start_byte() as u32..node.end_byte() as u32;
         let symbol = if info.may_define() && !quiet { self.define(node, info) } else { None };
-        let opened = opened_here && self.place(node, &range, info, symbol, is_error);
+        let visit = Visit { node, info, range, is_error, symbol };
+        let opened = opened_here && self.place(&visit);
 
         let mut frame = self.inner_frame(kind, opened, in_error || is_error, quiet || info.skip);
         let scopes = self.scopes.len();
@@ -389,14 +218,14 @@ impl Walker<'_> {
                     self.scopes.push(at);
                 }
                 frame.in_callable |= self.out.symbols[at].kind.is_callable();
-                frame.run = Run::default();
+                frame.leading = Leading::default();
             }
-            None => frame.run = self.frames[top].run.clone(),
+            None => frame.leading = self.frames[top].leading.clone(),
         }
         if opened {
-            self.open(&mut frame, node, &range, symbol);
+            self.open(&mut frame, &visit);
         }
-        self.wait(top, &range, info, is_error);
+        self.update_leading(top, &visit);
         let descend = opened || !frame.quiet || node.has_error();
         if !descend {
             self.scopes.truncate(scopes);
@@ -422,27 +251,27 @@ impl Walker<'_> {
             cut: outer.map_or(0, |frame| frame.cut),
             cross_at_end: 0,
             scopes: self.scopes.len(),
-            run: Run::default(),
+            leading: Leading::default(),
         }
     }
 
-    /// Adds the symbol of a node; its position in the list.
+    /// Adds the symbol that a node defines; returns its position.
     fn define(&mut self, node: Node<'_>, info: &KindInfo) -> Option<usize> {
         let frame = self.frames.last()?;
         let start = node.start_byte() as u32;
-        let attached = self.attached(&frame.run, start);
+        let attached = self.attached(&frame.leading, start);
         let context = Context {
-            text: self.text,
-            index: self.index,
-            rules: &self.grammar.rules,
+            text: self.input.text,
+            index: self.input.index,
+            rules: &self.input.grammar.rules,
             parent: self.scopes.last().map(|&at| &self.out.symbols[at]),
             parent_kind: frame.kind,
             in_callable: frame.in_callable,
-            comment: if attached { frame.run.comment.clone() } else { None },
-            annotations: if attached { frame.run.annotations } else { None },
+            comment: if attached { frame.leading.comment.clone() } else { None },
+            annotations: if attached { frame.leading.annotations } else { None },
             nesting: self.scopes.len() as u8,
         };
-        let (symbol, merge) = symbols::define(node, self.grammar.rules.rules_of(info), &context)?;
+        let (symbol, merge) = symbols::define(node, self.input.grammar.rules.rules_of(info), &context)?;
         if matches!(symbol.kind, SymbolKind::Key | SymbolKind::EnumMember | SymbolKind::Field) {
             self.data_symbols += 1;
             if self.data_symbols > MAX_DATA_SYMBOLS {
@@ -467,15 +296,9 @@ impl Walker<'_> {
         self.out.symbols.iter().rposition(|symbol| symbol.nesting <= nesting)
     }
 
-    /// Makes an atom of a node at an opened level, or says that it is to be opened.
-    fn place(
-        &mut self,
-        node: Node<'_>,
-        range: &Range<u32>,
-        info: &KindInfo,
-        symbol: Option<usize>,
-        is_error: bool,
-    ) -> bool {
+    /// Makes a child of an opened node an atom, or returns true if the child is to be opened instead.
+    fn place(&mut self, visit: &Visit<'_, '_>) -> bool {
+        let &Visit { node, info, ref range, is_error, symbol } = visit;
         if range.start >= range.end {
             return false;
         }
@@ -485,14 +308,14 @@ impl Walker<'_> {
             self.out.nodes_classified += 1;
             self.out.nodes_unknown += u32::from(class == SemanticClass::Unknown && !is_error);
         }
-        let oversized = self.exceeds(range.clone(), self.bounds.soft) && node.child_count() > 0;
+        let oversized = self.exceeds(range.clone(), self.input.bounds.soft) && node.child_count() > 0;
         let frame = &self.frames[self.frames.len() - 1];
-        let attached = self.attached(&frame.run, range.start);
-        let own_line = self.index.starts_line(range.start);
+        let attached = self.attached(&frame.leading, range.start);
+        let own_line = self.input.index.starts_line(range.start);
         let chunkable =
-            oversized || class == SemanticClass::Unknown || class.importance().max() >= self.threshold;
+            oversized || class == SemanticClass::Unknown || class.importance().max() >= self.input.threshold;
         let cut = (named && own_line && chunkable && !attached && !info.follow).then(|| {
-            let blank = frame.run.start.is_none() && !self.blank_line_before(range.start);
+            let blank = frame.leading.start.is_none() && !self.blank_line_before(range.start);
             frame.cut + if blank { cost::NO_BLANK_LINE } else { 0 }
         });
         let own = Boundary { cut, crossing: std::mem::take(&mut self.crossing), on_node: named };
@@ -517,16 +340,16 @@ impl Walker<'_> {
             return;
         };
         let cut = boundary.cut.or_else(|| {
-            // What belongs together is parted only where it would exceed the bound.
-            let long = range.end - last.start > self.bounds.soft;
-            let more = if long { self.index.tokens(self.counted_to..range.end) } else { 0 };
-            (last.tokens + more > self.bounds.soft + self.bounds.target / 4).then_some(cost::TORN)
+            // Parts of one unit are separated only where it would exceed the bound.
+            let long = range.end - last.start > self.input.bounds.soft;
+            let more = if long { self.input.index.tokens(self.counted_to..range.end) } else { 0 };
+            (last.tokens + more > self.input.bounds.soft + self.input.bounds.target / 4).then_some(cost::TORN)
         });
         match cut {
             Some(cut) => {
                 let Boundary { crossing, on_node, .. } = boundary;
                 self.out.atoms.push(Atom {
-                    start: self.index.back_to_line_start(range.start),
+                    start: self.input.index.back_to_line_start(range.start),
                     tokens: 0,
                     cut,
                     crossing,
@@ -551,14 +374,16 @@ impl Walker<'_> {
     fn count_to(&mut self, end: u32) {
         if let Some(last) = self.out.atoms.last_mut()
             && end > self.counted_to
-            && end - last.start > self.bounds.soft
+            && end - last.start > self.input.bounds.soft
         {
-            last.tokens += self.index.tokens(self.counted_to..end);
+            last.tokens += self.input.index.tokens(self.counted_to..end);
             self.counted_to = end;
         }
     }
 
-    fn open(&mut self, frame: &mut Frame, node: Node<'_>, range: &Range<u32>, symbol: Option<usize>) {
+    /// Sets the costs of boundaries inside an opened node, and records it if it is a definition.
+    fn open(&mut self, frame: &mut Frame, visit: &Visit<'_, '_>) {
+        let symbol = visit.symbol;
         let kind = symbol.map(|at| self.out.symbols[at].kind);
         let class = symbol.map(|at| self.out.symbols[at].class);
         let outer = self.frames[self.frames.len() - 1].cut;
@@ -575,51 +400,53 @@ impl Walker<'_> {
             pending.crossing = pending.crossing.max(crossing);
         }
         if symbol.is_some() {
-            let kind = self.grammar.language.node_kind_for_id(node.kind_id()).unwrap_or("definition");
-            self.out.opened.push(Opened { range: range.clone(), kind });
+            let language = &self.input.grammar.language;
+            let kind = language.node_kind_for_id(visit.node.kind_id()).unwrap_or("definition");
+            self.out.opened.push(Opened { range: visit.range.clone(), kind });
         }
     }
 
-    /// Keeps comments and annotations for the definition that follows, drops them after anything else.
-    fn wait(&mut self, top: usize, range: &Range<u32>, info: &KindInfo, is_error: bool) {
+    /// Adds a comment or annotation to those that precede the next child; any other named node resets them.
+    fn update_leading(&mut self, top: usize, visit: &Visit<'_, '_>) {
+        let &Visit { info, ref range, is_error, .. } = visit;
         if !(info.comment || info.attach) {
             if info.named || is_error {
-                self.frames[top].run = Run::default();
+                self.frames[top].leading = Leading::default();
             }
             return;
         }
-        if info.comment && !self.index.starts_line(range.start) {
+        if info.comment && !self.input.index.starts_line(range.start) {
             return;
         }
-        let joins = self.attached(&self.frames[top].run, range.start);
-        let run = &mut self.frames[top].run;
-        if !joins {
-            *run = Run::default();
+        let is_adjacent = self.attached(&self.frames[top].leading, range.start);
+        let leading = &mut self.frames[top].leading;
+        if !is_adjacent {
+            *leading = Leading::default();
         }
-        run.start.get_or_insert(range.start);
-        run.end = range.end;
+        leading.start.get_or_insert(range.start);
+        leading.end = range.end;
         if info.attach {
-            run.annotations.get_or_insert(range.start);
-        } else if let Some(comment) = &mut run.comment {
+            leading.annotations.get_or_insert(range.start);
+        } else if let Some(comment) = &mut leading.comment {
             comment.end = range.end;
         } else {
-            run.comment = Some(range.clone());
+            leading.comment = Some(range.clone());
         }
     }
 
-    /// True if a run waits and no blank line stands between it and `start`.
-    fn attached(&self, run: &Run, start: u32) -> bool {
-        if run.start.is_none() || run.end > start {
+    /// True if comments or annotations precede `start` without a blank line between them and it.
+    fn attached(&self, leading: &Leading, start: u32) -> bool {
+        if leading.start.is_none() || leading.end > start {
             return false;
         }
-        let bytes = self.index.bytes();
-        let ended_line = run.end > 0 && bytes[run.end as usize - 1] == b'\n';
-        let between = &bytes[run.end as usize..start as usize];
-        usize::from(ended_line) + between.iter().filter(|&&byte| byte == b'\n').count() <= 1
+        let bytes = self.input.index.bytes();
+        let ends_line = leading.end > 0 && bytes[leading.end as usize - 1] == b'\n';
+        let between = &bytes[leading.end as usize..start as usize];
+        usize::from(ends_line) + between.iter().filter(|&&byte| byte == b'\n').count() <= 1
     }
 
     fn blank_line_before(&self, start: u32) -> bool {
-        let before = &self.index.bytes()[..start as usize];
+        let before = &self.input.index.bytes()[..start as usize];
         before
             .iter()
             .rev()
@@ -629,10 +456,12 @@ impl Walker<'_> {
             > 1
     }
 
-    /// True if a range has more tokens than `limit`. Very long ranges are not counted: see `SURELY`.
+    /// True if a range has more tokens than `limit`. A range of more than 16 bytes per token of the limit counts as such
+    /// without being counted.
     fn exceeds(&self, range: Range<u32>, limit: u32) -> bool {
-        const SURELY: u32 = 16;
+        const MAX_BYTES_PER_TOKEN: u32 = 16;
         let length = range.end - range.start;
-        length > limit && (length > limit.saturating_mul(SURELY) || self.index.tokens(range) > limit)
+        length > limit
+            && (length > limit.saturating_mul(MAX_BYTES_PER_TOKEN) || self.input.index.tokens(range) > limit)
     }
 }

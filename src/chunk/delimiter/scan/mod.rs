@@ -5,7 +5,15 @@
 //! (indentation, columns, blank lines) opens and closes at the first text of a line. Nothing backtracks: work per byte is
 //! bounded by the size of the family, and searches for an end are remembered when they fail.
 
-use super::families::{Anchor, BLANKS, Extent, Family, Layout, Skip, Token};
+mod matching;
+mod skips;
+mod tags;
+
+use super::families::{Anchor, Extent, Family, Layout, Token};
+
+use matching::{Candidates, TokenMatch, is_label, is_word};
+use skips::SkipFinder;
+use tags::Tags;
 
 /// One pair, or a stretch that ends by layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +65,6 @@ struct Open {
     brackets: u32,
 }
 
-struct OpenTag {
-    start: usize,
-    name: (usize, usize),
-    mark_end: usize,
-    line_start: usize,
-}
-
 struct Scanner<'a> {
     bytes: &'a [u8],
     family: &'a Family,
@@ -84,16 +85,14 @@ struct Scanner<'a> {
     nexts: Vec<Open>,
     blanks: Vec<Open>,
     lines: Vec<Open>,
-    tags: Vec<OpenTag>,
-    in_tag: bool,
+    tags: Tags,
     /// A keyword whose body has not begun.
     pending: Option<Open>,
     statement: Option<usize>,
     after_parenthesis: bool,
     brackets: u32,
     comments: Option<Open>,
-    /// By skip: no end lies between where a search failed and here.
-    failed_until: Vec<usize>,
+    skips: SkipFinder<'a>,
     top: Option<u16>,
     indented: Option<u16>,
     label: Option<u16>,
@@ -122,14 +121,13 @@ impl<'a> Scanner<'a> {
             nexts: Vec::new(),
             blanks: Vec::new(),
             lines: Vec::new(),
-            tags: Vec::new(),
-            in_tag: false,
+            tags: Tags::default(),
             pending: None,
             statement: None,
             after_parenthesis: false,
             brackets: 0,
             comments: None,
-            failed_until: vec![0; family.skips.len()],
+            skips: SkipFinder::new(bytes, family),
             top: layout(Layout::Top),
             indented: layout(Layout::Indent),
             label: layout(Layout::Label),
@@ -151,7 +149,7 @@ impl<'a> Scanner<'a> {
 
     fn line_end(&mut self) {
         for open in std::mem::take(&mut self.lines) {
-            self.close_at(open, self.text_end, None);
+            self.close_at(open, self.text_end);
         }
         // A line without text is blank.
         self.blank_before = self.at_line_beginning;
@@ -160,28 +158,27 @@ impl<'a> Scanner<'a> {
         self.at_line_beginning = true;
     }
 
+    /// Reads what begins at a non-blank byte: a comment, a literal, a token, or plain text.
     fn text(&mut self) {
-        let first = std::mem::take(&mut self.at_line_beginning);
-        let mut candidates = Candidates { next: 0, byte: self.bytes[self.at] };
-        let mut candidate = candidates.next(self, first);
-        if first {
+        let is_first = std::mem::take(&mut self.at_line_beginning);
+        let mut candidates = Candidates::at(self.bytes[self.at]);
+        let mut candidate = candidates.next(self, is_first);
+        if is_first {
             self.line_begin(candidate);
         }
         let start = self.at;
-        let mut comment = false;
+        let mut is_comment = false;
         loop {
-            let Some((index, end)) = candidate else {
+            let Some(found) = candidate else {
                 self.code(start);
                 self.plain(start);
                 break;
             };
-            let token = &self.family.tokens[usize::from(index)];
-            if let Some(skip_index) = token.skip {
-                let skip = &self.family.skips[usize::from(skip_index)];
-                if let Some(skip_end) = self.skip_end(skip_index, skip, token, start, end, first) {
-                    comment = skip.is_comment;
-                    if comment {
-                        self.comment(start, skip_end, first);
+            if let Some(skip) = self.family.tokens[usize::from(found.token)].skip {
+                if let Some(skip_end) = self.skips.end(skip, found, is_first) {
+                    is_comment = self.family.skips[usize::from(skip)].is_comment;
+                    if is_comment {
+                        self.comment(start, skip_end, is_first);
                     } else {
                         self.code(start);
                     }
@@ -190,15 +187,15 @@ impl<'a> Scanner<'a> {
                 }
             } else {
                 self.code(start);
-                if self.token(index, start, end) {
-                    self.at = end;
+                if self.token(found) {
+                    self.at = found.end;
                     break;
                 }
             }
-            candidate = candidates.next(self, first);
+            candidate = candidates.next(self, is_first);
         }
         self.text_end = self.at;
-        if !comment {
+        if !is_comment {
             self.code_end = self.at;
         }
     }
@@ -212,7 +209,13 @@ impl<'a> Scanner<'a> {
     /// Text that is no token.
     fn plain(&mut self, start: usize) {
         let byte = self.bytes[start];
-        if self.tag.is_some() && self.markup(start) {
+        if let Some(delimiter) = self.tag
+            && let Some(step) = self.tags.read(self.bytes, start, self.line_start, delimiter)
+        {
+            self.at = step.at;
+            if let Some((boundary, line_start)) = step.closed {
+                self.report(boundary, line_start);
+            }
             return;
         }
         self.at = start + 1;
@@ -235,13 +238,13 @@ impl<'a> Scanner<'a> {
 
     // ---- layout
 
-    fn line_begin(&mut self, candidate: Option<(u16, usize)>) {
+    fn line_begin(&mut self, candidate: Option<TokenMatch>) {
         let columns = |width: u32, byte: &u8| if *byte == b'\t' { width / 8 * 8 + 8 } else { width + 1 };
         self.indent = self.bytes[self.line_start..self.at].iter().fold(0, columns);
         if self.blank_before {
             self.blank_lines();
         }
-        let token = candidate.map(|(index, _)| &self.family.tokens[usize::from(index)]);
+        let token = candidate.map(|found| &self.family.tokens[usize::from(found.token)]);
         let skip = token.and_then(|token| token.skip).map(|skip| &self.family.skips[usize::from(skip)]);
         if skip.is_some_and(|skip| skip.is_comment || skip.continued) {
             return;
@@ -249,13 +252,13 @@ impl<'a> Scanner<'a> {
         let byte = self.bytes[self.at];
         // What ends or continues the lines before does not begin anything.
         let rest = &self.bytes[self.at..];
-        let closer = matches!(byte, b')' | b']' | b'}' | b'|')
+        let is_closer = matches!(byte, b')' | b']' | b'}' | b'|')
             || rest.starts_with(b"end") && rest.get(3).is_none_or(|&byte| !is_word(byte));
         self.statement_may_end(byte);
         let extent =
             |token: &Token| token.opens.map(|index| self.family.delimiters[usize::from(index)].extent);
         let opens_by_layout = token.and_then(extent) == Some(Extent::Dedent);
-        if !closer {
+        if !is_closer {
             while self.dedents.last().is_some_and(|open| open.indent >= self.indent) {
                 self.close_dedent();
             }
@@ -271,7 +274,7 @@ impl<'a> Scanner<'a> {
 
     fn blank_lines(&mut self) {
         for open in std::mem::take(&mut self.blanks) {
-            self.close_at(open, self.text_end, None);
+            self.close_at(open, self.text_end);
         }
         if let Some(delimiter) = self.paragraph {
             let open = self.opened(delimiter, None, self.at, self.at);
@@ -281,7 +284,7 @@ impl<'a> Scanner<'a> {
 
     fn close_dedent(&mut self) {
         if let Some(open) = self.dedents.pop() {
-            self.close_at(open, self.code_end, None);
+            self.close_at(open, self.code_end);
         }
     }
 
@@ -308,31 +311,32 @@ impl<'a> Scanner<'a> {
         let mut rest = std::mem::take(&mut self.lines);
         rest.append(&mut self.blanks);
         for open in rest {
-            self.close_at(open, self.text_end, None);
+            self.close_at(open, self.text_end);
         }
         let mut rest = std::mem::take(&mut self.dedents);
         rest.append(&mut self.nexts);
         for open in rest {
-            self.close_at(open, self.code_end, None);
+            self.close_at(open, self.code_end);
         }
     }
 
     // ---- tokens
 
     /// Acts on a token; false if it means nothing here.
-    fn token(&mut self, index: u16, start: usize, end: usize) -> bool {
+    fn token(&mut self, found: TokenMatch) -> bool {
         let family = self.family;
-        let token = &family.tokens[usize::from(index)];
+        let token = &family.tokens[usize::from(found.token)];
+        let TokenMatch { start, end, .. } = found;
         let byte = self.bytes[start];
         if family.column_0_resets && start == self.line_start && byte == b'(' {
             self.stack.clear();
         }
-        let closed = token.closes_any() && self.close(index, token, start, end);
+        let closed = token.closes_any() && self.close(found, token);
         if byte == b'}' && end - start == 1 {
             (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
         }
         let opened = match token.opens {
-            Some(delimiter) if !closed => self.open(delimiter, index, start, end),
+            Some(delimiter) if !closed => self.open(delimiter, found),
             _ => false,
         };
         if end - start == 1 && !matches!(byte, b'{' | b'}') {
@@ -343,10 +347,11 @@ impl<'a> Scanner<'a> {
         closed || opened || token.closes_any()
     }
 
-    fn open(&mut self, delimiter: u16, token: u16, start: usize, end: usize) -> bool {
+    fn open(&mut self, delimiter: u16, found: TokenMatch) -> bool {
+        let TokenMatch { token, start, end } = found;
         let definition = &self.family.delimiters[usize::from(delimiter)];
         match definition.extent {
-            Extent::Body => self.open_head(delimiter, token, start, end),
+            Extent::Body => self.open_head(delimiter, found),
             Extent::Pair if !definition.nestable => {
                 let open = self.opened(delimiter, Some(token), start, end);
                 let kind = definition.kind;
@@ -355,7 +360,7 @@ impl<'a> Scanner<'a> {
                 true
             }
             Extent::Pair if self.bytes[start] == b'{' && end - start == 1 => {
-                self.open_brace(delimiter, token, start, end);
+                self.open_brace(delimiter, found);
                 true
             }
             Extent::Pair => {
@@ -405,7 +410,7 @@ impl<'a> Scanner<'a> {
                 {
                     self.nexts.pop();
                     let end = self.code_end.max(last.mark_end).min(start);
-                    self.close_at(last, end, None);
+                    self.close_at(last, end);
                 }
                 self.nexts.push(open);
             }
@@ -429,18 +434,18 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn close(&mut self, index: u16, token: &Token, start: usize, end: usize) -> bool {
+    fn close(&mut self, found: TokenMatch, token: &Token) -> bool {
         if let Some(position) = self.flat.iter().rposition(|open| token.closes(open.delimiter)) {
             let open = self.flat.remove(position);
-            self.pair(open, index, start, end);
+            self.pair(open, found);
             return true;
         }
-        let Some(position) = self.start_of(token, start) else { return false };
+        let Some(position) = self.start_of(token, found.start) else { return false };
         let open = self.stack[position];
         // What was opened later and never closed is ignored.
         self.stack.truncate(position);
         self.brackets = open.brackets;
-        self.pair(open, index, start, end);
+        self.pair(open, found);
         true
     }
 
@@ -471,7 +476,8 @@ impl<'a> Scanner<'a> {
 
     // ---- statements with a body in braces
 
-    fn open_head(&mut self, delimiter: u16, token: u16, start: usize, end: usize) -> bool {
+    fn open_head(&mut self, delimiter: u16, found: TokenMatch) -> bool {
+        let TokenMatch { token, start, end } = found;
         // `class:` and `type,` are names here, not keywords.
         if is_word(self.bytes[start])
             && matches!(self.bytes.get(end), Some(b':' | b'=' | b',' | b'.' | b';' | b'?'))
@@ -485,7 +491,8 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    fn open_brace(&mut self, delimiter: u16, token: u16, start: usize, end: usize) {
+    fn open_brace(&mut self, delimiter: u16, found: TokenMatch) {
+        let TokenMatch { token, start, end } = found;
         let head = self.pending.filter(|head| self.brackets <= head.brackets);
         let call = self.after_parenthesis.then_some(self.family.paren_body).flatten();
         let kind = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].kind;
@@ -546,179 +553,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    // ---- elements
+    // ---- comments
 
-    /// Reads `<name`, `</name` and `>`; false if it is none of them.
-    fn markup(&mut self, start: usize) -> bool {
-        let byte = self.bytes[start];
-        if byte == b'>' && self.in_tag {
-            self.in_tag = false;
-            self.at = start + 1;
-            if start > 0 && self.bytes[start - 1] == b'/' {
-                self.tags.pop();
-            } else if let Some(tag) = self.tags.last_mut() {
-                tag.mark_end = start + 1;
-            }
-            return true;
-        }
-        if byte != b'<' {
-            return false;
-        }
-        let closing = self.bytes.get(start + 1) == Some(&b'/');
-        let name_start = start + 1 + usize::from(closing);
-        let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b':' | b'.' | b'-');
-        let length = self.bytes[name_start..].iter().take(64).take_while(in_name).count();
-        let name = (name_start, name_start + length);
-        if length == 0 || !self.bytes[name_start].is_ascii_alphabetic() {
-            return false;
-        }
-        // A name cut at its length limit could end inside a character.
-        self.at = name.1;
-        while self.at < self.bytes.len() && self.bytes[self.at] >= 0x80 {
-            self.at += 1;
-        }
-        if closing {
-            self.close_tag(name);
-        } else {
-            self.in_tag = true;
-            self.tags.push(OpenTag { start, name, mark_end: name.1, line_start: self.line_start });
-        }
-        true
-    }
-
-    fn close_tag(&mut self, name: (usize, usize)) {
-        let text = &self.bytes[name.0..name.1];
-        let recent = self.tags.iter().enumerate().rev().take(MAX_SEARCH);
-        let same = |tag: &OpenTag| self.bytes[tag.name.0..tag.name.1].eq_ignore_ascii_case(text);
-        let Some(position) = recent.into_iter().find(|(_, tag)| same(tag)).map(|(position, _)| position)
-        else {
-            return;
-        };
-        let mut end = self.at;
-        if self.bytes.get(end) == Some(&b'>') {
-            end += 1;
-        }
-        self.at = end;
-        let Some(delimiter) = self.tag else { return };
-        let tag = &self.tags[position];
-        let boundary = Boundary {
-            start: tag.start,
-            end,
-            inner: (tag.mark_end, name.0.saturating_sub(2).max(tag.mark_end)),
-            delimiter,
-            start_token: None,
-            end_token: None,
-            nesting: u8::try_from(position).unwrap_or(u8::MAX),
-        };
-        let line_start = tag.line_start;
-        self.tags.truncate(position);
-        self.report(boundary, line_start);
-    }
-
-    // ---- comments and strings
-
-    /// Where the text that starts at `start` with a mark up to `mark_end` ends; `None` if the mark means nothing here.
-    fn skip_end(
-        &mut self,
-        index: u16,
-        skip: &Skip,
-        token: &Token,
-        start: usize,
-        mark_end: usize,
-        first: bool,
-    ) -> Option<usize> {
-        let index = usize::from(index);
-        if start < self.failed_until[index] {
-            return None;
-        }
-        if skip.close.is_empty() {
-            let before = start.checked_sub(1).map_or(b' ', |before| self.bytes[before]);
-            // `$#`, `${#x}` and `a#b` hold no comment.
-            let free =
-                first || before.is_ascii_whitespace() || matches!(before, b';' | b',' | b')' | b'}' | b']');
-            return (token.bytes != b"#" || free).then(|| self.comment_line_end(skip, mark_end));
-        }
-        if skip.short {
-            return self.literal_end(skip, start, mark_end);
-        }
-        match self.closing(skip, token, mark_end) {
-            Ok(end) => Some(end),
-            Err(searched) => {
-                self.failed_until[index] = searched;
-                None
-            }
-        }
-    }
-
-    fn comment_line_end(&self, skip: &Skip, from: usize) -> usize {
-        let mut at = from;
-        while at < self.bytes.len() {
-            if self.bytes[at] == b'\n' {
-                let line = self.bytes[from..at].strip_suffix(b"\r").unwrap_or(&self.bytes[from..at]);
-                if !(skip.continued && line.ends_with(b"\\")) {
-                    return at;
-                }
-            }
-            at += 1;
-        }
-        at
-    }
-
-    /// `'a'`, `'\n'`; not `'a` (a lifetime, a label) nor the second quote of `1'000'000`.
-    fn literal_end(&self, skip: &Skip, start: usize, mark_end: usize) -> Option<usize> {
-        if start > 0 && is_word(self.bytes[start - 1]) {
-            return None;
-        }
-        let inside = &self.bytes[mark_end..self.bytes.len().min(mark_end + 12)];
-        let mut at = 0;
-        while at < inside.len() && inside[at] != b'\n' {
-            if inside[at] == b'\\' && skip.escapes {
-                at += 2;
-                continue;
-            }
-            if at > 0 && inside[at..].starts_with(&skip.close) {
-                // `'a, 'b` are two lifetimes.
-                let plain = &inside[..at];
-                let one = plain[0] == b'\\'
-                    || std::str::from_utf8(plain).is_ok_and(|text| text.chars().count() <= 4);
-                return (one && !plain.contains(&b',')).then_some(mark_end + at + skip.close.len());
-            }
-            at += 1;
-        }
-        None
-    }
-
-    /// End of the text, or how far no end was found.
-    fn closing(&self, skip: &Skip, token: &Token, from: usize) -> Result<usize, usize> {
-        let (mut at, mut depth) = (from, 1u32);
-        while at < self.bytes.len() {
-            let byte = self.bytes[at];
-            if byte == b'\n' && !skip.multiline {
-                return Err(at);
-            }
-            if byte == b'\\' && skip.escapes {
-                // Never over a line end, where a one-line string stops.
-                at += if self.bytes.get(at + 1) == Some(&b'\n') && !skip.multiline { 1 } else { 2 };
-                continue;
-            }
-            let rest = &self.bytes[at..];
-            if rest.starts_with(&skip.close) {
-                depth -= 1;
-                at += skip.close.len();
-                if depth == 0 {
-                    return Ok(at);
-                }
-            } else if skip.nested && rest.starts_with(&token.bytes) {
-                depth += 1;
-                at += token.bytes.len();
-            } else {
-                at += 1;
-            }
-        }
-        Err(self.bytes.len())
-    }
-
-    /// Adjacent comments that begin their lines form one block.
+    /// Adds a comment; adjacent comments that begin their lines form one block.
     fn comment(&mut self, start: usize, end: usize, first: bool) {
         if !first {
             self.flush_comments();
@@ -737,20 +574,20 @@ impl<'a> Scanner<'a> {
         let Some(run) = self.comments.take() else { return };
         let lines = &self.bytes[run.start..run.mark_end];
         if lines.trim_ascii_end().contains(&b'\n') {
-            self.close_at(run, run.mark_end, None);
+            self.close_at(run, run.mark_end);
         }
     }
 
     // ---- results
 
-    fn pair(&mut self, open: Open, end_token: u16, start: usize, end: usize) {
-        let boundary = self.boundary(&open, end, Some(end_token), start);
+    fn pair(&mut self, open: Open, found: TokenMatch) {
+        let boundary = self.boundary(&open, found.end, Some(found.token), found.start);
         self.report(boundary, open.line_start);
     }
 
-    fn close_at(&mut self, open: Open, end: usize, end_token: Option<u16>) {
+    fn close_at(&mut self, open: Open, end: usize) {
         if end > open.start {
-            let boundary = self.boundary(&open, end, end_token, end);
+            let boundary = self.boundary(&open, end, None, end);
             self.report(boundary, open.line_start);
         }
     }
@@ -776,102 +613,5 @@ impl<'a> Scanner<'a> {
         if matters && usize::from(boundary.nesting) < MAX_NESTING && self.found.len() < MAX_BOUNDARIES {
             self.found.push(boundary);
         }
-    }
-}
-
-/// The tokens that match at one place, one after the other.
-struct Candidates {
-    next: usize,
-    byte: u8,
-}
-
-impl Candidates {
-    fn next(&mut self, scanner: &Scanner, first: bool) -> Option<(u16, usize)> {
-        let indices = &scanner.family.dispatch[usize::from(self.byte)];
-        while let Some(&index) = indices.get(self.next) {
-            self.next += 1;
-            let token = &scanner.family.tokens[usize::from(index)];
-            let placed = match token.anchor {
-                Anchor::Anywhere => true,
-                Anchor::LineStart => first,
-                Anchor::Column0 => scanner.at == scanner.line_start,
-            };
-            if !placed {
-                continue;
-            }
-            if let Some(end) = match_end(scanner.bytes, scanner.at, &token.bytes, scanner.family.ignore_case)
-            {
-                return Some((index, end));
-            }
-        }
-        None
-    }
-}
-
-/// End of `pattern` at `at`, whole words only.
-fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Option<usize> {
-    let mut end = at;
-    for &wanted in pattern {
-        if wanted == BLANKS {
-            // More than that is no separator but a layout of its own.
-            let rest = &bytes[end..bytes.len().min(end + 16)];
-            let blanks = rest.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
-            if blanks == 0 {
-                return None;
-            }
-            end += blanks;
-            continue;
-        }
-        let byte = *bytes.get(end)?;
-        if byte != wanted && !(ignore_case && byte.to_ascii_lowercase() == wanted) {
-            return None;
-        }
-        end += 1;
-    }
-    let is_first = |byte: Option<&u8>| byte.is_some_and(|&byte| is_word(byte));
-    if is_first(pattern.first()) && !word_may_begin(bytes, at) {
-        return None;
-    }
-    if is_first(pattern.last()) && !word_may_end(bytes, end) {
-        return None;
-    }
-    Some(end)
-}
-
-/// Members (`x.class`), symbols (`:end`), variables (`$if`) and parts of names (`non-class`) are no keywords.
-fn word_may_begin(bytes: &[u8], at: usize) -> bool {
-    let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
-    match before(1) {
-        b'.' | b'$' | b'@' => false,
-        b':' => before(2) == b':',
-        b'-' => !is_word(before(2)),
-        byte => !is_word(byte),
-    }
-}
-
-fn word_may_end(bytes: &[u8], end: usize) -> bool {
-    match bytes.get(end) {
-        Some(b'-') => !bytes.get(end + 1).is_some_and(|&byte| is_word(byte)),
-        Some(&byte) => !is_word(byte),
-        None => true,
-    }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-/// `name:` or, alone on its line, `NAME.`
-fn is_label(rest: &[u8]) -> bool {
-    let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b'$' | b'@' | b'-' | b'?' | b'.');
-    let length = rest.iter().take(128).take_while(in_name).count();
-    let name = &rest[..length];
-    if !name.first().is_some_and(|byte| !byte.is_ascii_digit() && *byte != b'-') {
-        return false;
-    }
-    match rest.get(length) {
-        Some(b':') => rest.get(length + 1) != Some(&b':'),
-        Some(b'\n' | b'\r') | None => name.len() > 1 && name.ends_with(b".") && !name.starts_with(b"."),
-        _ => false,
     }
 }
