@@ -1,4 +1,4 @@
-//! What each weight of the ranking is worth: the whole suite again with one weight changed.
+//! Ablation: runs the suite again with one weight of the ranking changed.
 
 use super::error::EvalError;
 use super::metric::DEPTH;
@@ -14,17 +14,18 @@ pub struct Change {
     pub value: f32,
     pub overall: f64,
     pub tuned: f64,
-    pub kept_aside: f64,
+    #[serde(rename = "kept_aside")]
+    pub held_out: f64,
 }
 
 impl Change {
     fn of(weight: &str, value: f32, report: &Report) -> Change {
-        let ndcg = [report.overall, report.tuned, report.kept_aside].map(|scores| scores.ndcg);
-        Change { weight: weight.to_owned(), value, overall: ndcg[0], tuned: ndcg[1], kept_aside: ndcg[2] }
+        let ndcg = [report.overall, report.tuned, report.held_out].map(|scores| scores.ndcg);
+        Change { weight: weight.to_owned(), value, overall: ndcg[0], tuned: ndcg[1], held_out: ndcg[2] }
     }
 }
 
-/// The names of all weights, in the order of the table.
+/// The names of all weights, in the order of the weight table.
 pub fn names() -> Vec<String> {
     let value = serde_json::to_value(&*WEIGHTS).unwrap_or_default();
     value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
@@ -58,7 +59,7 @@ pub fn sweep(
         .collect()
 }
 
-/// Runs the suite with each weight left out: 0, or 1 for factors and priors.
+/// Runs the suite with each weight neutralised in turn: set to 0, or to 1 if it is a factor or a prior.
 pub fn leave_out(runner: &Runner, weights: &Weights) -> Result<Vec<Change>, EvalError> {
     let mut changes = vec![Change::of("all", 0.0, &runner.run(weights, DEPTH))];
     for name in names() {

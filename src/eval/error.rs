@@ -1,4 +1,4 @@
-//! What can go wrong while evaluating.
+//! Errors of evaluation.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 pub enum EvalError {
     #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
-    /// `line` is 1-based, and absent where no line is to blame.
+    /// `line` is 1-based; `None` if the error belongs to no line.
     #[error("{}: {why}", at(path, *line))]
     Format { path: PathBuf, line: Option<u64>, why: String },
-    #[error("{path} is no earlier run of this version: {why}")]
+    #[error("{path} is not a report of this version: {why}")]
     Baseline { path: PathBuf, why: String },
-    #[error("the repository {name} is not at {path}; clone it there, or name another folder with --repos")]
+    #[error("there is no repository {name} at {path}; clone it there, or give another folder with --repos")]
     MissingRepository { name: String, path: PathBuf },
     #[error("there is no weight called {name}")]
     UnknownWeight { name: String },

@@ -1,11 +1,13 @@
-//! Questions that no code base answers, to see whether relevance tells them from real ones.
+//! Foreign queries: queries that no code base answers. They measure how well relevance separates them from
+//! the queries of a suite.
 
 use super::metric::DEPTH;
-use super::runner::{Opened, Runner};
+use super::runner::{OpenRepository, Runner};
 use crate::query::rank::Weights;
 
-/// Kitchen, garden, travel, music, law, …: some share words with code on purpose (`string`, `key`, `branch`, `thread`).
-pub const QUESTIONS: &[&str] = &[
+/// Queries about cooking, gardening, travel, music, law, …. Some deliberately share words with code
+/// (`string`, `key`, `branch`, `thread`).
+pub const FOREIGN_QUERIES: &[&str] = &[
     "how long to simmer tomato soup with basil",
     "sourdough starter feeding schedule",
     "best way to poach an egg",
@@ -50,44 +52,46 @@ pub const QUESTIONS: &[&str] = &[
     "mortgage interest rates compared with last year",
 ];
 
-/// How well relevance tells real questions from foreign ones.
+/// How well relevance separates the queries of a suite from foreign ones.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Separation {
-    /// Chance that a real question's best result has a higher relevance than a foreign one's.
+    /// Probability that the best result of a suite query has a higher relevance than that of a foreign query.
     pub auc: f64,
-    /// For each threshold: the share of real questions with a result, of real questions whose first result is right that
-    /// keep it, and of foreign questions without any result.
     pub thresholds: Vec<Threshold>,
 }
 
+/// The effect of one value of `search.min_score`; shares from 0 to 1.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Threshold {
     pub min_score: f32,
+    /// Suite queries that have a result.
     pub real_answered: f64,
+    /// Correct first results that are kept.
     pub right_kept: f64,
+    /// Foreign queries without a result.
     pub foreign_refused: f64,
 }
 
 const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5];
 
-/// Asks every repository of the suite its own questions and all foreign ones.
+/// Runs the queries of the suite, and all foreign queries on each of its repositories.
 pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
     let report = runner.run(weights, DEPTH);
-    let real: Vec<f32> = report.questions.iter().map(|asked| asked.relevance).collect();
+    let real: Vec<f32> = report.queries.iter().map(|result| result.relevance).collect();
     let right: Vec<f32> = report
-        .questions
+        .queries
         .iter()
-        .filter(|asked| asked.scores.hit_at_1 == 1.0)
-        .map(|asked| asked.relevance)
+        .filter(|result| result.scores.hit_at_1 == 1.0)
+        .map(|result| result.relevance)
         .collect();
     let of = |query: &&str| {
-        first_of_each(runner.opened())
+        first_of_each(runner.repositories())
             .map(|opened| {
                 opened.rank(&opened.request(query), weights).first().map_or(0.0, |file| file.relevance)
             })
             .collect::<Vec<_>>()
     };
-    let foreign: Vec<f32> = QUESTIONS.iter().flat_map(of).collect();
+    let foreign: Vec<f32> = FOREIGN_QUERIES.iter().flat_map(of).collect();
     let share = |all: &[f32], min: f32| {
         all.iter().filter(|&&one| one >= min).count() as f64 / all.len().max(1) as f64
     };
@@ -106,12 +110,13 @@ pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
 }
 
 /// One revision of each repository.
-fn first_of_each(opened: &[Opened]) -> impl Iterator<Item = &Opened> {
+fn first_of_each(opened: &[OpenRepository]) -> impl Iterator<Item = &OpenRepository> {
     let is_first = |i: usize| i == 0 || opened[i - 1].repository.name != opened[i].repository.name;
     opened.iter().enumerate().filter(move |(i, _)| is_first(*i)).map(|(_, opened)| opened)
 }
 
-/// Area under the curve: the chance that one of `above` is larger than one of `below`, ties counting half.
+/// Area under the ROC curve: the probability that one of `above` is larger than one of `below`, ties counting
+/// half.
 fn auc(above: &[f32], below: &[f32]) -> f64 {
     let wins: f64 = above
         .iter()
@@ -135,10 +140,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_area_is_the_chance_to_win() {
+    fn auc_is_the_probability_of_a_larger_value() {
         assert_eq!(auc(&[0.9, 0.8], &[0.1, 0.2]), 1.0);
         assert_eq!(auc(&[0.1], &[0.9]), 0.0);
         assert_eq!(auc(&[0.5], &[0.5]), 0.5);
-        assert!(QUESTIONS.len() >= 40);
+        assert!(FOREIGN_QUERIES.len() >= 40);
     }
 }

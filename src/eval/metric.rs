@@ -1,73 +1,73 @@
-//! The score of one answer: an ordered list of places against the labelled targets.
+//! Scores of one ranked list against the labels of a query.
 //!
-//! A result covers a target if their paths match and, for a target with lines, they share a line; a target may also name a
-//! symbol, a text or a least relevance that the result must have. Paths match if they are equal or one is the tail of the
-//! other at a folder boundary. A target's rank is that of the first result that covers it; targets with the same rank give
-//! one gain.
+//! A hit covers a label if their paths match and, for a label with lines, they share a line; a label may also
+//! require a symbol, a text or a minimum relevance. Paths match if they are equal or one is a suffix of the
+//! other at a folder boundary. The rank of a label is that of the first hit that covers it; labels of the
+//! same rank count as one gain.
 
-/// A file, or a part of it, that answers a question.
+/// A file, or a span of it, that answers a query.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Target {
+pub struct Label {
     pub path: String,
     /// 1-based, inclusive; the whole file if `None`.
     pub lines: Option<(u32, u32)>,
-    /// A symbol that the shown chunks define.
+    /// A symbol that the shown chunks must define.
     pub symbol: Option<String>,
-    /// A text that is in the shown chunk.
+    /// A text that the best chunk must contain.
     pub contains: Option<String>,
-    /// Least relevance, 0–1.
+    /// Minimum relevance, 0–1.
     pub min_score: Option<f32>,
 }
 
-/// A place that was returned.
+/// A returned file, with the span of its best chunk.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Place {
+pub struct Hit {
     pub path: String,
     /// 1-based, inclusive.
     pub lines: (u32, u32),
     /// Names that the shown chunks of the file define.
     pub symbols: Vec<String>,
-    /// Of the best chunk; empty unless the question asks for a text.
+    /// Text of the best chunk; empty unless a label requires a text.
     pub text: String,
     /// 0–1.
     pub relevance: f32,
 }
 
-/// Figures of one answer, or means of several; all 0–1. NDCG, precision, recall and MRR are those of the first `k` places.
+/// Metrics of one query, or means over several; all 0–1. NDCG, precision, recall and MRR are computed over
+/// the first `k` hits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Scores {
     pub ndcg: f64,
-    /// Places that cover a target, as a share of `k`.
+    /// Hits that cover a label, divided by `k`.
     pub precision: f64,
-    /// Targets that were found, as a share of all.
+    /// Labels found, divided by all labels.
     pub recall: f64,
-    /// One over the best rank.
+    /// The reciprocal of the best rank.
     pub mrr: f64,
     pub hit_at_1: f64,
     pub hit_at_3: f64,
     pub hit_at_5: f64,
 }
 
-/// Results that count unless another `k` is asked for.
+/// Default `k`.
 pub const DEPTH: usize = 10;
 
-/// Names of the figures, as thresholds and tables use them.
+/// Names of the metrics, as used in thresholds and tables.
 pub const NAMES: [&str; 7] = ["ndcg", "precision", "recall", "mrr", "hit@1", "hit@3", "hit@5"];
 
-impl Target {
-    pub fn file(path: impl Into<String>) -> Target {
-        Target { path: path.into(), ..Target::default() }
+impl Label {
+    pub fn file(path: impl Into<String>) -> Label {
+        Label { path: path.into(), ..Label::default() }
     }
 
-    pub fn is_covered_by(&self, place: &Place) -> bool {
-        let shares_line =
-            self.lines.is_none_or(|(first, last)| place.lines.0 <= last && first <= place.lines.1);
-        let has = |symbol: &String| place.symbols.iter().any(|name| name == symbol);
+    pub fn is_covered_by(&self, hit: &Hit) -> bool {
+        let shares_line = self.lines.is_none_or(|(first, last)| hit.lines.0 <= last && first <= hit.lines.1);
+        let has = |symbol: &String| hit.symbols.iter().any(|name| name == symbol);
         shares_line
-            && paths_match(&self.path, &place.path)
+            && paths_match(&self.path, &hit.path)
             && self.symbol.as_ref().is_none_or(has)
-            && self.contains.as_ref().is_none_or(|text| place.text.contains(text.as_str()))
-            && self.min_score.is_none_or(|min| place.relevance >= min)
+            && self.contains.as_ref().is_none_or(|text| hit.text.contains(text.as_str()))
+            && self.min_score.is_none_or(|min| hit.relevance >= min)
     }
 }
 
@@ -76,28 +76,28 @@ fn paths_match(a: &str, b: &str) -> bool {
     long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with('/'))
 }
 
-/// The best rank, from 1, at which one of `targets` is covered.
-pub fn best_rank(results: &[Place], targets: &[Target]) -> Option<usize> {
-    results.iter().position(|place| targets.iter().any(|target| target.is_covered_by(place))).map(|i| i + 1)
+/// The best rank, 1-based, at which one of `labels` is covered.
+pub fn best_rank(results: &[Hit], labels: &[Label]) -> Option<usize> {
+    results.iter().position(|hit| labels.iter().any(|label| label.is_covered_by(hit))).map(|i| i + 1)
 }
 
-/// Scores `results`, best first, against `targets`, to depth `k` (≥ 1). Without targets everything is 0.
-pub fn score(results: &[Place], targets: &[Target], k: usize) -> Scores {
-    let Some(best) = best_rank(results, targets) else { return Scores::default() };
+/// Scores `results`, best first, against `labels`, to depth `k` (≥ 1). Without labels all metrics are 0.
+pub fn score(results: &[Hit], labels: &[Label], k: usize) -> Scores {
+    let Some(best) = best_rank(results, labels) else { return Scores::default() };
     let first = &results[..results.len().min(k)];
-    let rank = |target: &Target| first.iter().position(|place| target.is_covered_by(place)).map(|i| i + 1);
-    let found: Vec<usize> = targets.iter().filter_map(rank).collect();
+    let rank = |label: &Label| first.iter().position(|hit| label.is_covered_by(hit)).map(|i| i + 1);
+    let found: Vec<usize> = labels.iter().filter_map(rank).collect();
     let mut ranks = found.clone();
     ranks.sort_unstable();
     ranks.dedup();
     let gain = |rank: usize| 1.0 / (rank as f64 + 1.0).log2();
-    let ideal: f64 = (1..=targets.len().min(k)).map(gain).sum();
-    let covering = first.iter().filter(|place| targets.iter().any(|target| target.is_covered_by(place)));
+    let ideal: f64 = (1..=labels.len().min(k)).map(gain).sum();
+    let covering = first.iter().filter(|hit| labels.iter().any(|label| label.is_covered_by(hit)));
     let within = |depth: usize| f64::from(u8::from(best <= depth));
     Scores {
         ndcg: ranks.iter().map(|&rank| gain(rank)).sum::<f64>() / ideal,
         precision: covering.count() as f64 / k as f64,
-        recall: found.len() as f64 / targets.len() as f64,
+        recall: found.len() as f64 / labels.len() as f64,
         mrr: within(k) / best as f64,
         hit_at_1: within(1),
         hit_at_3: within(3),
@@ -106,7 +106,7 @@ pub fn score(results: &[Place], targets: &[Target], k: usize) -> Scores {
 }
 
 impl Scores {
-    /// The mean of several; zeros for none.
+    /// The mean of `all`; zeros if it is empty.
     pub fn mean(all: impl IntoIterator<Item = Scores>) -> Scores {
         let mut sum = [0.0; NAMES.len()];
         let mut n = 0.0;
@@ -117,7 +117,7 @@ impl Scores {
         Scores::from_values(sum.map(|value| if n == 0.0 { 0.0 } else { value / n }))
     }
 
-    /// The figures in the order of [`NAMES`].
+    /// The metrics in the order of [`NAMES`].
     pub fn values(&self) -> [f64; NAMES.len()] {
         let Scores { ndcg, precision, recall, mrr, hit_at_1, hit_at_3, hit_at_5 } = *self;
         [ndcg, precision, recall, mrr, hit_at_1, hit_at_3, hit_at_5]
@@ -128,7 +128,7 @@ impl Scores {
         Scores { ndcg, precision, recall, mrr, hit_at_1, hit_at_3, hit_at_5 }
     }
 
-    /// The figure of that name.
+    /// The metric of that name.
     pub fn get(&self, name: &str) -> Option<f64> {
         NAMES.iter().position(|known| *known == name).map(|i| self.values()[i])
     }
@@ -138,8 +138,8 @@ impl Scores {
 mod tests {
     use super::*;
 
-    fn place(path: &str, lines: (u32, u32)) -> Place {
-        Place { path: path.to_owned(), lines, ..Place::default() }
+    fn hit(path: &str, lines: (u32, u32)) -> Hit {
+        Hit { path: path.to_owned(), lines, ..Hit::default() }
     }
 
     fn close(a: f64, b: f64) -> bool {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_match_at_folder_boundaries_only() {
+    fn path_suffixes_match_at_folder_boundaries_only() {
         for (a, b, expected) in [
             ("src/a.rs", "a.rs", true),
             ("a.rs", "src/a.rs", true),
@@ -161,14 +161,14 @@ mod tests {
 
     #[test]
     fn ndcg_counts_each_rank_once() {
-        let results = [place("x", (1, 9)), place("a", (1, 9)), place("a", (10, 20)), place("b", (1, 5))];
-        let scores = score(&results, &[Target::file("a"), Target::file("b")], DEPTH);
+        let results = [hit("x", (1, 9)), hit("a", (1, 9)), hit("a", (10, 20)), hit("b", (1, 5))];
+        let scores = score(&results, &[Label::file("a"), Label::file("b")], DEPTH);
         let gain = |rank: f64| 1.0 / (rank + 1.0).log2();
         assert!(close(scores.ndcg, (gain(2.0) + gain(4.0)) / (gain(1.0) + gain(2.0))));
         assert_eq!((scores.recall, scores.mrr, scores.precision), (1.0, 0.5, 0.3));
         assert_eq!((scores.hit_at_1, scores.hit_at_3, scores.hit_at_5), (0.0, 1.0, 1.0));
-        // Two targets in one result are one gain; lines must be shared.
-        let lines = |first, last| Target { lines: Some((first, last)), ..Target::file("a") };
+        // Two labels covered by one hit are one gain; lines must be shared.
+        let lines = |first, last| Label { lines: Some((first, last)), ..Label::file("a") };
         let scores = score(&results, &[lines(1, 2), lines(5, 6)], DEPTH);
         assert!(close(scores.ndcg, gain(2.0) / (gain(1.0) + gain(2.0))));
         assert_eq!(score(&results, &[lines(21, 30)], DEPTH), Scores::default());
@@ -176,28 +176,28 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_k_does_not_count() {
-        let results: Vec<Place> = (0..11).map(|i| place(&format!("f{i}"), (1, 1))).collect();
-        assert_eq!(score(&results, &[Target::file("f10")], DEPTH), Scores::default());
-        assert_eq!(score(&results, &[Target::file("f9")], DEPTH).mrr, 0.1);
-        let two = score(&results, &[Target::file("f1"), Target::file("f2")], 2);
+    fn hits_beyond_k_do_not_count() {
+        let results: Vec<Hit> = (0..11).map(|i| hit(&format!("f{i}"), (1, 1))).collect();
+        assert_eq!(score(&results, &[Label::file("f10")], DEPTH), Scores::default());
+        assert_eq!(score(&results, &[Label::file("f9")], DEPTH).mrr, 0.1);
+        let two = score(&results, &[Label::file("f1"), Label::file("f2")], 2);
         assert_eq!((two.recall, two.precision, two.mrr), (0.5, 0.5, 0.5));
-        let third = score(&results, &[Target::file("f2")], 2);
+        let third = score(&results, &[Label::file("f2")], 2);
         assert_eq!((third.ndcg, third.mrr, third.hit_at_3), (0.0, 0.0, 1.0), "hit@3 has a depth of its own");
     }
 
     #[test]
-    fn a_target_may_ask_for_more_than_a_path() {
-        let shown = Place {
+    fn a_label_may_require_more_than_a_path() {
+        let shown = Hit {
             symbols: vec!["Reader".to_owned()],
             text: "struct Reader;".to_owned(),
             relevance: 0.6,
-            ..place("a.rs", (1, 1))
+            ..hit("a.rs", (1, 1))
         };
-        let symbol = |name: &str| Target { symbol: Some(name.to_owned()), ..Target::file("a.rs") };
-        let text = |text: &str| Target { contains: Some(text.to_owned()), ..Target::file("a.rs") };
-        let least = |min| Target { min_score: Some(min), ..Target::file("a.rs") };
-        for (target, expected) in [
+        let symbol = |name: &str| Label { symbol: Some(name.to_owned()), ..Label::file("a.rs") };
+        let text = |text: &str| Label { contains: Some(text.to_owned()), ..Label::file("a.rs") };
+        let least = |min| Label { min_score: Some(min), ..Label::file("a.rs") };
+        for (label, expected) in [
             (symbol("Reader"), true),
             (symbol("Read"), false),
             (text("struct Rea"), true),
@@ -205,12 +205,12 @@ mod tests {
             (least(0.6), true),
             (least(0.7), false),
         ] {
-            assert_eq!(target.is_covered_by(&shown), expected, "{target:?}");
+            assert_eq!(label.is_covered_by(&shown), expected, "{label:?}");
         }
     }
 
     #[test]
-    fn figures_have_names() {
+    fn metrics_have_names() {
         let scores = Scores { mrr: 0.25, hit_at_5: 1.0, ..Scores::default() };
         assert_eq!(
             (scores.get("mrr"), scores.get("hit@5"), scores.get("hits")),

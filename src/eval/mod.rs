@@ -1,17 +1,19 @@
-//! How good the ranking is, measured on labelled questions (requirements EV1, R10).
+//! Evaluation: measures the ranking on suites of labelled queries.
 //!
-//! * [`suite`]: labelled questions and the repositories they are asked of; [`suite_file`]: the files they are written in.
-//! * [`mine`]: a suite out of a repository's own history.
-//! * [`metric`]: NDCG, precision, recall, MRR and hit rates of one answer.
-//! * [`runner`]: indexes what a suite names and asks everything, in one process.
-//! * [`report`]: means by repository, category, language and intent; [`table`]: shown, and compared with an earlier run.
-//! * [`ablate`]: what each weight of the ranking is worth; [`foreign`]: whether relevance knows what is not there.
+//! * [`suite`]: repositories with their queries; [`labelled`]: a query with its labels; [`suite_file`]: the
+//!   file formats.
+//! * [`mine`]: makes a suite from the history of a repository.
+//! * [`metric`]: NDCG, precision, recall, MRR and hit rates of one query.
+//! * [`runner`]: indexes the repositories of a suite and runs its queries, in one process.
+//! * [`report`]: means by repository, category, language and intent; [`table`]: renders and compares reports.
+//! * [`ablate`]: the effect of each weight; [`foreign`]: whether relevance separates foreign queries.
 //!
-//! Nothing here knows a repository, a path or a question: suites are data.
+//! Suites are data: no repository, path or query of one is known here.
 
 pub mod ablate;
 pub mod error;
 pub mod foreign;
+pub mod labelled;
 pub mod metric;
 pub mod mine;
 pub mod report;

@@ -1,28 +1,30 @@
-//! Means by repository, category, language and intent; thresholds.
+//! The report of a run: means by repository, category, language and intent; thresholds.
 //!
-//! The score of a repository is the mean over its questions, the overall score the mean over repositories, the score of a
-//! category, language or intent the mean over repositories of the repository's mean in it. How it is shown, and compared
-//! with an earlier run: [`super::table`].
+//! The score of a repository is the mean over its queries, and the overall score the mean over repositories.
+//! The score of a category, language or intent is the mean over repositories of the mean of the repository's
+//! queries in that group. [`super::table`] renders reports.
 
 use super::error::EvalError;
 use super::metric::{self, Scores};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// One question with its answer.
+/// One query with its results.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Asked {
+pub struct QueryResult {
     pub repository: String,
     pub language: String,
-    /// Weights were not tuned on this repository.
-    pub kept_aside: bool,
+    /// Whether the repository is held out: weights were not tuned on it.
+    #[serde(rename = "kept_aside")]
+    pub held_out: bool,
     pub category: String,
     pub intent: Option<String>,
     pub query: String,
     pub scores: Scores,
-    /// Rank of the first right answer, from 1, if it is among `results`.
+    /// Rank of the first hit that covers a label, 1-based, if it is among `results`.
     pub rank: Option<usize>,
-    /// Whether what `expected_top_3`, `expected_top_5` and `expected_excluded` say came true, if the question has them.
+    /// Whether the expectations of the query are met (`expected_top_3`, `expected_top_5`,
+    /// `expected_excluded`); `None` if it has none.
     pub expectation_met: Option<bool>,
     /// Relevance of the first result, 0 if there is none.
     pub relevance: f32,
@@ -32,16 +34,18 @@ pub struct Asked {
     pub results: Vec<String>,
 }
 
-/// A whole run.
+/// The metrics of a run over a suite.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Report {
     pub model: String,
     /// Depth of NDCG, precision, recall and MRR.
     pub k: usize,
     pub overall: Scores,
-    /// Repositories that weights may be tuned on, and the others.
+    /// Over repositories that weights are tuned on.
     pub tuned: Scores,
-    pub kept_aside: Scores,
+    /// Over the held-out repositories.
+    #[serde(rename = "kept_aside")]
+    pub held_out: Scores,
     pub by_repository: BTreeMap<String, Scores>,
     pub by_language: BTreeMap<String, Scores>,
     pub by_category: BTreeMap<String, Scores>,
@@ -49,10 +53,11 @@ pub struct Report {
     /// Median and 95th percentile of the time to rank, in microseconds.
     pub micros_p50: u64,
     pub micros_p95: u64,
-    pub questions: Vec<Asked>,
+    #[serde(rename = "questions")]
+    pub queries: Vec<QueryResult>,
 }
 
-/// A figure that must not be lower.
+/// A minimum for one of the overall metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     /// One of [`metric::NAMES`].
@@ -61,8 +66,8 @@ pub struct Threshold {
 }
 
 impl Report {
-    pub fn new(model: String, k: usize, questions: Vec<Asked>) -> Report {
-        let mut micros: Vec<u64> = questions.iter().map(|asked| asked.micros).collect();
+    pub fn new(model: String, k: usize, queries: Vec<QueryResult>) -> Report {
+        let mut micros: Vec<u64> = queries.iter().map(|result| result.micros).collect();
         micros.sort_unstable();
         let percentile = |p: usize| {
             micros.get((micros.len() * p / 100).min(micros.len().saturating_sub(1))).copied().unwrap_or(0)
@@ -70,27 +75,27 @@ impl Report {
         Report {
             model,
             k,
-            overall: macro_mean(&questions, |_| true),
-            tuned: macro_mean(&questions, |asked| !asked.kept_aside),
-            kept_aside: macro_mean(&questions, |asked| asked.kept_aside),
-            by_repository: by_repository(&questions, |_| true),
-            by_language: means_by(&questions, |asked| &asked.language),
-            by_category: means_by(&questions, |asked| &asked.category),
-            by_intent: means_by(&questions, |asked| asked.intent.as_deref().unwrap_or("")),
+            overall: macro_mean(&queries, |_| true),
+            tuned: macro_mean(&queries, |result| !result.held_out),
+            held_out: macro_mean(&queries, |result| result.held_out),
+            by_repository: by_repository(&queries, |_| true),
+            by_language: means_by(&queries, |result| &result.language),
+            by_category: means_by(&queries, |result| &result.category),
+            by_intent: means_by(&queries, |result| result.intent.as_deref().unwrap_or("")),
             micros_p50: percentile(50),
             micros_p95: percentile(95),
-            questions,
+            queries,
         }
     }
 
-    /// An earlier run, from the file of its JSON form.
+    /// Reads the report of an earlier run from its JSON file.
     pub fn read(path: &Path) -> Result<Report, EvalError> {
         let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
         serde_json::from_str(&text)
             .map_err(|e| EvalError::Baseline { path: path.to_path_buf(), why: e.to_string() })
     }
 
-    /// The thresholds that the overall figures are below, with what was reached.
+    /// The thresholds that the overall metrics miss, with the value reached.
     pub fn missed<'a>(&self, thresholds: &'a [Threshold]) -> Vec<(&'a Threshold, f64)> {
         let reached = |threshold: &Threshold| self.overall.get(threshold.name).unwrap_or(0.0);
         thresholds
@@ -100,9 +105,9 @@ impl Report {
             .collect()
     }
 
-    /// How many of the questions that expect something in the reference form got it, and how many there are.
+    /// The number of queries whose expectations are met, and the number of queries that have expectations.
     pub fn expectations(&self) -> (usize, usize) {
-        let all = self.questions.iter().filter_map(|asked| asked.expectation_met);
+        let all = self.queries.iter().filter_map(|result| result.expectation_met);
         (all.clone().filter(|met| *met).count(), all.count())
     }
 }
@@ -123,36 +128,42 @@ impl std::str::FromStr for Threshold {
     }
 }
 
-/// Means by what `key` gives; questions without it are left out.
-fn means_by<'a>(questions: &'a [Asked], key: impl Fn(&'a Asked) -> &'a str) -> BTreeMap<String, Scores> {
-    let names: BTreeSet<&str> = questions.iter().map(&key).filter(|name| !name.is_empty()).collect();
+/// Means by `key`, without queries for which it is empty.
+fn means_by<'a>(
+    queries: &'a [QueryResult],
+    key: impl Fn(&'a QueryResult) -> &'a str,
+) -> BTreeMap<String, Scores> {
+    let names: BTreeSet<&str> = queries.iter().map(&key).filter(|name| !name.is_empty()).collect();
     names
         .into_iter()
-        .map(|name| (name.to_owned(), macro_mean(questions, |asked| key(asked) == name)))
+        .map(|name| (name.to_owned(), macro_mean(queries, |result| key(result) == name)))
         .collect()
 }
 
-fn by_repository<'a>(questions: &'a [Asked], filter: impl Fn(&'a Asked) -> bool) -> BTreeMap<String, Scores> {
+fn by_repository<'a>(
+    queries: &'a [QueryResult],
+    filter: impl Fn(&'a QueryResult) -> bool,
+) -> BTreeMap<String, Scores> {
     let mut of: BTreeMap<String, Vec<Scores>> = BTreeMap::new();
-    for asked in questions.iter().filter(|asked| filter(asked)) {
-        of.entry(asked.repository.clone()).or_default().push(asked.scores);
+    for result in queries.iter().filter(|result| filter(result)) {
+        of.entry(result.repository.clone()).or_default().push(result.scores);
     }
     of.into_iter().map(|(name, scores)| (name, Scores::mean(scores))).collect()
 }
 
-fn macro_mean<'a>(questions: &'a [Asked], filter: impl Fn(&'a Asked) -> bool) -> Scores {
-    Scores::mean(by_repository(questions, filter).into_values())
+fn macro_mean<'a>(queries: &'a [QueryResult], filter: impl Fn(&'a QueryResult) -> bool) -> Scores {
+    Scores::mean(by_repository(queries, filter).into_values())
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    pub fn asked(repository: &str, category: &str, ndcg: f64, kept_aside: bool) -> Asked {
-        Asked {
+    pub fn result(repository: &str, category: &str, ndcg: f64, held_out: bool) -> QueryResult {
+        QueryResult {
             repository: repository.to_owned(),
             language: "c".to_owned(),
-            kept_aside,
+            held_out,
             category: category.to_owned(),
             intent: (category == "y").then(|| "debug".to_owned()),
             query: format!("{repository} {category} {ndcg}"),
@@ -170,22 +181,22 @@ pub(super) mod tests {
             "m".to_owned(),
             10,
             vec![
-                asked("a", "x", 1.0, false),
-                asked("a", "x", 0.0, false),
-                asked("a", "y", 0.8, false),
-                asked("b", "x", 0.0, true),
+                result("a", "x", 1.0, false),
+                result("a", "x", 0.0, false),
+                result("a", "y", 0.8, false),
+                result("b", "x", 0.0, true),
             ],
         )
     }
 
     #[test]
-    fn means_are_over_repositories_not_questions() {
+    fn means_are_over_repositories_and_not_over_queries() {
         let report = report();
         assert!((report.overall.ndcg - 0.3).abs() < 1e-12);
         assert_eq!(report.by_category["x"].ndcg, 0.25);
         assert_eq!(report.by_intent["debug"].ndcg, 0.8);
-        assert_eq!(report.by_intent.len(), 1, "questions without an intent are no group");
-        assert_eq!((report.kept_aside.ndcg, report.tuned.ndcg), (0.0, 0.6));
+        assert_eq!(report.by_intent.len(), 1, "queries without an intent form no group");
+        assert_eq!((report.held_out.ndcg, report.tuned.ndcg), (0.0, 0.6));
         assert_eq!(report.expectations(), (1, 1));
     }
 

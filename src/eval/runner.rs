@@ -1,9 +1,10 @@
-//! Indexes what a suite names and asks everything, in one process.
+//! Runs suites: indexes their repositories and ranks for their queries, in one process.
 
 use super::error::EvalError;
-use super::metric::{Place, Scores, best_rank, score};
-use super::report::{Asked, Report};
-use super::suite::{Labelled, Suite, SuiteRepository};
+use super::labelled::{Expectation, LabelledQuery};
+use super::metric::{Hit, Scores, best_rank, score};
+use super::report::{QueryResult, Report};
+use super::suite::{Suite, SuiteRepository};
 use crate::embed::Embedder;
 use crate::git::{BStr, ByteSlice};
 use crate::index::progress::Silent;
@@ -18,35 +19,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// No question of a suite is cut off by time.
+/// Time limit of a query, so large that no query of a suite reaches it.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A suite whose repositories are indexed and open.
 pub struct Runner {
-    opened: Vec<Opened>,
-    /// Revisions that were not there, and what was taken instead.
+    repositories: Vec<OpenRepository>,
+    /// Revisions that do not exist, and the revision used instead.
     pub warnings: Vec<String>,
 }
 
-/// One revision of a repository, with what is asked of it.
-pub struct Opened {
+/// One revision of a repository, with its queries and its view.
+pub struct OpenRepository {
     pub repository: SuiteRepository,
-    /// One for all revisions of a repository.
+    /// Shared by all revisions of a repository.
     pub searcher: Arc<Searcher>,
     pub view: View,
 }
 
 impl Runner {
-    /// Opens the repositories of `suite`, which are the folders of their names in `repos` (or `repos` itself, if there is
-    /// no such folder and the suite has one repository), and indexes what is not indexed yet. Each gets a `.codeweaver`.
+    /// Opens the repositories of `suite` and indexes revisions that are not indexed yet. A repository is the
+    /// folder of its name in `repos`, or `repos` itself if there is no such folder and the suite has one
+    /// repository. Each gets a `.codeweaver`.
     ///
-    /// Questions that name a revision are asked of that one. Revisions of a repository share their store, so each costs
-    /// the blobs that it has and the others have not.
+    /// Queries that name a revision run on that revision. Revisions of a repository share their store, so
+    /// each costs only the blobs that the others do not have.
     pub fn open(suite: Suite, repos: &Path, overrides: &[(String, String)]) -> Result<Runner, EvalError> {
-        let mut runner = Runner { opened: Vec::new(), warnings: Vec::new() };
+        let mut runner = Runner { repositories: Vec::new(), warnings: Vec::new() };
         let is_alone = suite.repositories.len() == 1;
         for repository in suite.repositories {
-            let path = place(repos, &repository.name, is_alone)?;
+            let path = repository_path(repos, &repository.name, is_alone)?;
             runner.open_repository(repository, &path, overrides)?;
         }
         Ok(runner)
@@ -60,13 +62,13 @@ impl Runner {
     ) -> Result<(), EvalError> {
         let mut overrides = overrides.to_vec();
         if let Some(root) = &repository.root {
-            // Only what is below the root is indexed, so that statistics are those of the root.
+            // Only files below the root are indexed, so that the term statistics are those of the root.
             overrides.push(("policy.include".to_owned(), format!("{}/**", root.trim_end_matches('/'))));
         }
         let searcher = Arc::new(Searcher::new(Codebase::open(path, &overrides)?));
         let parts = by_revision(repository);
         if parts.len() > 1 {
-            // What the others are small differences to.
+            // The base that the other revisions differ from.
             open_view(&searcher, "HEAD")?;
         }
         for part in parts {
@@ -74,27 +76,30 @@ impl Runner {
             let repo = &searcher.codebase.repo;
             let spec = match repo.resolve(spec) {
                 Ok(_) => spec.to_owned(),
-                // The labels of another revision would mean nothing for a question that names its own.
-                Err(e) if part.questions.iter().any(|question| question.rev.is_some()) => {
+                // Labels of a query that names its revision do not apply to another revision.
+                Err(e) if part.queries.iter().any(|labelled| labelled.rev.is_some()) => {
                     return Err(e.into());
                 }
                 Err(e) => {
-                    self.warnings.push(format!("{}: {spec} is not there ({e}), HEAD was taken", part.name));
+                    self.warnings.push(format!(
+                        "{}: {spec} cannot be resolved ({e}); HEAD is used instead",
+                        part.name
+                    ));
                     "HEAD".to_owned()
                 }
             };
             let view = open_view(&searcher, &spec)?;
-            self.opened.push(Opened { repository: part, searcher: searcher.clone(), view });
+            self.repositories.push(OpenRepository { repository: part, searcher: searcher.clone(), view });
         }
         Ok(())
     }
 
-    /// Asks everything, ranking with `weights`; NDCG, precision, recall and MRR to depth `k`.
+    /// Runs all queries, ranking with `weights`. NDCG, precision, recall and MRR are computed to depth `k`.
     pub fn run(&self, weights: &Weights, k: usize) -> Report {
-        let questions: Vec<(&Opened, &Labelled)> = self
-            .opened
+        let queries: Vec<(&OpenRepository, &LabelledQuery)> = self
+            .repositories
             .iter()
-            .flat_map(|opened| opened.repository.questions.iter().map(move |question| (opened, question)))
+            .flat_map(|opened| opened.repository.queries.iter().map(move |labelled| (opened, labelled)))
             .collect();
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -102,51 +107,51 @@ impl Runner {
             let mut answered = Vec::new();
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some((opened, question)) = questions.get(i) else { return answered };
-                answered.push((i, ask(opened, question, weights, k)));
+                let Some((opened, labelled)) = queries.get(i) else { return answered };
+                answered.push((i, run_query(opened, labelled, weights, k)));
             }
         };
-        let mut answered: Vec<(usize, Asked)> = std::thread::scope(|scope| {
+        let mut answered: Vec<(usize, QueryResult)> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
         });
         answered.sort_by_key(|(i, _)| *i);
-        Report::new(self.embedder(), k, answered.into_iter().map(|(_, asked)| asked).collect())
+        Report::new(self.embedder(), k, answered.into_iter().map(|(_, result)| result).collect())
     }
 
-    pub fn opened(&self) -> &[Opened] {
-        &self.opened
+    pub fn repositories(&self) -> &[OpenRepository] {
+        &self.repositories
     }
 
     fn embedder(&self) -> String {
-        let embedder = self.opened.first().and_then(|opened| opened.searcher.embedder());
+        let embedder = self.repositories.first().and_then(|opened| opened.searcher.embedder());
         embedder.map_or("none", Embedder::name).to_owned()
     }
 }
 
-/// The repository once for each revision that its questions name, in the order in which they are named: a mined suite
-/// lists neighbouring revisions one after the other, so each is a small step from the last.
+/// Splits a repository by the revisions that its queries name, in the order of first mention. A mined suite
+/// lists neighbouring revisions in sequence, so each differs little from the one before.
 fn by_revision(repository: SuiteRepository) -> Vec<SuiteRepository> {
     let mut parts: Vec<SuiteRepository> = Vec::new();
-    let SuiteRepository { name, language, revision, root, questions } = repository;
-    for question in questions {
-        let revision = question.rev.clone().or_else(|| revision.clone());
+    let SuiteRepository { name, language, revision, root, queries } = repository;
+    for labelled in queries {
+        let revision = labelled.rev.clone().or_else(|| revision.clone());
         match parts.iter_mut().find(|part| part.revision == revision) {
-            Some(part) => part.questions.push(question),
+            Some(part) => part.queries.push(labelled),
             None => parts.push(SuiteRepository {
                 name: name.clone(),
                 language: language.clone(),
                 revision,
                 root: root.clone(),
-                questions: vec![question],
+                queries: vec![labelled],
             }),
         }
     }
     parts
 }
 
-/// The view of exactly the tree of `spec`, which is indexed if it is not yet. Unless it is HEAD's, the worktree's own
-/// index stays what it is.
+/// A view of exactly the tree of `spec`, which is indexed first if necessary. The index of the worktree
+/// changes only if the tree is that of HEAD.
 fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
     let codebase = &searcher.codebase;
     let revision = codebase.repo.resolve(spec)?;
@@ -171,8 +176,8 @@ fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
     Ok(searcher.view(&committed, &|_, _| false)?)
 }
 
-impl Opened {
-    /// The ranked files for `query`, with other weights than usual if need be.
+impl OpenRepository {
+    /// The ranked files for `request`, ranked with `weights`.
     pub fn rank(&self, request: &Request, weights: &Weights) -> Vec<RankedFile> {
         self.searcher.rank(request, &self.view, weights, Instant::now() + TIMEOUT).files
     }
@@ -183,8 +188,8 @@ impl Opened {
         request
     }
 
-    /// The place that is shown for a file; its text only `with_text`.
-    pub fn place(&self, file: &RankedFile, with_text: bool) -> Place {
+    /// The hit for a ranked file; its text is read only if `with_text`.
+    pub fn hit(&self, file: &RankedFile, with_text: bool) -> Hit {
         let best = &file.chunks[0];
         let row = &self.view.reader.segments[best.id.segment as usize].rows()[best.id.row as usize];
         let symbols = file.chunks.iter().flat_map(|chunk| {
@@ -192,7 +197,7 @@ impl Opened {
             let symbols = segment.symbols_of(&segment.rows()[chunk.id.row as usize]);
             symbols.map(|symbol| segment.string(symbol.name).to_owned())
         });
-        Place {
+        Hit {
             path: String::from_utf8_lossy(self.view.entry(file.entry).0).into_owned(),
             lines: (row.start_line, row.end_line),
             symbols: symbols.collect(),
@@ -213,47 +218,47 @@ impl Opened {
     }
 }
 
-fn ask(opened: &Opened, question: &Labelled, weights: &Weights, k: usize) -> Asked {
-    let mut request = opened.request(&question.query);
-    request.intent = question.intent;
+fn run_query(opened: &OpenRepository, labelled: &LabelledQuery, weights: &Weights, k: usize) -> QueryResult {
+    let mut request = opened.request(&labelled.query);
+    request.intent = labelled.intent;
     let started = Instant::now();
     let files = opened.rank(&request, weights);
     let took = started.elapsed();
-    let with_text = question.targets.iter().any(|target| target.contains.is_some());
-    let depth = k.max(question.excluded_depth());
-    let places: Vec<Place> = files.iter().take(depth).map(|file| opened.place(file, with_text)).collect();
-    let shows_excluded = places
+    let with_text = labelled.labels.iter().any(|label| label.contains.is_some());
+    let depth = k.max(labelled.excluded_depth());
+    let hits: Vec<Hit> = files.iter().take(depth).map(|file| opened.hit(file, with_text)).collect();
+    let shows_excluded = hits
         .iter()
-        .take(question.excluded_depth())
-        .any(|place| question.excluded.iter().any(|glob| is_excluded(glob, &place.path)));
-    let scores = if shows_excluded { Scores::default() } else { score(&places, &question.targets, k) };
-    let met = |expected: &super::suite::Expected| {
-        best_rank(&places, &expected.targets).is_some_and(|rank| rank <= expected.depth)
+        .take(labelled.excluded_depth())
+        .any(|hit| labelled.excluded.iter().any(|glob| is_excluded(glob, &hit.path)));
+    let scores = if shows_excluded { Scores::default() } else { score(&hits, &labelled.labels, k) };
+    let met = |expected: &Expectation| {
+        best_rank(&hits, &expected.labels).is_some_and(|rank| rank <= expected.depth)
     };
-    Asked {
+    QueryResult {
         repository: opened.repository.name.clone(),
-        language: question.language.clone().unwrap_or_else(|| opened.repository.language.clone()),
-        kept_aside: opened.repository.is_kept_aside(),
-        category: question.category.clone(),
-        intent: question.intent.map(|intent| intent.name().to_owned()),
-        query: question.query.clone(),
-        rank: best_rank(&places, &question.targets),
-        expectation_met: (!question.expected.is_empty())
-            .then(|| !shows_excluded && question.expected.iter().all(met)),
+        language: labelled.language.clone().unwrap_or_else(|| opened.repository.language.clone()),
+        held_out: opened.repository.is_held_out(),
+        category: labelled.category.clone(),
+        intent: labelled.intent.map(|intent| intent.name().to_owned()),
+        query: labelled.query.clone(),
+        rank: best_rank(&hits, &labelled.labels),
+        expectation_met: (!labelled.expected.is_empty())
+            .then(|| !shows_excluded && labelled.expected.iter().all(met)),
         scores,
         relevance: files.first().map_or(0.0, |file| file.relevance),
         micros: took.as_micros() as u64,
-        results: places.into_iter().map(|place| place.path).collect(),
+        results: hits.into_iter().map(|hit| hit.path).collect(),
     }
 }
 
-/// Whether `glob` names `path`. As in the reference form, `*` crosses folders: `tests/*` is everything below `tests`.
+/// Whether `glob` matches `path`. `*` crosses folders: `tests/*` matches everything below `tests`.
 fn is_excluded(glob: &str, path: &str) -> bool {
     let pattern: &BStr = glob.into();
     gix::glob::wildmatch(pattern, path.as_bytes().as_bstr(), wildmatch::Mode::empty())
 }
 
-fn place(repos: &Path, name: &str, is_alone: bool) -> Result<PathBuf, EvalError> {
+fn repository_path(repos: &Path, name: &str, is_alone: bool) -> Result<PathBuf, EvalError> {
     let path = repos.join(name);
     match () {
         () if !name.is_empty() && path.is_dir() => Ok(path),
@@ -273,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_gathered_by_revision() {
-        let question = |query: &str, rev: Option<&str>| Labelled {
+    fn queries_are_grouped_by_revision() {
+        let labelled = |query: &str, rev: Option<&str>| LabelledQuery {
             query: query.to_owned(),
             category: String::new(),
             language: None,
             intent: None,
             rev: rev.map(str::to_owned),
-            targets: Vec::new(),
+            labels: Vec::new(),
             expected: Vec::new(),
             excluded: Vec::new(),
         };
@@ -289,10 +294,10 @@ mod tests {
             language: String::new(),
             revision: Some("main".to_owned()),
             root: None,
-            questions: vec![question("1", Some("b")), question("2", None), question("3", Some("b"))],
+            queries: vec![labelled("1", Some("b")), labelled("2", None), labelled("3", Some("b"))],
         });
         let shape: Vec<(Option<&str>, usize)> =
-            parts.iter().map(|part| (part.revision.as_deref(), part.questions.len())).collect();
+            parts.iter().map(|part| (part.revision.as_deref(), part.queries.len())).collect();
         assert_eq!(shape, [(Some("b"), 2), (Some("main"), 1)]);
     }
 }

@@ -1,79 +1,48 @@
-//! Labelled questions.
+//! Suites: repositories with labelled queries.
 //!
-//! Two forms, each in JSON or YAML:
-//! * a folder with `repos*` files (lists of name, language, url, revision, benchmark_root) and, for each name,
-//!   `annotations/NAME` (a list of questions);
-//! * one file with a list of questions, or `.jsonl` with one a line, about the repository that is given with it.
+//! A suite has one of two forms, each in JSON or YAML:
+//! * a folder with `repos*` files (lists of name, language, url, revision, benchmark_root) and, for each
+//!   name, `annotations/NAME` (a list of queries);
+//! * one file with a list of queries, or `.jsonl` with one per line, about the repository that is given with
+//!   it.
 //!
-//! A question has `query`, its answers (`relevant` and `secondary`, or `expected_top_3` and `expected_top_5`), and
-//! optionally `category`, `language`, `intent`, `rev` (the revision it is asked of) and `expected_excluded`. What stands in
-//! these files and means nothing here is an error: a misspelt key would silently change what is measured.
+//! An entry has `query`, its labels (`relevant` and `secondary`, or `expected_top_3` and `expected_top_5`),
+//! and optionally `category`, `language`, `intent`, `rev` (the revision that is searched) and
+//! `expected_excluded`. Unknown keys are errors: a misspelt key would silently change what is measured.
 
 use super::error::EvalError;
-use super::metric::{DEPTH, Target};
-use super::suite_file::{self, Form};
-use crate::query::Intent;
+use super::labelled::LabelledQuery;
+use super::suite_file::{self, SuiteFormat};
 use std::path::{Path, PathBuf};
 
-/// Repositories with their questions.
+/// Repositories with their labelled queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
     pub repositories: Vec<SuiteRepository>,
 }
 
-/// A repository at one revision, and what is asked of it.
+/// A repository at one revision, with the queries to run on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteRepository {
     pub name: String,
     pub language: String,
     /// HEAD if `None`.
     pub revision: Option<String>,
-    /// The folder that is indexed; all of it if `None`.
+    /// The folder that is indexed; the whole repository if `None`.
     pub root: Option<String>,
-    pub questions: Vec<Labelled>,
-}
-
-/// A question with the places that answer it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Labelled {
-    pub query: String,
-    pub category: String,
-    /// Where it differs from question to question; else the repository's counts.
-    pub language: Option<String>,
-    pub intent: Option<Intent>,
-    /// The revision that is searched, if not the repository's.
-    pub rev: Option<String>,
-    /// All answers, however they were given.
-    pub targets: Vec<Target>,
-    /// What the reference form expects, by depth.
-    pub expected: Vec<Expected>,
-    /// Globs: a path that matches one, within [`Labelled::excluded_depth`], is a failure (R10).
-    pub excluded: Vec<String>,
-}
-
-/// At least one of `targets` is expected among the first `depth` results.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Expected {
-    pub depth: usize,
-    pub targets: Vec<Target>,
-}
-
-impl Labelled {
-    /// How far down an excluded path is a failure: as deep as the question expects anything.
-    pub fn excluded_depth(&self) -> usize {
-        self.expected.iter().map(|expected| expected.depth).max().unwrap_or(DEPTH)
-    }
+    pub queries: Vec<LabelledQuery>,
 }
 
 impl SuiteRepository {
-    /// Whether weights may not be tuned on it: a third of all repositories, by a hash of their name.
-    pub fn is_kept_aside(&self) -> bool {
+    /// Whether the repository is held out: weights are not tuned on it. True for a third of all repositories,
+    /// chosen by a hash of the name.
+    pub fn is_held_out(&self) -> bool {
         blake3::hash(self.name.as_bytes()).as_bytes()[0].is_multiple_of(3)
     }
 }
 
 impl Suite {
-    /// Reads the suite at `path`. `repository` names what a single-file suite is about.
+    /// Reads the suite at `path`. `repository` names the repository of a single-file suite.
     pub fn load(path: &Path, repository: &str) -> Result<Suite, EvalError> {
         if path.is_dir() {
             return load_folder(path);
@@ -83,22 +52,22 @@ impl Suite {
             language: String::new(),
             revision: None,
             root: None,
-            questions: questions(path)?,
+            queries: queries(path)?,
         };
         Ok(Suite { repositories: vec![repository] })
     }
 
-    pub fn n_questions(&self) -> usize {
-        self.repositories.iter().map(|repository| repository.questions.len()).sum()
+    pub fn n_queries(&self) -> usize {
+        self.repositories.iter().map(|repository| repository.queries.len()).sum()
     }
 }
 
-fn questions(path: &Path) -> Result<Vec<Labelled>, EvalError> {
-    let questions: Vec<Labelled> = suite_file::read_list(path)?;
-    if questions.is_empty() {
-        return Err(EvalError::format(path, "there is no question in it"));
+fn queries(path: &Path) -> Result<Vec<LabelledQuery>, EvalError> {
+    let queries: Vec<LabelledQuery> = suite_file::read_list(path)?;
+    if queries.is_empty() {
+        return Err(EvalError::format(path, "it contains no query"));
     }
-    Ok(questions)
+    Ok(queries)
 }
 
 fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
@@ -107,7 +76,7 @@ fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            name.starts_with("repos") && Form::of(path).is_some()
+            name.starts_with("repos") && SuiteFormat::of(path).is_some()
         })
         .collect();
     lists.sort();
@@ -121,7 +90,7 @@ fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
     for list in lists {
         for repository in suite_file::read_list::<suite_file::Repository>(&list)? {
             repositories.push(SuiteRepository {
-                questions: questions(&annotations(folder, &repository.name)?)?,
+                queries: queries(&annotations(folder, &repository.name)?)?,
                 name: repository.name,
                 language: repository.language,
                 revision: repository.revision,
@@ -132,14 +101,14 @@ fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
     Ok(Suite { repositories })
 }
 
-/// The file with the questions about the repository called `name`.
+/// The file with the queries for the repository called `name`.
 fn annotations(folder: &Path, name: &str) -> Result<PathBuf, EvalError> {
     let at = |extension| folder.join("annotations").join(format!("{name}.{extension}"));
     let mut places = ["json", "jsonl", "yml", "yaml"].into_iter().map(at);
     places.find(|path| path.is_file()).ok_or_else(|| {
         EvalError::format(
             folder,
-            format!("there are no questions about {name}: {} is missing", at("json").display()),
+            format!("there are no queries for {name}: {} is missing", at("json").display()),
         )
     })
 }
@@ -147,6 +116,9 @@ fn annotations(folder: &Path, name: &str) -> Result<PathBuf, EvalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::labelled::Expectation;
+    use crate::eval::metric::DEPTH;
+    use crate::query::Intent;
 
     struct Files(tempfile::TempDir);
 
@@ -162,9 +134,9 @@ mod tests {
             path
         }
 
-        fn only(&self, name: &str, text: &str) -> Labelled {
+        fn only(&self, name: &str, text: &str) -> LabelledQuery {
             let suite = Suite::load(&self.write(name, text), "").unwrap();
-            suite.repositories.into_iter().flat_map(|repository| repository.questions).next().unwrap()
+            suite.repositories.into_iter().flat_map(|repository| repository.queries).next().unwrap()
         }
 
         fn error(&self, name: &str, text: &str) -> String {
@@ -192,47 +164,44 @@ mod tests {
         );
         let suites = [&json, &yaml].map(|files| Suite::load(files.0.path(), "").unwrap());
         assert_eq!(suites[0], suites[1]);
-        let question = &suites[0].repositories[0].questions[0];
-        assert_eq!(question.targets.len(), 2);
-        assert_eq!(question.targets[1].lines, Some((3, 9)));
-        assert_eq!((question.category.as_str(), question.excluded_depth()), ("symbol", DEPTH));
+        let query = &suites[0].repositories[0].queries[0];
+        assert_eq!(query.labels.len(), 2);
+        assert_eq!(query.labels[1].lines, Some((3, 9)));
+        assert_eq!((query.category.as_str(), query.excluded_depth()), ("symbol", DEPTH));
     }
 
     #[test]
     fn the_reference_form_is_read() {
-        let question = Files::new().only(
+        let query = Files::new().only(
             "reference.yml",
             "- query: \"file filtering logic\"\n  intent: understand\n  expected_top_3:\n    - file: \"src/filtering.py\"\n      symbol: \"FileFilter\"\n      min_score: 0.80\n    - src/discovery.py\n  expected_excluded:\n    - \"tests/*\"\n",
         );
-        assert_eq!((question.intent, question.category.as_str()), (Some(Intent::Understand), "understand"));
-        assert_eq!(question.targets[0].symbol.as_deref(), Some("FileFilter"));
-        assert_eq!(question.targets[0].min_score, Some(0.8));
-        assert_eq!(question.expected, [Expected { depth: 3, targets: question.targets.clone() }]);
-        assert_eq!(
-            (question.excluded.as_slice(), question.excluded_depth()),
-            (&["tests/*".to_owned()][..], 3)
-        );
+        assert_eq!((query.intent, query.category.as_str()), (Some(Intent::Understand), "understand"));
+        assert_eq!(query.labels[0].symbol.as_deref(), Some("FileFilter"));
+        assert_eq!(query.labels[0].min_score, Some(0.8));
+        assert_eq!(query.expected, [Expectation { depth: 3, labels: query.labels.clone() }]);
+        assert_eq!((query.excluded.as_slice(), query.excluded_depth()), (&["tests/*".to_owned()][..], 3));
         let same = Files::new().only(
             "reference.json",
             r#"[{"query":"file filtering logic","intent":"understand","expected_top_3":[{"file":"src/filtering.py","symbol":"FileFilter","min_score":0.8},"src/discovery.py"],"expected_excluded":["tests/*"]}]"#,
         );
-        assert_eq!(question, same);
+        assert_eq!(query, same);
     }
 
     #[test]
-    fn lines_of_json_are_questions_and_may_name_their_revision() {
+    fn json_lines_may_name_a_revision() {
         let files = Files::new();
         let path = files.write(
             "s.jsonl",
             "{\"query\":\"q\",\"relevant\":[\"a\"],\"rev\":\"abc\",\"commit\":\"def\"}\n\n{\"query\":\"r\",\"relevant\":[\"b\"]}\n",
         );
         let suite = Suite::load(&path, "here").unwrap();
-        assert_eq!((suite.n_questions(), suite.repositories[0].name.as_str()), (2, "here"));
-        assert_eq!(suite.repositories[0].questions[0].rev.as_deref(), Some("abc"));
+        assert_eq!((suite.n_queries(), suite.repositories[0].name.as_str()), (2, "here"));
+        assert_eq!(suite.repositories[0].queries[0].rev.as_deref(), Some("abc"));
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_name_the_line_and_the_problem() {
         let files = Files::new();
         let cases = [
             ("a.yml", "- query: q\n  relevent: [a]\n", ["/a.yml:2: ", "relevent"]),
@@ -245,13 +214,13 @@ mod tests {
             (
                 "d.yml",
                 "- query: q\n  intent: ponder\n  relevant: [a]\n",
-                ["/d.yml:2: ", "no intent; there are understand"],
+                ["/d.yml:2: ", "not an intent; known are understand"],
             ),
             ("e.yml", "- query: q\n  relevant: [a\n", ["/e.yml:", ""]),
             (
                 "f.jsonl",
                 "{\"query\":\"q\",\"relevant\":[\"a\"]}\n{\"query\":\"q\"}\n",
-                ["/f.jsonl:2: ", "no answer"],
+                ["/f.jsonl:2: ", "no label"],
             ),
             ("g.json", "[\n{\"query\":\"q\",\n\"relevant\":[\"a\"],\"x\":1}]", ["/g.json:3: ", "`x`"]),
             ("h.json", "[{\"query\":\" \",\"relevant\":[\"a\"]}]", ["/h.json:1: ", "empty"]),
@@ -262,7 +231,7 @@ mod tests {
             ),
             ("l.yml", "- query: q\n  relevant: {a: 1}\n", ["/l.yml:2: ", "a list of paths"]),
             ("m.json", "[{\"query\":\"q\",\"relevant\":\"a\"}]", ["/m.json:1: ", "a list of paths"]),
-            ("j.yml", "[]", ["/j.yml: ", "no question"]),
+            ("j.yml", "[]", ["/j.yml: ", "no query"]),
             ("k.txt", "", ["/k.txt: ", ".jsonl"]),
         ];
         for (name, text, parts) in cases {

@@ -1,8 +1,8 @@
-//! The files that suites are written in: JSON, JSON lines and YAML, each with the line of what is wrong.
+//! Parses suite files (JSON, JSON lines, YAML). Errors name the line.
 
 use super::error::EvalError;
-use super::metric::Target;
-use super::suite::{Expected, Labelled};
+use super::labelled::{Expectation, LabelledQuery};
+use super::metric::Label;
 use crate::query::Intent;
 use serde::Deserialize;
 use serde::de::{
@@ -10,20 +10,21 @@ use serde::de::{
 };
 use std::path::Path;
 
-/// How a file is written, by its name.
+/// The format of a suite file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum SuiteFormat {
     Json,
     JsonLines,
     Yaml,
 }
 
-impl Form {
-    pub fn of(path: &Path) -> Option<Form> {
+impl SuiteFormat {
+    /// The format that the extension of `path` stands for.
+    pub fn of(path: &Path) -> Option<SuiteFormat> {
         match path.extension()?.to_str()? {
-            "json" => Some(Form::Json),
-            "jsonl" => Some(Form::JsonLines),
-            "yml" | "yaml" => Some(Form::Yaml),
+            "json" => Some(SuiteFormat::Json),
+            "jsonl" => Some(SuiteFormat::JsonLines),
+            "yml" | "yaml" => Some(SuiteFormat::Yaml),
             _ => None,
         }
     }
@@ -31,18 +32,15 @@ impl Form {
 
 /// The list in the file at `path`.
 pub fn read_list<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, EvalError> {
-    let form = Form::of(path).ok_or_else(|| {
-        EvalError::format(
-            path,
-            "its name does not end in .json, .jsonl, .yml or .yaml, so its form is unknown",
-        )
+    let format = SuiteFormat::of(path).ok_or_else(|| {
+        EvalError::format(path, "its format is unknown: the name must end in .json, .jsonl, .yml or .yaml")
     })?;
     let text = std::fs::read_to_string(path).map_err(EvalError::read(path))?;
-    match form {
-        Form::Json => serde_json::from_str(&text)
+    match format {
+        SuiteFormat::Json => serde_json::from_str(&text)
             .map_err(|e| EvalError::format_at(path, e.line() as u64, without_place(&e.to_string()))),
-        Form::JsonLines => json_lines(path, &text),
-        Form::Yaml => serde_saphyr::from_str(&text).map_err(|e| {
+        SuiteFormat::JsonLines => json_lines(path, &text),
+        SuiteFormat::Yaml => serde_saphyr::from_str(&text).map_err(|e| {
             let place = e.location().map(|location| location.line());
             let why = without_place(&e.without_snippet().to_string());
             EvalError::Format { path: path.to_path_buf(), line: place, why }
@@ -60,21 +58,21 @@ fn json_lines<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, Ev
         .collect()
 }
 
-/// The message of a parser without its own naming of line and column, which is said in front of it.
+/// The message of a parser without line and column, which the error names itself.
 fn without_place(message: &str) -> String {
     let message = message.lines().next().unwrap_or("").trim();
     let end = message.rfind(" at line ").unwrap_or(message.len());
     message[..end].to_owned()
 }
 
-/// A repository of a suite, as written.
+/// An entry of a `repos*` file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repository {
     pub name: String,
     #[serde(default)]
     pub language: String,
-    /// Where it can be cloned from; for people.
+    /// Where it can be cloned from. Not read.
     #[serde(default, rename = "url")]
     _url: Option<String>,
     #[serde(default)]
@@ -83,7 +81,7 @@ pub struct Repository {
     pub benchmark_root: Option<String>,
 }
 
-/// A question as written, in any of the forms.
+/// An entry of a suite, in any of the forms.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -97,16 +95,17 @@ struct Written {
     #[serde(default)]
     rev: Option<String>,
     #[serde(default)]
-    relevant: Labels,
+    relevant: WrittenLabels,
     #[serde(default)]
-    secondary: Labels,
+    secondary: WrittenLabels,
     #[serde(default)]
-    expected_top_3: Labels,
+    expected_top_3: WrittenLabels,
     #[serde(default)]
-    expected_top_5: Labels,
+    expected_top_5: WrittenLabels,
     #[serde(default)]
     expected_excluded: Vec<String>,
-    /// For people: the commit that a mined question was made of, and what the makers of the development set noted.
+    /// Not read: the commit that a mined query was made from, and notes of the authors of the development
+    /// set.
     #[serde(default, rename = "commit")]
     _commit: Option<String>,
     #[serde(default, rename = "note")]
@@ -117,12 +116,12 @@ struct Written {
     _related: serde::de::IgnoredAny,
 }
 
-/// Answers.
+/// A list of labels.
 #[derive(Debug, Default)]
-struct Labels(Vec<Target>);
+struct WrittenLabels(Vec<Label>);
 
-/// A path, or a path with more that must hold.
-struct Label(Target);
+/// A path, or a path with further conditions.
+struct WrittenLabel(Label);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,40 +136,40 @@ struct LabelFields {
 }
 
 // Written out, since the readers say of a derived list only that a sequence was to start.
-impl<'de> Deserialize<'de> for Labels {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+impl<'de> Deserialize<'de> for WrittenLabels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WrittenLabels, D::Error> {
         struct List;
         impl<'de> Visitor<'de> for List {
-            type Value = Labels;
+            type Value = WrittenLabels;
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                 f.write_str("a list of paths")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Labels, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<WrittenLabels, A::Error> {
                 let mut targets = Vec::new();
-                while let Some(Label(target)) = list.next_element()? {
+                while let Some(WrittenLabel(target)) = list.next_element()? {
                     targets.push(target);
                 }
-                Ok(Labels(targets))
+                Ok(WrittenLabels(targets))
             }
         }
         deserializer.deserialize_any(List)
     }
 }
 
-impl<'de> Deserialize<'de> for Label {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {
+impl<'de> Deserialize<'de> for WrittenLabel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WrittenLabel, D::Error> {
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Label;
+            type Value = WrittenLabel;
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                 f.write_str("a path, or `file` with `symbol`, `contains`, `min_score` or lines")
             }
-            fn visit_str<E: serde::de::Error>(self, path: &str) -> Result<Label, E> {
-                Ok(Label(Target::file(path)))
+            fn visit_str<E: serde::de::Error>(self, path: &str) -> Result<WrittenLabel, E> {
+                Ok(WrittenLabel(Label::file(path)))
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Label, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenLabel, A::Error> {
                 let fields = LabelFields::deserialize(MapAccessDeserializer::new(map))?;
-                fields.target().map(Label).map_err(A::Error::custom)
+                fields.label().map(WrittenLabel).map_err(A::Error::custom)
             }
         }
         deserializer.deserialize_any(Either)
@@ -178,7 +177,7 @@ impl<'de> Deserialize<'de> for Label {
 }
 
 impl LabelFields {
-    fn target(self) -> Result<Target, &'static str> {
+    fn label(self) -> Result<Label, &'static str> {
         let lines = match (self.start_line, self.end_line) {
             (Some(first), last) if first >= 1 && last.is_none_or(|last| last >= first) => {
                 Some((first, last.unwrap_or(first)))
@@ -190,57 +189,57 @@ impl LabelFields {
             return Err("`min_score` must be between 0 and 1");
         }
         let LabelFields { path, symbol, contains, min_score, .. } = self;
-        Ok(Target { path, lines, symbol, contains, min_score })
+        Ok(Label { path, lines, symbol, contains, min_score })
     }
 }
 
-/// A name of an intent. A suite is no place for guessing: an unknown one is an error here.
+/// The name of an intent. Unlike in a request, an unknown name is an error.
 fn intent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Intent>, D::Error> {
     let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let known = || Intent::names().collect::<Vec<_>>().join(", ");
     match Intent::by_name(&name) {
         Some(intent) => Ok(Some(intent)),
-        None => Err(D::Error::custom(format!("`{name}` is no intent; there are {}", known()))),
+        None => Err(D::Error::custom(format!("`{name}` is not an intent; known are {}", known()))),
     }
 }
 
-impl<'de> Deserialize<'de> for Labelled {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Labelled, D::Error> {
+impl<'de> Deserialize<'de> for LabelledQuery {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LabelledQuery, D::Error> {
         Written::deserialize(deserializer)?.labelled().map_err(D::Error::custom)
     }
 }
 
 impl Written {
-    fn labelled(self) -> Result<Labelled, String> {
+    fn labelled(self) -> Result<LabelledQuery, String> {
         if self.query.trim().is_empty() {
             return Err("`query` is empty".to_owned());
         }
-        let expected: Vec<Expected> = [(3, self.expected_top_3), (5, self.expected_top_5)]
+        let expected: Vec<Expectation> = [(3, self.expected_top_3), (5, self.expected_top_5)]
             .into_iter()
             .filter(|(_, labels)| !labels.0.is_empty())
-            .map(|(depth, labels)| Expected { depth, targets: labels.0 })
+            .map(|(depth, labels)| Expectation { depth, labels: labels.0 })
             .collect();
-        let mut all: Vec<Target> = Vec::new();
+        let mut all: Vec<Label> = Vec::new();
         let labelled = self.relevant.0.into_iter().chain(self.secondary.0);
-        for target in labelled.chain(expected.iter().flat_map(|expected| expected.targets.clone())) {
-            if !all.contains(&target) {
-                all.push(target);
+        for label in labelled.chain(expected.iter().flat_map(|expected| expected.labels.clone())) {
+            if !all.contains(&label) {
+                all.push(label);
             }
         }
         if all.is_empty() {
             return Err(format!(
-                "the question \"{}\" has no answer: give `relevant`, `expected_top_3` or `expected_top_5`",
+                "the query \"{}\" has no label: give `relevant`, `expected_top_3` or `expected_top_5`",
                 self.query
             ));
         }
         let by_intent = || self.intent.map_or("", Intent::name).to_owned();
-        Ok(Labelled {
+        Ok(LabelledQuery {
             category: self.category.unwrap_or_else(by_intent),
             query: self.query,
             language: self.language,
             intent: self.intent,
             rev: self.rev,
-            targets: all,
+            labels: all,
             expected,
             excluded: self.expected_excluded,
         })

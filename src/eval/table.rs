@@ -1,14 +1,14 @@
-//! A run as a table for a terminal, alone or against an earlier one.
+//! Renders reports as tables for a terminal, alone or compared with a baseline.
 
 use super::metric::Scores;
-use super::report::{Asked, Report};
+use super::report::{QueryResult, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Questions that are named in a comparison, of each sort.
-const MOST_NAMED: usize = 10;
+/// Maximum number of gained and of lost queries named in a comparison.
+const MAX_NAMED: usize = 10;
 
-/// The table of `report`; with the difference in NDCG to `baseline`, if there is one, and the questions that changed.
+/// The table of `report`. With a `baseline`, it has the difference in NDCG and the queries that changed.
 pub fn table(report: &Report, baseline: Option<&Report>) -> String {
     let mut out = String::new();
     let heads = |k: usize| {
@@ -23,12 +23,12 @@ pub fn table(report: &Report, baseline: Option<&Report>) -> String {
         let change = before.map_or(String::new(), |before| format!("  {:+.3}", scores.ndcg - before.ndcg));
         let _ = writeln!(out, "{name:24}{values}{change}");
     };
-    let aside =
-        |name: &str| report.questions.iter().any(|asked| asked.repository == name && asked.kept_aside);
+    let is_held_out =
+        |name: &str| report.queries.iter().any(|result| result.repository == name && result.held_out);
     let has_several = report.by_repository.len() > 1;
     if has_several {
         for (name, scores) in &report.by_repository {
-            let mark = if aside(name) { "*" } else { "" };
+            let mark = if is_held_out(name) { "*" } else { "" };
             row(&format!("{name}{mark}"), scores, baseline.and_then(|b| b.by_repository.get(name)));
         }
     }
@@ -39,7 +39,7 @@ pub fn table(report: &Report, baseline: Option<&Report>) -> String {
         ("language", |report| &report.by_language),
     ];
     for (kind, group) in groups {
-        // Intents that are all the categories there are, and languages of which each repository has one, say nothing new.
+        // Intents that equal the categories, and languages that equal the repositories, would repeat rows.
         let is_new = match kind {
             "category" => true,
             "intent" => report.by_intent != report.by_category,
@@ -51,13 +51,13 @@ pub fn table(report: &Report, baseline: Option<&Report>) -> String {
     }
     if has_several {
         row("tuned on", &report.tuned, baseline.map(|b| &b.tuned));
-        row("kept aside (*)", &report.kept_aside, baseline.map(|b| &b.kept_aside));
+        row("held out (*)", &report.held_out, baseline.map(|b| &b.held_out));
     }
     row("overall", &report.overall, baseline.map(|b| &b.overall));
     let _ = writeln!(
         out,
-        "{} questions, model {}, ranking took {:.1} ms (median), {:.1} ms (95 %)",
-        report.questions.len(),
+        "{} queries, model {}, ranking took {:.1} ms (median), {:.1} ms (95 %)",
+        report.queries.len(),
         report.model,
         report.micros_p50 as f64 / 1000.0,
         report.micros_p95 as f64 / 1000.0
@@ -69,47 +69,47 @@ pub fn table(report: &Report, baseline: Option<&Report>) -> String {
     out
 }
 
-/// Whether each repository's questions have one language, and no two repositories the same.
+/// Whether each repository has queries of exactly one language, and no two repositories share a language.
 fn is_by_repository(report: &Report) -> bool {
     let pairs: BTreeSet<(&str, &str)> =
-        report.questions.iter().map(|asked| (asked.repository.as_str(), asked.language.as_str())).collect();
+        report.queries.iter().map(|result| (result.repository.as_str(), result.language.as_str())).collect();
     pairs.len() == report.by_repository.len() && report.by_language.len() == report.by_repository.len()
 }
 
-/// What the reference form expected, and the questions that did not get it.
+/// Appends the number of queries whose expectations are met, and names the others.
 fn expectations(out: &mut String, report: &Report) {
     let (met, all) = report.expectations();
     if all == 0 {
         return;
     }
-    let _ = writeln!(out, "{met} of {all} questions got what they expect.");
-    for asked in report.questions.iter().filter(|asked| asked.expectation_met == Some(false)) {
-        let first = asked.results.first().map_or("nothing", String::as_str);
-        let _ = writeln!(out, "  missed ({}): {}; first was {first}", rank(asked), one_line(&asked.query));
+    let _ = writeln!(out, "{met} of {all} queries meet their expectations.");
+    for result in report.queries.iter().filter(|result| result.expectation_met == Some(false)) {
+        let first = result.results.first().map_or("nothing", String::as_str);
+        let _ = writeln!(out, "  missed ({}): {}; first was {first}", rank(result), one_line(&result.query));
     }
 }
 
-/// The questions whose NDCG changed most, in both directions.
+/// Appends the queries whose NDCG changed most, in both directions.
 fn changes(out: &mut String, report: &Report, baseline: &Report) {
     if report.k != baseline.k {
         let _ = writeln!(out, "The baseline was measured to depth {}, this run to {}.", baseline.k, report.k);
     }
-    let key = |asked: &Asked| (asked.repository.clone(), asked.query.clone());
-    let before: BTreeMap<(String, String), &Asked> =
-        baseline.questions.iter().map(|asked| (key(asked), asked)).collect();
-    let mut both: Vec<(f64, &Asked, &Asked)> = report
-        .questions
+    let key = |result: &QueryResult| (result.repository.clone(), result.query.clone());
+    let before: BTreeMap<(String, String), &QueryResult> =
+        baseline.queries.iter().map(|result| (key(result), result)).collect();
+    let mut both: Vec<(f64, &QueryResult, &QueryResult)> = report
+        .queries
         .iter()
         .filter_map(|now| before.get(&key(now)).map(|then| (now.scores.ndcg - then.scores.ndcg, *then, now)))
         .collect();
-    let n_new = report.questions.len() - both.len();
+    let n_new = report.queries.len() - both.len();
     both.sort_by(|a, b| a.0.total_cmp(&b.0));
     let lost = both.iter().take_while(|(change, ..)| *change < 0.0);
     let won = both.iter().rev().take_while(|(change, ..)| *change > 0.0);
     let (n_lost, n_won) = (lost.clone().count(), won.clone().count());
-    let _ = writeln!(out, "Against the baseline {n_won} questions gained, {n_lost} lost, {n_new} are new.");
+    let _ = writeln!(out, "Against the baseline {n_won} queries gained, {n_lost} lost, {n_new} are new.");
     for (sign, list) in [("lost", lost.collect::<Vec<_>>()), ("gained", won.collect())] {
-        for (change, then, now) in list.into_iter().take(MOST_NAMED) {
+        for (change, then, now) in list.into_iter().take(MAX_NAMED) {
             let query = one_line(&now.query);
             let name = if now.repository.is_empty() { "" } else { &format!("{}: ", now.repository) };
             let _ = writeln!(out, "  {sign} {change:+.3} ({} → {}): {name}{query}", rank(then), rank(now));
@@ -117,11 +117,11 @@ fn changes(out: &mut String, report: &Report, baseline: &Report) {
     }
 }
 
-fn rank(asked: &Asked) -> String {
-    asked.rank.map_or("not found".to_owned(), |rank| format!("rank {rank}"))
+fn rank(result: &QueryResult) -> String {
+    result.rank.map_or("not found".to_owned(), |rank| format!("rank {rank}"))
 }
 
-/// The beginning of a question, on one line.
+/// The beginning of a query, on one line.
 fn one_line(query: &str) -> String {
     const MOST: usize = 80;
     let words = query.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -134,27 +134,27 @@ fn one_line(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::report::tests::{asked, report};
+    use crate::eval::report::tests::{report, result};
 
     #[test]
-    fn a_table_has_every_group_once() {
+    fn a_table_has_each_group_once() {
         let table = table(&report(), None);
-        for part in ["b*", "[x]", "[y]", "[debug]", "kept aside (*)", "NDCG@10", "1 of 1 questions got"] {
+        for part in ["b*", "[x]", "[y]", "[debug]", "held out (*)", "NDCG@10", "1 of 1 queries meet"] {
             assert_eq!(table.matches(part).count(), 1, "{part} in\n{table}");
         }
-        assert!(!table.contains("[c]"), "all questions are about one language:\n{table}");
+        assert!(!table.contains("[c]"), "all queries are of one language:\n{table}");
     }
 
     #[test]
     fn a_comparison_names_what_changed() {
         let before = report();
-        let mut questions = before.questions.clone();
-        questions[0].scores.ndcg = 0.5;
-        questions[0].rank = Some(4);
-        questions.push(asked("b", "x", 0.9, true));
-        let table = table(&Report::new("m".to_owned(), 10, questions), Some(&before));
+        let mut queries = before.queries.clone();
+        queries[0].scores.ndcg = 0.5;
+        queries[0].rank = Some(4);
+        queries.push(result("b", "x", 0.9, true));
+        let table = table(&Report::new("m".to_owned(), 10, queries), Some(&before));
         for part in
-            ["0 questions gained, 1 lost, 1 are new", "lost -0.500 (rank 1 → rank 4): a: a x 1", "-0.167"]
+            ["0 queries gained, 1 lost, 1 are new", "lost -0.500 (rank 1 → rank 4): a: a x 1", "-0.167"]
         {
             assert!(table.contains(part), "{part} in\n{table}");
         }

@@ -653,8 +653,8 @@ impl Target for SuiteFile {
         let whole = if sound.is_some() { self.dir.join("folder") } else { path.clone() };
         let result = match Suite::load(&whole, "here") {
             Ok(suite) => {
-                let n = suite.n_questions();
-                let kept = suite.repositories.iter().filter(|repository| repository.is_kept_aside()).count();
+                let n = suite.n_queries();
+                let kept = suite.repositories.iter().filter(|repository| repository.is_held_out()).count();
                 assert!(n <= case.bytes.len().max(1_000), "{n} questions");
                 // A name is part of a path below the folder.
                 behaviour((size_class(n), kept))

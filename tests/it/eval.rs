@@ -151,14 +151,9 @@ fn history_becomes_questions_asked_of_the_parent() {
         assert_eq!(repo.git_text(["rev-parse", &format!("{commit}^")]).trim(), line["rev"].as_str().unwrap());
     }
     let shown = mined.stderr();
-    for part in [
-        "2 queries from",
-        "reverts (1)",
-        "said already",
-        "too many files",
-        "too short",
-        "eval run mined.jsonl",
-    ] {
+    for part in
+        ["2 queries from", "reverts (1)", "duplicates", "too many files", "too short", "eval run mined.jsonl"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let again = repo.codeweaver(["eval", "mine"]).success().stdout();

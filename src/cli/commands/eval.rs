@@ -173,8 +173,8 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let mined = mine::mine(&context.codebase()?, &options)?;
     let mut lines = String::new();
-    for question in &mined.questions {
-        lines.push_str(&render::json(question, false)?);
+    for query in &mined.queries {
+        lines.push_str(&render::json(query, false)?);
         lines.push('\n');
     }
     match &args.output {
@@ -192,22 +192,22 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
         }
     }
     context.note(&mined_summary(&mined, args.output.as_deref()));
-    Ok(ExitCode::from(if mined.questions.is_empty() { exit::NEGATIVE } else { 0 }))
+    Ok(ExitCode::from(if mined.queries.is_empty() { exit::NEGATIVE } else { 0 }))
 }
 
 /// Formats the number of mined queries and the reasons for which commits were skipped.
 fn mined_summary(mined: &Mined, output: Option<&Path>) -> String {
     let mut text = format!(
         "{} from {}",
-        render::plural(mined.questions.len() as u64, "query"),
+        render::plural(mined.queries.len() as u64, "query"),
         render::plural(mined.n_commits as u64, "commit"),
     );
     let skipped: Vec<String> =
-        mined.left_out.iter().map(|(reason, n)| format!("{} ({n})", reason.name())).collect();
+        mined.skipped.iter().map(|(reason, n)| format!("{} ({n})", reason.name())).collect();
     if !skipped.is_empty() {
         text.push_str(&format!("; skipped: {}", skipped.join(", ")));
     }
-    if let Some(path) = output.filter(|_| !mined.questions.is_empty()) {
+    if let Some(path) = output.filter(|_| !mined.queries.is_empty()) {
         text.push_str(&format!("\nrun them with: git codeweaver eval run {}", path.display()));
     }
     text
@@ -229,8 +229,8 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     } else {
         writeln!(out, "{:24} {:>7} {:>8} {:>8} {:>10}", "NDCG@10", "value", "overall", "tuned", "held out")?;
         for change in &changes {
-            let ablate::Change { weight, value, overall, tuned, kept_aside } = change;
-            writeln!(out, "{weight:24} {value:7.2} {overall:8.4} {tuned:8.4} {kept_aside:10.4}")?;
+            let ablate::Change { weight, value, overall, tuned, held_out } = change;
+            writeln!(out, "{weight:24} {value:7.2} {overall:8.4} {tuned:8.4} {held_out:10.4}")?;
         }
     }
     out.flush()?;

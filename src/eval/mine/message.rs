@@ -1,14 +1,15 @@
-//! A commit message as a question: what a person wanted, without what only the archive needs.
+//! Turns a commit message into a query: the subject and first paragraph, without trailers, references and
+//! file names.
 
-use super::{Reason, tables};
+use super::{SkipReason, tables};
 use std::collections::BTreeSet;
 
-/// Fewer words say nothing that could be searched for.
-const LEAST_WORDS: usize = 3;
-/// Of the body's first paragraph, this many characters are taken; what follows is detail.
+/// Minimum number of words of a query.
+const MIN_WORDS: usize = 3;
+/// Maximum number of characters taken from the first paragraph of the body.
 const BODY_CHARS: usize = 300;
 
-/// Words before a colon that announce a sort of change and not a place.
+/// Words before a colon that name a kind of change and not a component.
 const TYPES: &[&str] = &[
     "build",
     "bug",
@@ -34,7 +35,7 @@ const TYPES: &[&str] = &[
     "tests",
 ];
 
-/// Words that refer to an issue; alone on a line they say nothing.
+/// Words that refer to an issue. A line of these and references only is dropped.
 const CLOSERS: &[&str] = &[
     "bug",
     "close",
@@ -58,40 +59,42 @@ const CLOSERS: &[&str] = &[
     "to",
 ];
 
-/// A message in parts. Kept as written until the names of the changed files are known.
+/// A commit message in parts, as written. Cleaning needs the names of the changed files and is done in
+/// [`Message::query`].
 pub struct Message {
-    /// The announced type and the subject without it.
+    /// The type prefix of the subject, such as `fix`.
     kind: Option<String>,
+    /// The subject without the type prefix.
     subject: String,
     body: String,
 }
 
 impl Message {
-    /// Takes a message apart, or says why it is no question.
-    pub fn parse(raw: &str) -> Result<Message, Reason> {
+    /// Parses a message; the error is the reason to skip the commit.
+    pub fn parse(raw: &str) -> Result<Message, SkipReason> {
         let mut lines = raw.lines();
         let subject = lines.by_ref().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
         let first = subject.to_lowercase();
         if first.starts_with("revert") || first.starts_with("back out") || first.starts_with("reapply") {
-            return Err(Reason::Revert);
+            return Err(SkipReason::Revert);
         }
         if first.starts_with("merge") {
-            return Err(Reason::NotOneParent);
+            return Err(SkipReason::NotOneParent);
         }
         if tables::is_routine(subject) {
-            return Err(Reason::Routine);
+            return Err(SkipReason::Routine);
         }
         let (kind, rest) = without_type(subject);
         if tables::is_routine(&rest) {
-            return Err(Reason::Routine);
+            return Err(SkipReason::Routine);
         }
         Ok(Message { kind, subject: rest, body: paragraph(lines) })
     }
 
-    /// The sort of change.
+    /// The kind of change.
     pub fn category(&self) -> &'static str {
         let first = || self.subject.split_whitespace().next().map(bare).unwrap_or("");
-        // After a place (`parser: fix …`) the sort is the next word.
+        // After a component (`parser: fix …`) the kind is the next word.
         let second = || self.subject.split_once(": ").and_then(|(_, rest)| rest.split_whitespace().next());
         let by_kind = self.kind.as_deref().map(tables::category).filter(|found| *found != "other");
         by_kind.unwrap_or_else(|| match tables::category(first()) {
@@ -100,20 +103,20 @@ impl Message {
         })
     }
 
-    /// The question, without the names of the changed `paths`; `None` if too little is left.
-    pub fn question(&self, paths: &[&str]) -> Option<String> {
+    /// The query, without the names of the changed `paths`; `None` if fewer than three words remain.
+    pub fn query(&self, paths: &[&str]) -> Option<String> {
         let (subject, body) = (clean(&self.subject, paths), clean(&self.body, paths));
-        let said = words(&subject);
-        if said.len() < LEAST_WORDS {
+        let subject_words = words(&subject);
+        if subject_words.len() < MIN_WORDS {
             return None;
         }
-        // A body that only says it again is none.
-        let adds = words(&body).difference(&said).count() >= LEAST_WORDS;
+        // A body that only repeats the subject is dropped.
+        let adds = words(&body).difference(&subject_words).count() >= MIN_WORDS;
         Some(if adds { format!("{subject}\n{body}") } else { subject })
     }
 }
 
-/// The words of a text, in lower case: letters only, at least two.
+/// The distinct words of at least two letters, in lower case.
 pub fn words(text: &str) -> BTreeSet<String> {
     let parts = text.split(|c: char| !c.is_alphabetic());
     parts.filter(|word| word.chars().count() >= 2).map(str::to_lowercase).collect()
@@ -135,7 +138,7 @@ fn without_type(subject: &str) -> (Option<String>, String) {
     (Some(kind.to_owned()), subject)
 }
 
-/// The first paragraph of prose: no trailers, quotations, lists of commits or code.
+/// The first paragraph of the body without trailers, quotations, headings and code.
 fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut is_fenced = false;
@@ -161,25 +164,26 @@ fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// `Signed-off-by: …`, `Fixes: …`, `git-svn-id: …`, `(cherry picked from …)`, and lines that only close an issue.
+/// Whether a line is a trailer (`Signed-off-by: …`, `Fixes: …`, `git-svn-id: …`, `(cherry picked from …)`) or
+/// only closes an issue.
 fn is_trailer(line: &str) -> bool {
     let by_key = line.split_once(": ").is_some_and(|(key, _)| {
         let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         is_key && (key.contains('-') || CLOSERS.contains(&key.to_lowercase().as_str()) || key == "Cc")
     });
-    let says_nothing = || {
-        let mut left = line.split_whitespace().map(bare).filter(|word| !is_reference(word));
-        left.all(|word| CLOSERS.contains(&word.to_lowercase().as_str()))
+    let only_closes = || {
+        let mut words = line.split_whitespace().map(bare).filter(|word| !is_reference(word));
+        words.all(|word| CLOSERS.contains(&word.to_lowercase().as_str()))
     };
-    by_key || line.starts_with("(cherry picked from") || (!line.is_empty() && says_nothing())
+    by_key || line.starts_with("(cherry picked from") || (!line.is_empty() && only_closes())
 }
 
-/// `text` without references to issues, commits and pages, addresses, and names of `paths`.
+/// `text` without references to issues, commits and URLs, e-mail addresses, and names of `paths`.
 fn clean(text: &str, paths: &[&str]) -> String {
     let names: BTreeSet<&str> =
         paths.iter().flat_map(|path| [*path, path.rsplit('/').next().unwrap_or(path)]).collect();
     let is_name = |word: &str| {
-        // `lib/a.c:12` is named as well; a word without a dot or slash may be just a word.
+        // `lib/a.c:12` is a name too; a word without a dot or slash may be an ordinary word.
         let word = word.split(':').next().unwrap_or(word);
         word.contains(['.', '/']) && names.contains(word)
     };
@@ -196,7 +200,8 @@ fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| "()[]{}<>\"'`,;:.!?".contains(c))
 }
 
-/// `#12`, `GH-12`, `owner/name#12`, `LANG-1234`, a page, an address, the name of a commit.
+/// Whether a word is a reference: `#12`, `GH-12`, `owner/name#12`, `LANG-1234`, a URL, an e-mail address, a
+/// commit id.
 fn is_reference(word: &str) -> bool {
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let is_key = || {
@@ -223,53 +228,53 @@ fn is_reference(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn question(raw: &str, paths: &[&str]) -> Option<String> {
-        Message::parse(raw).ok().and_then(|message| message.question(paths))
+    fn query(raw: &str, paths: &[&str]) -> Option<String> {
+        Message::parse(raw).ok().and_then(|message| message.query(paths))
     }
 
     #[test]
-    fn what_only_the_archive_needs_is_taken_out() {
+    fn references_trailers_and_code_are_removed() {
         let raw = "fix(parser)!: keep blanks in quoted values (#123)\n\nReported in LANG-99, see https://example.com/x.\nThe reader dropped them since 1a2b3c4d5e.\n\nMore detail.\n\nCloses #5\nSigned-off-by: A <a@b.c>\n";
         assert_eq!(
-            question(raw, &[]).unwrap(),
+            query(raw, &[]).unwrap(),
             "parser: keep blanks in quoted values\nReported in see The reader dropped them since"
         );
         let trailers =
             "Keep blanks in values\n\nFixes #12\nSee: other thing here\nCo-authored-by: B <b@c.d>\n";
-        assert_eq!(question(trailers, &[]).unwrap(), "Keep blanks in values");
+        assert_eq!(query(trailers, &[]).unwrap(), "Keep blanks in values");
         let twice = "Keep blanks in values (#3)\n\nfix: keep blanks in values\n";
-        assert_eq!(question(twice, &[]).unwrap(), "Keep blanks in values");
+        assert_eq!(query(twice, &[]).unwrap(), "Keep blanks in values");
         let code = "Keep blanks in values\n\n```\nlet x = 1;\n```\n> quoted words of others\nplain words stay here\n";
-        assert_eq!(question(code, &[]).unwrap(), "Keep blanks in values\nplain words stay here");
+        assert_eq!(query(code, &[]).unwrap(), "Keep blanks in values\nplain words stay here");
     }
 
     #[test]
-    fn names_of_changed_files_are_taken_out_and_words_are_not() {
+    fn names_of_changed_files_are_removed_and_words_are_kept() {
         let raw = "reader: make src/reader.rs and `util.rs` skip empty lines";
         assert_eq!(
-            question(raw, &["src/reader.rs", "src/util.rs", "reader"]).unwrap(),
+            query(raw, &["src/reader.rs", "src/util.rs", "reader"]).unwrap(),
             "reader: make and skip empty lines"
         );
     }
 
     #[test]
-    fn too_little_is_no_question() {
+    fn short_messages_give_no_query() {
         for raw in ["", "oops", "fix #12", "Fix bug (#3)", "see lib/a.c", "1.2.3"] {
-            assert_eq!(question(raw, &["lib/a.c"]), None, "{raw}");
+            assert_eq!(query(raw, &["lib/a.c"]), None, "{raw}");
         }
     }
 
     #[test]
-    fn reverts_merges_and_routine_are_told_apart() {
+    fn reverts_merges_and_routine_commits_are_skipped() {
         let reason = |raw| Message::parse(raw).err();
-        assert_eq!(reason("Revert \"add a thing\""), Some(Reason::Revert));
-        assert_eq!(reason("Merge branch 'x'"), Some(Reason::NotOneParent));
-        assert_eq!(reason("chore: bump the toolchain"), Some(Reason::Routine));
+        assert_eq!(reason("Revert \"add a thing\""), Some(SkipReason::Revert));
+        assert_eq!(reason("Merge branch 'x'"), Some(SkipReason::NotOneParent));
+        assert_eq!(reason("chore: bump the toolchain"), Some(SkipReason::Routine));
         assert_eq!(reason("Close the file before renaming it"), None);
     }
 
     #[test]
-    fn the_sort_is_in_the_type_or_the_first_verb() {
+    fn the_kind_is_the_type_prefix_or_the_first_verb() {
         let category = |raw| Message::parse(raw).map(|message| message.category()).ok();
         assert_eq!(category("feat(x): y of z"), Some("feature"));
         assert_eq!(category("parser: fix blanks again"), Some("fix"));

@@ -1,11 +1,10 @@
-//! A suite out of a repository's own history: what a commit says, the files it changed, and the tree it was made on.
+//! Mines a suite from the history of a repository.
 //!
-//! The message is the question, the code files that the commit changed and that were there before are its answers, and
-//! the tree of the parent is searched: the state in which somebody had that wish and looked for the place. What is left
-//! out and why is a table ([`tables`]) and a list of [`Reason`]s; nothing is random, so the same history gives the same
-//! suite.
+//! The message of a commit is the query; the existing code files that the commit changed are the labels; the
+//! tree of the parent, on which the change was to be made, is searched. [`tables`] lists what is skipped as
+//! routine, [`SkipReason`] why a commit is skipped. Nothing is random: the same history gives the same suite.
 //!
-//! In: a revision. Out: questions, newest first, as lines that [`super::suite`] reads.
+//! The queries are returned newest first, in the form that [`super::suite`] reads.
 
 mod message;
 mod tables;
@@ -19,83 +18,85 @@ use gix::traverse::commit::simple::CommitTimeOrder;
 use message::Message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is mined.
+/// Options of [`mine`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MineOptions {
-    /// Where the walk begins.
+    /// The revision at which the walk begins.
     pub rev: String,
-    /// Most questions.
+    /// Maximum number of queries.
     pub limit: usize,
-    /// A commit that changes more code files than this has no one place that answers it.
+    /// Maximum number of code files that a commit changes; larger commits are skipped because no single place
+    /// answers them.
     pub max_files: usize,
-    /// Leave the names of the changed files in the question; without it, they are taken out.
+    /// Keeps the names of changed files in the query; they are removed otherwise.
     pub keep_paths: bool,
 }
 
-/// A commit as a question.
+/// A query made from a commit. Serialised as a line of a suite.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct MinedQuestion {
+pub struct MinedQuery {
     pub query: String,
-    /// What sort of change it was, by its first word.
+    /// The kind of change, by the first word of the message.
     pub category: &'static str,
-    /// Of the first answer.
+    /// The language of the first label.
     pub language: String,
-    /// The tree that is searched: the parent of `commit`.
+    /// The revision that is searched: the parent of `commit`.
     pub rev: String,
     pub commit: String,
-    /// Paths, sorted.
+    /// Paths of the labels, sorted.
     pub relevant: Vec<String>,
 }
 
-/// Why a commit is no question.
+/// Why a commit is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum SkipReason {
     /// A merge, or the first commit, which has no parent to search.
     NotOneParent,
     Bot,
     Revert,
     /// Release, version bump, dependencies, formatting, spelling.
     Routine,
-    /// Fewer than three words once it is cleaned.
+    /// Fewer than three words after cleaning.
     TooShort,
     /// More code files than allowed.
     TooManyFiles,
-    /// Nothing but new files, tests, documentation, data, renames or files that are not indexed.
+    /// Only new files, tests, documentation, data, renames or files that are not indexed.
     NoCode,
-    /// Says nearly the same as a later commit.
+    /// Shares most of its words with a later commit.
     Duplicate,
 }
 
-impl Reason {
+impl SkipReason {
     pub fn name(self) -> &'static str {
         match self {
-            Reason::NotOneParent => "merges and roots",
-            Reason::Bot => "bots",
-            Reason::Revert => "reverts",
-            Reason::Routine => "releases, formatting and the like",
-            Reason::TooShort => "too short",
-            Reason::TooManyFiles => "too many files",
-            Reason::NoCode => "no code that was there before",
-            Reason::Duplicate => "said already",
+            SkipReason::NotOneParent => "merges and roots",
+            SkipReason::Bot => "bots",
+            SkipReason::Revert => "reverts",
+            SkipReason::Routine => "releases, formatting and the like",
+            SkipReason::TooShort => "too short",
+            SkipReason::TooManyFiles => "too many files",
+            SkipReason::NoCode => "no change to existing code",
+            SkipReason::Duplicate => "duplicates",
         }
     }
 }
 
-/// What was mined, and what was not.
+/// The mined queries, with the number of commits skipped for each reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mined {
-    pub questions: Vec<MinedQuestion>,
+    pub queries: Vec<MinedQuery>,
     pub n_commits: usize,
-    pub left_out: BTreeMap<Reason, usize>,
+    pub skipped: BTreeMap<SkipReason, usize>,
 }
 
-/// More than this many times `max_files` paths of any sort are a giant commit, whatever the paths are.
+/// A commit that changes more than this many times `max_files` paths of any kind is skipped without a look at
+/// the paths.
 const PATHS_PER_FILE: usize = 10;
-/// Messages that share this part of their words are one question.
-const SAME: f64 = 0.7;
+/// Queries that share this part of their words are duplicates.
+const DUPLICATE_SHARE: f64 = 0.7;
 
-/// Walks back from `options.rev` until there are `options.limit` questions or no more commits.
+/// Walks back from `options.rev` until there are `options.limit` queries or no more commits.
 pub fn mine(codebase: &Codebase, options: &MineOptions) -> Result<Mined, EvalError> {
     let tip = codebase.repo.resolve(&options.rev)?;
     let mut mined = Mined::default();
@@ -107,18 +108,18 @@ pub fn mine(codebase: &Codebase, options: &MineOptions) -> Result<Mined, EvalErr
     };
     let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
     let walk = repo.rev_walk([tip]).sorting(order).all().map_err(|e| unreadable(&e))?;
-    let mut miner = Miner { codebase, options, blobs: codebase.repo.blobs(), said: Vec::new() };
+    let mut miner = Miner { codebase, options, blobs: codebase.repo.blobs(), previous: Vec::new() };
     for commit in walk {
-        if mined.questions.len() >= options.limit {
+        if mined.queries.len() >= options.limit {
             break;
         }
-        // A shallow clone ends somewhere: what is there is mined.
+        // The boundary of a shallow clone ends the walk.
         let Ok(commit) = commit else { break };
         let commit = commit.object().map_err(|e| unreadable(&e))?;
         mined.n_commits += 1;
-        match miner.question(&commit)? {
-            Ok(question) => mined.questions.push(question),
-            Err(reason) => *mined.left_out.entry(reason).or_default() += 1,
+        match miner.mine_commit(&commit)? {
+            Ok(query) => mined.queries.push(query),
+            Err(reason) => *mined.skipped.entry(reason).or_default() += 1,
         }
     }
     Ok(mined)
@@ -128,19 +129,19 @@ struct Miner<'a> {
     codebase: &'a Codebase,
     options: &'a MineOptions,
     blobs: BlobReader,
-    /// Words of the questions so far.
-    said: Vec<BTreeSet<String>>,
+    /// Words of each query so far.
+    previous: Vec<BTreeSet<String>>,
 }
 
 impl Miner<'_> {
-    fn question(&mut self, commit: &gix::Commit<'_>) -> Result<Result<MinedQuestion, Reason>, EvalError> {
+    fn mine_commit(&mut self, commit: &gix::Commit<'_>) -> Result<Result<MinedQuery, SkipReason>, EvalError> {
         let mut parents = commit.parent_ids();
         let (Some(parent), None) = (parents.next(), parents.next()) else {
-            return Ok(Err(Reason::NotOneParent));
+            return Ok(Err(SkipReason::NotOneParent));
         };
         let author = commit.author().map(|author| (author.name.to_string(), author.email.to_string()));
         if author.is_ok_and(|(name, email)| tables::is_bot(&name, &email)) {
-            return Ok(Err(Reason::Bot));
+            return Ok(Err(SkipReason::Bot));
         }
         let raw = commit.message_raw_sloppy().to_str_lossy();
         let message = match Message::parse(&raw) {
@@ -148,24 +149,24 @@ impl Miner<'_> {
             Err(reason) => return Ok(Err(reason)),
         };
         let new = self.codebase.repo.resolve(&commit.id.to_string())?;
-        // The parent that a shallow clone has cut off.
+        // The parent is beyond the boundary of a shallow clone.
         let Ok(old) = self.codebase.repo.resolve(&parent.to_string()) else {
-            return Ok(Err(Reason::NotOneParent));
+            return Ok(Err(SkipReason::NotOneParent));
         };
         let changes = git::diff_trees(&self.codebase.repo, Some(&old.tree), &new.tree)?;
-        let (relevant, language) = match self.answers(&changes, &old.tree, &new.tree)? {
-            Ok(answers) => answers,
+        let (relevant, language) = match self.changed_code(&changes, &old.tree, &new.tree)? {
+            Ok(changed) => changed,
             Err(reason) => return Ok(Err(reason)),
         };
         let paths: Vec<&str> = match self.options.keep_paths {
             true => Vec::new(),
             false => changes.iter().filter_map(|change| change.path.to_str().ok()).collect(),
         };
-        let Some(query) = message.question(&paths) else { return Ok(Err(Reason::TooShort)) };
+        let Some(query) = message.query(&paths) else { return Ok(Err(SkipReason::TooShort)) };
         if !self.is_new(&query) {
-            return Ok(Err(Reason::Duplicate));
+            return Ok(Err(SkipReason::Duplicate));
         }
-        Ok(Ok(MinedQuestion {
+        Ok(Ok(MinedQuery {
             category: message.category(),
             query,
             language,
@@ -175,15 +176,15 @@ impl Miner<'_> {
         }))
     }
 
-    /// Paths of the code that was there before and was changed, and the language of the first.
-    fn answers(
+    /// Paths of existing code files that the commit changed, and the language of the first.
+    fn changed_code(
         &mut self,
         changes: &[TreeChange],
         old: &Oid,
         new: &Oid,
-    ) -> Result<Result<(Vec<String>, String), Reason>, EvalError> {
+    ) -> Result<Result<(Vec<String>, String), SkipReason>, EvalError> {
         if changes.len() > self.options.max_files * PATHS_PER_FILE {
-            return Ok(Err(Reason::TooManyFiles));
+            return Ok(Err(SkipReason::TooManyFiles));
         }
         let settings = &self.codebase.settings.policy;
         let [before, after] =
@@ -210,14 +211,14 @@ impl Miner<'_> {
             }
         }
         Ok(match language {
-            _ if n_code > self.options.max_files => Err(Reason::TooManyFiles),
-            None => Err(Reason::NoCode),
+            _ if n_code > self.options.max_files => Err(SkipReason::TooManyFiles),
+            None => Err(SkipReason::NoCode),
             Some(language) => Ok((relevant, language)),
         })
     }
 
-    /// The language of a file that can be an answer: indexed, and neither test, example, benchmark, documentation nor data,
-    /// which a commit changes along with what it is about.
+    /// The language of a file that can be a label: an indexed file that is neither test, example, benchmark,
+    /// documentation nor data, which commits change along with their subject.
     fn code(
         &mut self,
         policy: &Policy,
@@ -240,22 +241,22 @@ impl Miner<'_> {
         Ok((!language.is_prose() && !language.is_data()).then(|| language.name().to_owned()))
     }
 
-    /// Whether no question so far says nearly the same; remembers it if so.
+    /// Whether the query is not a duplicate of an earlier one. Records it if so.
     fn is_new(&mut self, query: &str) -> bool {
         let words = message::words(query);
-        let is_same = |said: &BTreeSet<String>| {
-            let shared = said.intersection(&words).count();
-            shared as f64 >= SAME * (said.len() + words.len() - shared) as f64
+        let is_same = |other: &BTreeSet<String>| {
+            let shared = other.intersection(&words).count();
+            shared as f64 >= DUPLICATE_SHARE * (other.len() + words.len() - shared) as f64
         };
-        if self.said.iter().any(is_same) {
+        if self.previous.iter().any(is_same) {
             return false;
         }
-        self.said.push(words);
+        self.previous.push(words);
         true
     }
 }
 
-/// Whether the file of `change` only went to another path.
+/// Whether `change` is the removal half of a rename.
 fn is_renamed_away(change: &TreeChange, changes: &[TreeChange]) -> bool {
     let (Some((oid, _)), None) = (change.old, change.new) else { return false };
     changes.iter().any(|other| other.old.is_none() && other.new.is_some_and(|(new, _)| new == oid))

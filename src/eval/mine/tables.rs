@@ -1,8 +1,8 @@
-//! Which commits are no questions, and what sort the others are: data.
+//! Tables: which commits are skipped, and the kind of change of the others.
 //!
 //! Phrases are in lower case and match whole words.
 
-/// Beginnings, ends and whole names of those who commit without a wish of their own.
+/// Names of programs that commit: whole author names or prefixes of them, or the local part of the address.
 const BOTS: &[&str] = &[
     "allcontributors",
     "autofix-ci",
@@ -29,7 +29,7 @@ const BOTS: &[&str] = &[
     "weblate",
 ];
 
-/// A message that begins so is routine.
+/// A message that begins with one of these is routine.
 const ROUTINE_BEGINNINGS: &[&str] = &[
     "apply code style",
     "apply suggestions",
@@ -105,7 +105,7 @@ const ROUTINE_BEGINNINGS: &[&str] = &[
     "zig fmt",
 ];
 
-/// A message that says so anywhere is routine.
+/// A message that contains one of these is routine.
 const ROUTINE_PHRASES: &[&str] = &[
     "autofix",
     "autofixes",
@@ -124,7 +124,7 @@ const ROUTINE_PHRASES: &[&str] = &[
     "version bump",
 ];
 
-/// First words and the sort of change they announce.
+/// Kinds of change, with the first words that announce them.
 const CATEGORIES: &[(&str, &[&str])] = &[
     (
         "fix",
@@ -175,7 +175,7 @@ const CATEGORIES: &[(&str, &[&str])] = &[
     ),
     ("performance", &["perf", "optimize", "optimise", "speed", "faster", "cache", "reduce", "improve"]),
 ];
-/// What begins otherwise.
+/// The kind of a message that begins with another word.
 const OTHER: &str = "other";
 
 /// Whether a program made the commit.
@@ -187,7 +187,7 @@ pub fn is_bot(name: &str, email: &str) -> bool {
         || BOTS.iter().any(|bot| name == *bot || name.starts_with(bot) || user == *bot)
 }
 
-/// Whether the subject, as written, announces routine work.
+/// Whether the subject announces routine work.
 pub fn is_routine(subject: &str) -> bool {
     let subject = subject.trim().to_lowercase();
     let is_end = |rest: &str| rest.chars().next().is_none_or(|next| !next.is_alphanumeric());
@@ -202,7 +202,7 @@ pub fn is_routine(subject: &str) -> bool {
         || ROUTINE_PHRASES.iter().any(|phrase| says(&phrase))
 }
 
-/// The sort of change that begins with `word`.
+/// The kind of change of a message that begins with `word`.
 pub fn category(word: &str) -> &'static str {
     let word = word.to_lowercase();
     let has = |(_, words): &&(&str, &[&str])| words.contains(&word.as_str());
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bots_are_known_by_name() {
+    fn bots_are_recognised_by_name() {
         for (name, email, expected) in [
             ("dependabot[bot]", "support@github.com", true),
             ("Renovate Bot", "bot@renovateapp.com", true),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn routine_is_told_by_whole_words() {
+    fn routine_phrases_match_whole_words() {
         for subject in [
             "Bump serde from 1.0 to 1.1",
             "style: wrap lines",
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_tells_the_sort() {
+    fn the_first_word_decides_the_kind() {
         assert_eq!((category("Fixes"), category("feat"), category("Zebra")), ("fix", "feature", "other"));
     }
 }

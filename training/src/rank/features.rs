@@ -1,7 +1,7 @@
 //! Labelled queries of a suite → features of the files found for them.
 
 use anyhow::Result;
-use codeweaver::eval::metric::{DEPTH, Place, Scores, Target, score};
+use codeweaver::eval::metric::{DEPTH, Hit, Label, Scores, score};
 use codeweaver::eval::{Runner, ablate};
 use codeweaver::query::rank::{Explanation, RankedFile, Weights};
 
@@ -41,7 +41,7 @@ pub struct RankedQuery {
     pub language: String,
     pub category: String,
     pub files: Vec<File>,
-    targets: Vec<Target>,
+    targets: Vec<Label>,
 }
 
 /// A file with its features.
@@ -51,7 +51,7 @@ pub struct File {
     /// Product of prior and intent.
     pub factor: f32,
     pub is_relevant: bool,
-    place: Place,
+    place: Hit,
 }
 
 impl File {
@@ -66,7 +66,7 @@ impl RankedQuery {
         let mut order: Vec<(f32, &File)> =
             self.files.iter().map(|file| (file.score(weights), file)).collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.place.path.cmp(&b.1.place.path)));
-        let places: Vec<Place> = order.into_iter().take(DEPTH).map(|(_, file)| file.place.clone()).collect();
+        let places: Vec<Hit> = order.into_iter().take(DEPTH).map(|(_, file)| file.place.clone()).collect();
         score(&places, &self.targets, DEPTH)
     }
 }
@@ -77,18 +77,17 @@ pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<R
     all.iter_mut().for_each(|weight| *weight = weight.max(MIN_WEIGHT));
     let weights = with_linear(weights, &all)?;
     let mut queries = Vec::new();
-    for opened in runner.opened() {
-        for labelled in &opened.repository.questions {
+    for opened in runner.repositories() {
+        for labelled in &opened.repository.queries {
             let mut request = opened.request(&labelled.query);
             request.intent = labelled.intent;
             let is_name = labelled.query.split_whitespace().count() == 1;
             let ranked = opened.rank(&request, &weights);
             let file = |file: &RankedFile| {
-                let place =
-                    opened.place(file, labelled.targets.iter().any(|target| target.contains.is_some()));
+                let place = opened.hit(file, labelled.labels.iter().any(|target| target.contains.is_some()));
                 let features = features(&file.explanation, is_name, &all);
                 let factor = file.explanation.prior * file.explanation.intent;
-                let is_relevant = labelled.targets.iter().any(|target| target.is_covered_by(&place));
+                let is_relevant = labelled.labels.iter().any(|target| target.is_covered_by(&place));
                 File { features, factor, is_relevant, place }
             };
             queries.push(RankedQuery {
@@ -96,7 +95,7 @@ pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<R
                 language: opened.repository.language.clone(),
                 category: labelled.category.clone(),
                 files: ranked.iter().take(N_FILES).map(file).collect(),
-                targets: labelled.targets.clone(),
+                targets: labelled.labels.clone(),
             });
         }
     }
@@ -168,7 +167,7 @@ pub mod tests {
                 features,
                 factor: 1.0,
                 is_relevant,
-                place: Place { path: path.to_owned(), lines: (1, 9), ..Place::default() },
+                place: Hit { path: path.to_owned(), lines: (1, 9), ..Hit::default() },
             }
         };
         RankedQuery {
@@ -176,7 +175,7 @@ pub mod tests {
             language: "c".to_owned(),
             category: "semantic".to_owned(),
             files: vec![file("other.c", other, false), file("relevant.c", relevant, true)],
-            targets: vec![Target { path: "relevant.c".to_owned(), ..Target::default() }],
+            targets: vec![Label { path: "relevant.c".to_owned(), ..Label::default() }],
         }
     }
 
