@@ -1,4 +1,5 @@
-//! Small cache files that are either whole or nothing: magic, content, the first 16 bytes of the blake3 of all before.
+//! Small cache files that are either valid as a whole or ignored: magic, payload, and the first 16 bytes of the BLAKE3
+//! hash of both.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::git::{BStr, BString};
 
 const CHECKSUM_BYTES: usize = 16;
 
-/// The content of such a file, with its magic.
+/// Magic and payload of a valid cache file.
 pub(super) struct CacheBytes(Mapped);
 
 impl Deref for CacheBytes {
@@ -21,18 +22,19 @@ impl Deref for CacheBytes {
     }
 }
 
-/// `None` for a file that is missing, damaged or something else.
+/// Maps the cache file at `path`. `None` if it is missing, damaged or has another magic.
 pub(super) fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
     let map = Mapped::open(path).ok()?;
     let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
-    let is_whole = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
-    is_whole.then_some(CacheBytes(map))
+    let is_valid = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
+    is_valid.then_some(CacheBytes(map))
 }
 
-/// Replaces the file by `content`, which begins with its magic. Best effort: a cache that cannot be written is only slow.
+/// Replaces the file by `content`, which begins with its magic. Best effort: errors are logged, since a missing cache
+/// costs time only.
 pub(super) fn write(path: &Path, content: Vec<u8>) {
     if let Err(error) = try_write(path, content) {
-        tracing::debug!(path = %path.display(), %error, "a cache of the working tree is not written");
+        tracing::debug!(path = %path.display(), %error, "cannot write a cache of the working tree");
     }
 }
 
@@ -42,23 +44,26 @@ fn try_write(path: &Path, mut content: Vec<u8>) -> std::io::Result<()> {
     Replacement::of(path).stage(&content)?.commit()
 }
 
-/// Appends the length as u16 and the bytes, which are at most [`u16::MAX`].
+/// Appends the length of `path` as u16, little endian, and its bytes, which are at most [`u16::MAX`].
 pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) {
     bytes.extend_from_slice(&(path.len() as u16).to_le_bytes());
     bytes.extend_from_slice(path);
 }
 
+/// Removes a path from the front of `rest`. The `take` functions return `None` if `rest` is too short.
 pub(super) fn take_path(rest: &mut &[u8]) -> Option<BString> {
     let len = usize::from(u16::from_le_bytes(take(rest)?));
     Some(take_slice(rest, len)?.into())
 }
 
+/// Removes `n` bytes from the front of `rest`.
 pub(super) fn take_slice<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
     let (head, tail) = rest.split_at_checked(n)?;
     *rest = tail;
     Some(head)
 }
 
+/// Removes `N` bytes from the front of `rest`.
 pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     take_slice(rest, N)?.try_into().ok()
 }

@@ -1,70 +1,74 @@
-//! From what the disk shows to what has changed: content decides, and is read only where nobody vouches for it.
+//! Classification: which scanned paths differ from the commit, and whether they are staged, modified, deleted or
+//! untracked.
+//!
+//! Content decides. It is read only where neither git's index nor the stat cache proves what a file contains.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use gix::index::entry::{Flags, Mode as EntryMode};
 use rustc_hash::FxHashSet;
 
-use super::index::{Committed, HeadDiff};
-use super::stat::{FileStat, Kind, Known, StatCache, Time};
-use super::to_git::{Found, is_absent};
-use super::tracked::{SymlinkCheck, Tracked};
-use super::{
-    FileState, SYSTEM_ATTRIBUTES, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeReader,
-    WorktreeScan, user_config_file,
-};
+use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
+use super::context::StatusContext;
+use super::index::{CommittedFile, HeadDiff};
+use super::inputs::{SYSTEM_ATTRIBUTES, user_config_file};
+use super::scan::WorktreeScan;
+use super::stat::{CachedBlob, FileStat, Kind, StatCache, Time};
+use super::to_git::{Conversion, WorktreeReader, is_absent};
+use super::tracked::{SymlinkCheck, TrackedScan};
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_blob};
 
-/// What has changed, given what the disk shows and how the index differs from the commit.
-pub(super) fn judge(
-    repo: &Repo,
+/// Finds the changes of the working tree, given its scan and the difference between index and commit. Updates the stat
+/// cache.
+pub(super) fn classify(
+    context: &StatusContext,
     index: &Arc<gix::index::State>,
     head: HeadDiff,
     scan: &WorktreeScan,
-    cache_file: &Path,
-    deadline: Instant,
 ) -> Result<WorktreeChanges, GitError> {
-    let root = repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?;
-    let rules = conversion_key(repo, root, index, &scan.untracked.rules);
+    let key = conversion_key(context.repo, context.root, index, &scan.untracked.pattern_files);
     let unchecked = scan.unchecked();
-    let known = StatCache::load(cache_file);
-    // A walk that was broken off may not have seen all that the rules are made of: what was hashed under others stays.
-    let may_store = scan.untracked.unchecked == 0 || known.is_under(rules);
-    let mut judge = Classifier {
-        repo,
-        root,
+    let old_cache = StatCache::load(context.cache_file);
+    // An incomplete walk may have missed attribute files, so its key may be wrong: entries under another key are kept.
+    let may_store = scan.untracked.unchecked == 0 || old_cache.has_key(key);
+    let mut classifier = Classifier {
+        context,
         index,
         head,
         reader: None,
         is_complete: unchecked == 0,
-        known: known.if_under(rules),
-        fresh: StatCache::under(rules),
+        old_cache: old_cache.for_key(key),
+        new_cache: StatCache::new(key),
         has_new_entries: false,
         may_store,
-        deadline,
         result: WorktreeChanges { checked: scan.tracked.checked, unchecked, ..Default::default() },
     };
-    judge.tracked(&scan.tracked)?;
-    judge.missing_from_index()?;
-    judge.untracked(&scan.untracked.paths)?;
-    Ok(judge.finish(cache_file))
+    classifier.tracked(&scan.tracked)?;
+    classifier.missing_from_index()?;
+    classifier.untracked(&scan.untracked.paths)?;
+    Ok(classifier.finish())
 }
 
-/// Identity of everything but the file itself that decides its cleaned bytes: attributes, line-end settings, and the index,
-/// since git leaves the line ends of a file alone that was committed with carriage returns.
-fn conversion_key(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[BString]) -> [u8; 16] {
+/// Hash of everything but the file itself that determines its converted bytes: attributes, line-ending settings, and the
+/// index, since git does not convert the line endings of a file that was committed with carriage returns.
+fn conversion_key(
+    repo: &Repo,
+    root: &Path,
+    index: &gix::index::State,
+    pattern_files: &[BString],
+) -> [u8; 16] {
     const NAME: &[u8] = b".gitattributes";
     let is_attributes =
         |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
     let mut hasher = blake3::Hasher::new();
-    let mut apply = false;
+    // Whether any conversion is configured.
+    let mut converts = false;
     let local = repo.local();
     let config = local.config_snapshot();
     for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
         if let Some(value) = config.string(key) {
-            apply = true;
+            converts = true;
             hasher.update(key.as_bytes()).update(&value).update(b"\0");
         }
     }
@@ -72,7 +76,7 @@ fn conversion_key(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[
         let meta = if may_be_link { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
         let is_file = meta.is_ok_and(|meta| meta.is_file());
         if let Some(bytes) = is_file.then(|| std::fs::read(path).ok()).flatten() {
-            apply = true;
+            converts = true;
             hasher.update(path.as_os_str().as_encoded_bytes()).update(blake3::hash(&bytes).as_bytes());
         }
     };
@@ -82,62 +86,67 @@ fn conversion_key(repo: &Repo, root: &Path, index: &gix::index::State, rules: &[
         file(&path, true);
     }
     let tracked = index.entries().iter().map(|entry| entry.path(index));
-    for path in tracked.chain(rules.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path)) {
+    for path in
+        tracked.chain(pattern_files.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path))
+    {
         if let Ok(path) = gix::path::from_bstr(path) {
             file(&root.join(path), false);
         }
     }
     for entry in index.entries().iter().filter(|entry| is_attributes(entry.path(index))) {
-        // In force also where the file itself is gone.
-        apply = true;
+        // Attributes in the index apply where the file itself does not exist.
+        converts = true;
         hasher.update(entry.id.as_slice());
     }
-    if apply {
-        // Per file would do; but entries of the git index vouch for nearly all files, and these are few.
+    if converts {
+        // A key for each file would be invalidated less often, but the stat cache has few entries: stat data in the index
+        // covers nearly all files.
         for entry in index.entries() {
             hasher.update(entry.id.as_slice());
         }
     }
-    let mut rules = [0; 16];
-    rules.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    rules
+    let mut key = [0; 16];
+    key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    key
 }
 
-/// What a path of the working tree holds.
+/// The content of a path of the working tree.
 enum Content {
     Blob(WorktreeBlob),
-    Nothing,
-    /// Has a filter driver, or cannot be read.
+    /// No file or link.
+    Absent,
+    /// The path has a filter driver, or cannot be read.
     Unknown,
 }
 
-/// Turns suspicions into changes.
+/// Turns possibly changed paths into changes.
 struct Classifier<'a> {
-    repo: &'a Repo,
-    root: &'a Path,
+    context: &'a StatusContext<'a>,
     index: &'a Arc<gix::index::State>,
     head: HeadDiff,
-    /// Made when the first file has to be read.
+    /// Opened when the first file has to be read.
     reader: Option<WorktreeReader>,
+    /// No path was left out for lack of time.
     is_complete: bool,
-    known: StatCache,
-    fresh: StatCache,
-    /// Whether `fresh` holds something that `known` did not.
+    /// The stat cache as loaded.
+    old_cache: StatCache,
+    /// The entries of this run.
+    new_cache: StatCache,
+    /// Whether `new_cache` has entries that `old_cache` has not.
     has_new_entries: bool,
     may_store: bool,
-    deadline: Instant,
     result: WorktreeChanges,
 }
 
 impl Classifier<'_> {
-    fn tracked(&mut self, tracked: &Tracked) -> Result<(), GitError> {
+    fn tracked(&mut self, tracked: &TrackedScan) -> Result<(), GitError> {
         let index = self.index;
         let mut examined: FxHashSet<usize> = FxHashSet::default();
         for &position in &tracked.conflicted {
             let path = index.entries()[position].path(index);
             let committed = self.head.missing.remove(path);
-            let real = SymlinkCheck::new(self.root).full_path(path).is_some();
-            let content = if real { self.content(path)? } else { Content::Nothing };
+            let real = SymlinkCheck::new(self.context.root).full_path(path).is_some();
+            let content = if real { self.content(path)? } else { Content::Absent };
             self.change(path, content, committed, FileState::Dirty, true);
         }
         for &position in &tracked.deleted {
@@ -145,7 +154,7 @@ impl Classifier<'_> {
             let committed = self.committed(position);
             self.change(
                 index.entries()[position].path(index),
-                Content::Nothing,
+                Content::Absent,
                 committed,
                 FileState::Dirty,
                 false,
@@ -153,7 +162,7 @@ impl Classifier<'_> {
         }
         for &position in &tracked.maybe_modified {
             examined.insert(position);
-            if self.is_late() {
+            if self.skip_if_late() {
                 continue;
             }
             let entry = &index.entries()[position];
@@ -173,7 +182,7 @@ impl Classifier<'_> {
             let committed = self.committed(position);
             self.change(path, content, committed, state, false);
         }
-        // What differs from the commit and is, on disk, as in the index.
+        // Files that differ from the commit, with stat data that proves they are as staged.
         let mut staged: Vec<_> =
             self.head.changed.keys().copied().filter(|at| !examined.contains(at)).collect();
         staged.sort_unstable();
@@ -185,7 +194,7 @@ impl Classifier<'_> {
                 continue;
             }
             let path = entry.path(index);
-            let size = self.repo.blobs().size(&entry.id)?.unwrap_or(0);
+            let size = self.context.repo.blobs().size(&entry.id)?.unwrap_or(0);
             let mode = match entry.mode {
                 EntryMode::SYMLINK => Mode::Symlink,
                 EntryMode::FILE_EXECUTABLE => Mode::Executable,
@@ -198,15 +207,15 @@ impl Classifier<'_> {
         Ok(())
     }
 
-    /// Committed, but not in the index: removed, or only taken out of the index and still there.
+    /// Classifies committed paths that are not in the index: deleted, or untracked but still on disk.
     fn missing_from_index(&mut self) -> Result<(), GitError> {
         let mut missing: Vec<_> = std::mem::take(&mut self.head.missing).into_iter().collect();
         missing.sort_by(|a, b| a.0.cmp(&b.0));
         for (path, committed) in missing {
-            let real = SymlinkCheck::new(self.root).full_path(path.as_ref()).is_some();
-            let content = if real { self.content(path.as_ref())? } else { Content::Nothing };
+            let real = SymlinkCheck::new(self.context.root).full_path(path.as_ref()).is_some();
+            let content = if real { self.content(path.as_ref())? } else { Content::Absent };
             let state =
-                if matches!(content, Content::Nothing) { FileState::Staged } else { FileState::Untracked };
+                if matches!(content, Content::Absent) { FileState::Staged } else { FileState::Untracked };
             self.head.missing.insert(path.clone(), committed);
             self.change(path.as_ref(), content, Some(committed), state, false);
         }
@@ -218,28 +227,29 @@ impl Classifier<'_> {
         paths.sort();
         for path in paths {
             if self.head.missing.contains_key(path) {
-                continue; // dealt with as committed
+                continue; // classified by `missing_from_index`
             }
-            if Instant::now() > self.deadline {
+            if self.context.is_late() {
                 self.result.unchecked += 1;
                 self.is_complete = false;
                 continue;
             }
             self.result.checked += 1;
             let content = self.content(path.as_ref())?;
-            if !matches!(content, Content::Nothing) {
+            if !matches!(content, Content::Absent) {
                 self.change(path.as_ref(), content, None, FileState::Untracked, false);
             }
         }
         Ok(())
     }
 
-    fn finish(mut self, cache_file: &Path) -> WorktreeChanges {
+    /// Writes the stat cache and sorts the result.
+    fn finish(mut self) -> WorktreeChanges {
         if self.has_new_entries && self.may_store {
             if !self.is_complete {
-                self.fresh.keep_from(self.known);
+                self.new_cache.fill_from(self.old_cache);
             }
-            self.fresh.store(cache_file);
+            self.new_cache.store(self.context.cache_file);
         }
         self.result.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.result.filtered.sort();
@@ -247,36 +257,37 @@ impl Classifier<'_> {
         self.result
     }
 
-    /// Whether a path already counted as checked has to be given up.
-    fn is_late(&mut self) -> bool {
-        let late = Instant::now() > self.deadline;
-        if late {
+    /// Whether the deadline has passed. If so, moves one path from checked to unchecked.
+    fn skip_if_late(&mut self) -> bool {
+        let is_late = self.context.is_late();
+        if is_late {
             self.result.checked = self.result.checked.saturating_sub(1);
             self.result.unchecked += 1;
             self.is_complete = false;
         }
-        late
+        is_late
     }
 
-    /// What is committed at the path of an index entry.
-    fn committed(&self, position: usize) -> Option<Committed> {
+    /// The committed file at the path of an index entry.
+    fn committed(&self, position: usize) -> Option<CommittedFile> {
         let entry = &self.index.entries()[position];
-        let unchanged = Committed { oid: entry.id, is_symlink: entry.mode == EntryMode::SYMLINK };
+        let unchanged = CommittedFile { oid: entry.id, is_symlink: entry.mode == EntryMode::SYMLINK };
         self.head.changed.get(&position).copied().unwrap_or(Some(unchanged))
     }
 
+    /// Adds a change unless the content is unknown or as committed.
     fn change(
         &mut self,
         path: &BStr,
         content: Content,
-        committed: Option<Committed>,
+        committed: Option<CommittedFile>,
         state: FileState,
         conflicted: bool,
     ) {
         let bytes = match content {
             Content::Unknown => return,
-            Content::Nothing if committed.is_none() => return,
-            Content::Nothing => None,
+            Content::Absent if committed.is_none() => return,
+            Content::Absent => None,
             Content::Blob(blob) => {
                 let is_symlink = blob.mode == Mode::Symlink;
                 if committed.is_some_and(|c| c.oid == blob.oid && c.is_symlink == is_symlink) {
@@ -288,49 +299,49 @@ impl Classifier<'_> {
         self.result.changes.push(WorktreeChange { path: path.to_owned(), state, conflicted, bytes });
     }
 
-    /// From the cache, or by reading the file.
+    /// The content of a file, from the stat cache or by reading it.
     fn content(&mut self, path: &BStr) -> Result<Content, GitError> {
-        let meta = match std::fs::symlink_metadata(self.root.join(path.to_path_lossy())) {
+        let meta = match std::fs::symlink_metadata(self.context.root.join(path.to_path_lossy())) {
             Ok(meta) => meta,
-            Err(error) if is_absent(&error) => return Ok(Content::Nothing),
+            Err(error) if is_absent(&error) => return Ok(Content::Absent),
             Err(_) => return Ok(Content::Unknown),
         };
         let mode = match Kind::of(&meta) {
-            Kind::Directory | Kind::Other => return Ok(Content::Nothing),
+            Kind::Directory | Kind::Other => return Ok(Content::Absent),
             Kind::Symlink => Mode::Symlink,
             Kind::File { executable: true } => Mode::Executable,
             Kind::File { executable: false } => Mode::File,
         };
-        if let Some(known) = self.known.get(path, &FileStat::of(&meta)) {
-            self.fresh.insert(path.to_owned(), known);
-            return Ok(Content::Blob(WorktreeBlob { oid: known.oid, mode, size: known.clean_size }));
+        if let Some(known) = self.old_cache.get(path, &FileStat::of(&meta)) {
+            self.new_cache.insert(path.to_owned(), known);
+            return Ok(Content::Blob(WorktreeBlob { oid: known.oid, mode, size: known.converted_size }));
         }
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => self.reader.insert(WorktreeReader::with_index(self.repo, self.index.clone())?),
+            None => self.reader.insert(WorktreeReader::with_index(self.context.repo, self.index.clone())?),
         };
         let observed = Time::now();
         match reader.convert_checked(path) {
-            Ok((stat, Found::Blob { bytes, mode })) => {
+            Ok((stat, Conversion::Blob { bytes, mode })) => {
                 let oid = hash_blob(&bytes, self.index.object_hash());
                 let size = bytes.len() as u64;
                 if let Some(stat) = stat.filter(|stat| !stat.mtime.is_racy(observed)) {
                     self.has_new_entries = true;
-                    self.fresh.insert(path.to_owned(), Known { stat, oid, clean_size: size });
+                    self.new_cache.insert(path.to_owned(), CachedBlob { stat, oid, converted_size: size });
                 }
                 Ok(Content::Blob(WorktreeBlob { oid, mode, size }))
             }
-            Ok((_, Found::Huge { size, mode })) => {
+            Ok((_, Conversion::TooLarge { size, mode })) => {
                 Ok(Content::Blob(WorktreeBlob { oid: Oid::null(self.index.object_hash()), mode, size }))
             }
-            Ok((_, Found::Filtered)) => {
+            Ok((_, Conversion::Filtered)) => {
                 self.result.filtered.push(path.to_owned());
                 Ok(Content::Unknown)
             }
-            Ok((_, Found::Nothing)) => Ok(Content::Nothing),
-            // One unreadable file must not take the whole overlay down.
+            Ok((_, Conversion::Absent)) => Ok(Content::Absent),
+            // An unreadable file must not make the whole run fail.
             Err(error) => {
-                tracing::debug!(%error, "a file of the working tree is passed over");
+                tracing::debug!(%error, "cannot read a file of the working tree");
                 self.result.unchecked += 1;
                 Ok(Content::Unknown)
             }

@@ -1,9 +1,12 @@
-//! Whether a file system keeps time and tells of changes by itself: what others change (network drives, FUSE) it learns late.
+//! File-system kind: whether all changes to a file system are made by this kernel.
+//!
+//! Only then are change times and notifications reliable. Changes that another machine or process makes to a network
+//! drive or a FUSE file system are noticed late or never.
 
 use std::fs::Metadata;
 use std::path::Path;
 
-/// The device of `root` if it lies on such a file system. Known for Linux only.
+/// The device of `root` if it is on a local file system. Always `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
 pub(super) fn device(root: &Path) -> Option<u64> {
     /// Magic numbers (`statfs(2)`) of ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, tmpfs and overlayfs.
@@ -18,6 +21,7 @@ pub(super) fn device(_: &Path) -> Option<u64> {
     None
 }
 
+/// The device that holds a file; 0 where the system has no such number.
 #[cfg(unix)]
 pub(super) fn device_of(meta: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::dev(meta)

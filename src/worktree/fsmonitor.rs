@@ -1,28 +1,29 @@
-//! Which files have been touched since they were last looked at, told by the kernel (Linux; elsewhere nothing can be watched).
+//! File-system monitor: which files were touched since the last run, as reported by the kernel.
 //!
-//! The kernel queues an event before the call that changed a file returns, so whoever empties the queue and then looks misses
-//! nothing that was finished before. Writes through a memory map or asynchronous ones are told when the file is closed. That
-//! does not hold for file systems that others change (network drives, FUSE), so only local ones are watched, nor for those
-//! mounted somewhere within the working tree. What is not told at all: see [`super::status`].
+//! Linux only (inotify). The kernel queues an event before the call that changed a file returns, so draining the queue
+//! before checking files misses no change that was completed earlier. Writes through a memory map and asynchronous writes
+//! are reported when the file is closed. None of this holds for changes that another machine or process makes to a
+//! network drive or a FUSE file system, so only local file systems are monitored, and no working tree with another file
+//! system mounted below it. Changes that are not reported at all are listed in [`super::status`].
 //!
-//! Other systems tell of changes some time after them, which is no proof of freshness (G8).
+//! Other operating systems report changes with a delay, which does not prove that an answer is fresh.
 
 use rustc_hash::FxHashSet;
 
 use crate::git::BString;
 
-/// What happened since the last time.
+/// Paths that changed since the last check.
 pub(super) enum Touched {
-    /// At most these files, relative to the root.
+    /// No other files than these, relative to the root.
     Files(FxHashSet<BString>),
-    /// Too much, or nobody knows what.
+    /// Too many files, or other things than files, or events were lost.
     Unknown,
 }
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{FsMonitor, MAX_TOUCHED_FILES};
 #[cfg(not(target_os = "linux"))]
-pub(super) use nowhere::{FsMonitor, MAX_TOUCHED_FILES};
+pub(super) use unsupported::{FsMonitor, MAX_TOUCHED_FILES};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -35,68 +36,71 @@ mod linux {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
     use rustix::io::Errno;
 
-    use super::super::{fs_kind, is_pattern_file};
+    use super::super::fs_kind;
+    use super::super::inputs::is_pattern_file;
     use super::Touched;
     use crate::git::{BStr, BString, ByteSlice as _, STORE_DIR};
 
-    /// More directories are not watched, nor more than this share of what a user may watch in all: editors need them too.
+    /// Maximum number of watched directories.
     const MAX_DIRECTORIES: usize = 32_768;
-    const SHARE_OF_LIMIT: usize = 4;
-    /// More files are not told one by one: looking at everything, on all cores, takes no longer.
+    /// At most this part of the watches of a user is taken, a quarter: editors need watches too.
+    const WATCH_LIMIT_DIVISOR: usize = 4;
+    /// Maximum number of touched files that are reported one by one. For more files a full scan, on all cores, takes no
+    /// longer.
     pub const MAX_TOUCHED_FILES: usize = 2_000;
 
-    /// The directories of one working tree.
+    /// Watches the directories of one working tree.
     pub struct FsMonitor {
         queue: OwnedFd,
         root: PathBuf,
         device: u64,
         max_directories: usize,
-        /// With their slash; the root is empty.
+        /// Watched directories with their slash, by watch descriptor; the root is empty.
         directories: FxHashMap<i32, BString>,
-        /// Those of them whose files count whether tracked or not.
+        /// Watched directories that are walked for untracked files.
         walked: FxHashSet<BString>,
-        /// Something could not be watched, or is not what it was.
+        /// A directory could not be watched, or has moved.
         is_broken: bool,
     }
 
     impl FsMonitor {
-        /// `None` where changes are not told reliably.
+        /// `None` where events are not reliable.
         pub fn new(root: &Path) -> Option<FsMonitor> {
             let device = fs_kind::device(root)?;
             let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
             let limit: usize = limit.trim().parse().ok()?;
             let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC);
             let queue =
-                queue.inspect_err(|error| tracing::debug!(%error, "no directory can be watched")).ok()?;
-            let watch = FsMonitor {
+                queue.inspect_err(|error| tracing::debug!(%error, "cannot watch directories")).ok()?;
+            let monitor = FsMonitor {
                 queue,
                 root: root.to_owned(),
                 device,
-                max_directories: MAX_DIRECTORIES.min(limit / SHARE_OF_LIMIT),
+                max_directories: MAX_DIRECTORIES.min(limit / WATCH_LIMIT_DIVISOR),
                 directories: FxHashMap::default(),
                 walked: FxHashSet::default(),
                 is_broken: false,
             };
-            (!watch.has_mounts()).then_some(watch)
+            (!monitor.has_mounts()).then_some(monitor)
         }
 
-        /// Watches a directory that has tracked files somewhere below it. To be called before it is looked at.
-        pub fn tracked(&mut self, prefix: &BStr) {
+        /// Watches a directory with tracked files somewhere below it. Must be called before its files are checked.
+        pub fn watch_tracked(&mut self, prefix: &BStr) {
             self.add(prefix, false);
         }
 
-        /// Watches a directory whose files count whether tracked or not. To be called before it is read.
-        pub fn walked(&mut self, prefix: &BStr) {
+        /// Watches a directory that is walked for untracked files. Must be called before it is read.
+        pub fn watch_walked(&mut self, prefix: &BStr) {
             self.add(prefix, true);
             self.walked.insert(prefix.to_owned());
         }
 
-        /// The directory turned out to be another repository's.
-        pub fn not_walked(&mut self, prefix: &BStr) {
+        /// Takes back that a directory is walked: it belongs to a nested repository.
+        pub fn unmark_walked(&mut self, prefix: &BStr) {
             self.walked.remove(prefix);
         }
 
-        /// Whether everything asked for is watched.
+        /// Whether every requested directory is watched.
         pub fn is_complete(&self) -> bool {
             !self.is_broken
         }
@@ -122,27 +126,29 @@ mod linux {
             let failure = match inotify::add_watch(&self.queue, &full, flags) {
                 Ok(watch) => {
                     let known = self.directories.entry(watch).or_insert_with(|| prefix.to_owned());
-                    // Two names of one directory, or a directory that has moved.
+                    // One directory under two names, or a directory that has moved.
                     let is_other = known != prefix;
                     let is_elsewhere = || {
                         std::fs::metadata(&full).is_ok_and(|meta| fs_kind::device_of(&meta) != self.device)
                     };
-                    (is_other || self.directories.len() > self.max_directories || is_elsewhere())
-                        .then_some("too many, moved or elsewhere".to_owned())
+                    (is_other || self.directories.len() > self.max_directories || is_elsewhere()).then_some(
+                        "too many directories, a moved directory or another file system".to_owned(),
+                    )
                 }
-                // Not there, or something else: a directory would be created in one that is watched.
+                // No directory. If one is created, the watch of its parent reports it.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !is_root => None,
-                // It is passed over, and becoming readable is told to its parent. Tracked files in it would be another matter.
+                // The walk skips an unreadable directory, and the watch of its parent reports when it becomes
+                // readable. Changes of tracked files in it would not be reported, so it is an error for those.
                 Err(Errno::ACCESS) if may_be_unreadable && !is_root => None,
                 Err(error) => Some(error.to_string()),
             };
             if let Some(reason) = failure {
-                tracing::debug!(path = %full.display(), reason, "a directory is not watched");
+                tracing::debug!(path = %full.display(), reason, "cannot watch a directory");
                 self.is_broken = true;
             }
         }
 
-        /// Whether another file system, or another part of one, is mounted below the root: what happens to it is not told.
+        /// Whether anything is mounted below the root. Changes inside a mount are not reported.
         fn has_mounts(&self) -> bool {
             let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else { return true };
             let Ok(root) = self.root.canonicalize() else { return true };
@@ -157,8 +163,8 @@ mod linux {
             })
         }
 
-        /// Empties the queue.
-        pub fn touched(&mut self) -> Touched {
+        /// Drains the event queue.
+        pub fn take_touched(&mut self) -> Touched {
             if self.is_broken || self.has_mounts() {
                 return Touched::Unknown;
             }
@@ -170,8 +176,8 @@ mod linux {
                     Ok(event) => {
                         let name = event.file_name().map(std::ffi::CStr::to_bytes).unwrap_or_default();
                         let directory = self.directories.get(&event.wd());
-                        match directory.map(|directory| told(directory, name, event.events())) {
-                            Some(Effect::Nothing) => {}
+                        match directory.map(|directory| effect_of(directory, name, event.events())) {
+                            Some(Effect::None) => {}
                             Some(Effect::File(file)) if files.len() < MAX_TOUCHED_FILES => {
                                 files.insert(file);
                             }
@@ -186,7 +192,7 @@ mod linux {
         }
     }
 
-    /// Blanks and backslashes of paths in `mountinfo` are octal numbers (proc(5)).
+    /// Decodes a path of `mountinfo`, where blanks and backslashes are octal escapes (proc(5)).
     fn unescaped(point: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(point.len());
         let mut rest = point;
@@ -199,29 +205,32 @@ mod linux {
         bytes
     }
 
+    /// What an event means for the status.
     enum Effect {
-        Nothing,
+        None,
+        /// This file may have changed.
         File(BString),
-        Anything,
+        /// More than one file may have changed.
+        Unknown,
     }
 
-    fn told(directory: &BString, name: &[u8], event: ReadFlags) -> Effect {
+    fn effect_of(directory: &BString, name: &[u8], event: ReadFlags) -> Effect {
         let is_store = directory.is_empty() && name.eq_ignore_ascii_case(STORE_DIR.as_bytes());
         if is_store {
-            return Effect::Nothing;
+            return Effect::None;
         }
-        let is_of_git = is_pattern_file(name) || name.eq_ignore_ascii_case(b".git");
+        let is_git_file = is_pattern_file(name) || name.eq_ignore_ascii_case(b".git");
         let of_directory = ReadFlags::ISDIR
             | ReadFlags::IGNORED
             | ReadFlags::MOVE_SELF
             | ReadFlags::UNMOUNT
             | ReadFlags::QUEUE_OVERFLOW;
         if name.is_empty() && event == ReadFlags::ATTRIB | ReadFlags::ISDIR && !directory.is_empty() {
-            // Of the directory itself, which its parent tells too.
-            return Effect::Nothing;
+            // An event of the directory itself, which the watch of its parent reports too.
+            return Effect::None;
         }
-        if name.is_empty() || is_of_git || event.intersects(of_directory) {
-            return Effect::Anything;
+        if name.is_empty() || is_git_file || event.intersects(of_directory) {
+            return Effect::Unknown;
         }
         let mut file = directory.clone();
         file.extend_from_slice(name);
@@ -229,7 +238,7 @@ mod linux {
     }
 
     impl FsMonitor {
-        /// Whether `file` lies where untracked files count.
+        /// Whether the directory of `file` is walked for untracked files.
         pub fn is_walked(&self, file: &BStr) -> bool {
             let prefix = &file[..file.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
             self.walked.contains(prefix.as_bstr())
@@ -238,14 +247,14 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod nowhere {
+mod unsupported {
     use super::Touched;
     use crate::git::BStr;
     use std::path::Path;
 
     pub const MAX_TOUCHED_FILES: usize = 0;
 
-    /// Watches nothing.
+    /// A monitor that cannot be created.
     pub enum FsMonitor {}
 
     impl FsMonitor {
@@ -253,15 +262,15 @@ mod nowhere {
             None
         }
 
-        pub fn tracked(&mut self, _: &BStr) {
+        pub fn watch_tracked(&mut self, _: &BStr) {
             match *self {}
         }
 
-        pub fn walked(&mut self, _: &BStr) {
+        pub fn watch_walked(&mut self, _: &BStr) {
             match *self {}
         }
 
-        pub fn not_walked(&mut self, _: &BStr) {
+        pub fn unmark_walked(&mut self, _: &BStr) {
             match *self {}
         }
 
@@ -269,7 +278,7 @@ mod nowhere {
             match *self {}
         }
 
-        pub fn touched(&mut self) -> Touched {
+        pub fn take_touched(&mut self) -> Touched {
             match *self {}
         }
 

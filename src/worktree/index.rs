@@ -1,4 +1,4 @@
-//! The git index, and how it differs from a committed tree.
+//! Git's index, and its difference to a committed tree.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Oid, Repo};
 
-/// The index of a worktree, read when somebody needs it.
+/// Git's index of a worktree, read on first use.
 #[derive(Default)]
 pub(super) struct LazyIndex {
     state: OnceLock<Arc<gix::index::State>>,
@@ -20,6 +20,7 @@ impl LazyIndex {
         LazyIndex { state: state.into() }
     }
 
+    /// The parsed index.
     pub fn get(&self, repo: &Repo) -> Result<Arc<gix::index::State>, GitError> {
         if let Some(state) = self.state.get() {
             return Ok(state.clone());
@@ -29,12 +30,12 @@ impl LazyIndex {
     }
 }
 
-/// All directories on the way to tracked files with their slash, each once; the root is empty.
+/// All parent directories of tracked files with their slash, each once; the root is empty.
 pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
     let mut last: &BStr = "".into();
     let below_root = index.entries().iter().flat_map(move |entry| {
         let path = entry.path(index);
-        // What begins alike lies together in the index.
+        // The index is sorted, so paths with a common prefix are contiguous.
         let common = path.iter().zip(last.iter()).take_while(|(a, b)| a == b).count();
         last = path;
         path.find_iter("/")
@@ -47,57 +48,59 @@ pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BS
 
 /// A file of the committed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Committed {
+pub(super) struct CommittedFile {
     pub oid: Oid,
     pub is_symlink: bool,
 }
 
-/// Where the committed tree and the index differ. Submodules are not in it.
+/// Difference between the committed tree and the index, without submodules.
 #[derive(Default)]
 pub(super) struct HeadDiff {
-    /// Index positions (stage 0) whose entry is not what is committed; `None` if nothing is committed there.
-    pub changed: FxHashMap<usize, Option<Committed>>,
-    /// Committed paths without entry of stage 0, by path.
-    pub missing: FxHashMap<BString, Committed>,
+    /// Index positions (stage 0) whose entry differs from the commit, with the committed file; `None` if there is none.
+    pub changed: FxHashMap<usize, Option<CommittedFile>>,
+    /// Files of the commit whose path has no entry of stage 0.
+    pub missing: FxHashMap<BString, CommittedFile>,
 }
 
 impl HeadDiff {
-    /// Whether every committed path is in the index: others may lie where nobody watches.
+    /// Whether every committed path is in the index. Others are read in each run, since their directories may not be
+    /// scanned.
     pub fn all_in_index(&self) -> bool {
         self.missing.is_empty()
     }
 }
 
-/// Compares entry by entry, but skips directories for which the index remembers the oid of their tree.
+/// Compares the index with `head_tree`. Skips directories whose tree oid is in the cache-tree extension of the index.
 pub(super) fn diff_head(
     repo: &Repo,
     index: &gix::index::State,
     head_tree: Option<&Oid>,
 ) -> Result<HeadDiff, GitError> {
-    let mut listing = Vec::new();
+    let mut items = Vec::new();
     if let Some(tree) = head_tree {
         let local = repo.local();
-        list(&local, tree, index.tree(), &mut BString::default(), &mut listing)?;
+        collect_tree(&local, tree, index.tree(), &mut BString::default(), &mut items)?;
     }
-    Ok(merge(index, listing))
+    Ok(merge(index, items))
 }
 
+/// A part of the committed tree.
 enum TreeItem {
-    File(BString, Committed),
-    /// A directory, with its slash, that the index holds unchanged.
-    Same(BString),
+    File(BString, CommittedFile),
+    /// A directory, with its slash, whose content is the same in the index.
+    UnchangedDirectory(BString),
 }
 
-/// Files of the tree in path order.
-fn list(
+/// Appends the files of `tree`, which is at `prefix`, in path order.
+fn collect_tree(
     repo: &gix::Repository,
     tree: &Oid,
     cached: Option<&CachedTree>,
     prefix: &mut BString,
-    listing: &mut Vec<TreeItem>,
+    items: &mut Vec<TreeItem>,
 ) -> Result<(), GitError> {
     if cached.is_some_and(|cached| cached.num_entries.is_some() && cached.id == *tree) {
-        listing.push(TreeItem::Same(prefix.clone()));
+        items.push(TreeItem::UnchangedDirectory(prefix.clone()));
         return Ok(());
     }
     let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
@@ -118,12 +121,13 @@ fn list(
                 let child = cached.and_then(|cached| {
                     cached.children.iter().find(|child| entry.filename == child.name.as_slice())
                 });
-                list(repo, &entry.oid.to_owned(), child, prefix, listing)?;
+                collect_tree(repo, &entry.oid.to_owned(), child, prefix, items)?;
             }
             EntryKind::Commit => {}
             kind => {
-                let committed = Committed { oid: entry.oid.to_owned(), is_symlink: kind == EntryKind::Link };
-                listing.push(TreeItem::File(prefix.clone(), committed));
+                let committed =
+                    CommittedFile { oid: entry.oid.to_owned(), is_symlink: kind == EntryKind::Link };
+                items.push(TreeItem::File(prefix.clone(), committed));
             }
         }
         prefix.truncate(base);
@@ -131,56 +135,62 @@ fn list(
     Ok(())
 }
 
-fn merge(index: &gix::index::State, listing: Vec<TreeItem>) -> HeadDiff {
-    let mut side = HeadDiff::default();
-    let mut listing = listing.into_iter().peekable();
+/// Relation of an index entry to the committed tree.
+enum EntryState {
+    Same,
+    /// Something else is committed at the path, or nothing.
+    Differs(Option<CommittedFile>),
+}
+
+fn merge(index: &gix::index::State, items: Vec<TreeItem>) -> HeadDiff {
+    let mut diff = HeadDiff::default();
+    let mut items = items.into_iter().peekable();
     for (position, entry) in index.entries().iter().enumerate() {
         let path = entry.path(index);
         if entry.stage() != Stage::Unconflicted || entry.mode == EntryMode::COMMIT {
             continue;
         }
         let is_sparse = entry.mode == EntryMode::DIR;
-        let mut state = None;
-        while let Some(next) = listing.peek() {
+        let is_intent_to_add = entry.flags.contains(Flags::INTENT_TO_ADD);
+        let mut state = EntryState::Differs(None);
+        while let Some(next) = items.peek() {
             match next {
-                TreeItem::Same(prefix) if path.starts_with(prefix) => {
-                    // Intent to add is not part of the tree that git remembers.
-                    let intended = entry.flags.contains(Flags::INTENT_TO_ADD);
-                    state = Some(if intended { Err(None) } else { Ok(()) });
+                TreeItem::UnchangedDirectory(prefix) if path.starts_with(prefix) => {
+                    // The cache-tree extension does not cover intent-to-add entries.
+                    state = if is_intent_to_add { EntryState::Differs(None) } else { EntryState::Same };
                     break;
                 }
-                TreeItem::File(listed, committed) if listed == path => {
+                TreeItem::File(committed_path, committed) if committed_path == path => {
                     let is_symlink = entry.mode == EntryMode::SYMLINK;
-                    let same = committed.oid == entry.id
-                        && committed.is_symlink == is_symlink
-                        && !entry.flags.contains(Flags::INTENT_TO_ADD);
-                    state = Some(if same { Ok(()) } else { Err(Some(*committed)) });
-                    listing.next();
+                    let is_same =
+                        committed.oid == entry.id && committed.is_symlink == is_symlink && !is_intent_to_add;
+                    state = if is_same { EntryState::Same } else { EntryState::Differs(Some(*committed)) };
+                    items.next();
                     break;
                 }
-                // All files of a directory that a sparse index keeps as one entry.
-                TreeItem::File(listed, _) if is_sparse && listed.starts_with(path) => {
-                    listing.next();
-                    state = Some(Ok(()));
+                // A sparse index has one entry for all files of a directory.
+                TreeItem::File(committed_path, _) if is_sparse && committed_path.starts_with(path) => {
+                    items.next();
+                    state = EntryState::Same;
                 }
-                TreeItem::File(listed, _) | TreeItem::Same(listed) if listed.as_bstr() < path => {
-                    if let Some(TreeItem::File(listed, committed)) = listing.next() {
-                        side.missing.insert(listed, committed);
+                TreeItem::File(committed_path, _) | TreeItem::UnchangedDirectory(committed_path)
+                    if committed_path.as_bstr() < path =>
+                {
+                    if let Some(TreeItem::File(committed_path, committed)) = items.next() {
+                        diff.missing.insert(committed_path, committed);
                     }
                 }
                 _ => break,
             }
         }
-        match state {
-            Some(Ok(())) => {}
-            Some(Err(committed)) => drop(side.changed.insert(position, committed)),
-            None => drop(side.changed.insert(position, None)),
+        if let EntryState::Differs(committed) = state {
+            diff.changed.insert(position, committed);
         }
     }
-    for rest in listing {
+    for rest in items {
         if let TreeItem::File(path, committed) = rest {
-            side.missing.insert(path, committed);
+            diff.missing.insert(path, committed);
         }
     }
-    side
+    diff
 }

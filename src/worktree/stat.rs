@@ -1,4 +1,4 @@
-//! What the file system says about a file without reading it, and the cache that spares reading it again.
+//! Stat data of files, and the stat cache: oids of files whose content had to be read, under their stat data.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::cache_file::{self, take};
 use crate::git::{BStr, BString, Oid};
 
-/// Kinds of things that can lie at a path.
+/// Kind of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File {
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Seconds and nanoseconds since 1970; before it, zero.
+/// A time in seconds and nanoseconds since 1970. Earlier times are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Time {
     pub seconds: u64,
@@ -38,9 +38,9 @@ impl Time {
         Time::of(Ok(SystemTime::now()))
     }
 
-    /// Whether a change after the observation at `observed` could leave this as time of last change.
+    /// Whether this change time is racy: a change after the observation at `observed` could leave the same time.
     ///
-    /// File systems stamp with the time of the last kernel tick, some with whole (even) seconds.
+    /// File systems record the time of the last kernel tick, and some of them whole or even seconds.
     pub fn is_racy(self, observed: Time) -> bool {
         const TICK: Duration = Duration::from_millis(20);
         const COARSE: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ impl Time {
     }
 }
 
-/// The part of `lstat` that changes when a file does.
+/// The fields of `lstat` that change when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileStat {
     pub size: u64,
@@ -95,6 +95,7 @@ impl FileStat {
         bytes.extend_from_slice(&self.inode.to_le_bytes());
     }
 
+    /// Removes the output of [`Self::put`] from the front of `rest`.
     pub fn take(rest: &mut &[u8]) -> Option<FileStat> {
         let size = u64::from_le_bytes(take(rest)?);
         let mut time = || {
@@ -105,7 +106,7 @@ impl FileStat {
         Some(FileStat { size, mtime, ctime, inode: u64::from_le_bytes(take(rest)?) })
     }
 
-    /// Whether git saw this file in this state when it wrote the index entry. Fields that git left out are not compared.
+    /// Whether the stat data in an index entry is that of this file. Fields that git left zero are not compared.
     pub fn matches_index(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
         let same = |ours: Time, theirs: gix::index::entry::stat::Time| {
             ours.seconds as u32 == theirs.secs && (theirs.nsecs == 0 || ours.nanos == theirs.nsecs)
@@ -143,46 +144,46 @@ fn is_executable(_: &Metadata) -> bool {
     false
 }
 
-/// What a file with this stat was found to hold.
+/// Oid and size of the converted content of a file, with the stat data for which they are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct CachedBlob {
     pub stat: FileStat,
-    /// Of the cleaned bytes.
     pub oid: Oid,
-    pub clean_size: u64,
+    pub converted_size: u64,
 }
 
-/// Files whose content was hashed because the git index does not vouch for them. One cache file per worktree.
+/// Stat cache: files whose content was hashed because git's index does not prove that they are unmodified. A reader must
+/// not write git's index, so the result is stored here. One cache file per worktree.
 ///
-/// Layout, little endian: magic `CWSTAT03`; rules 16 bytes; bytes per oid u8; entries u32; entries. Entry: path length u16, path,
-/// stat ([`FileStat::put`]), clean size u64, oid. In the envelope of [`sealed`]. A file that is anything else counts as empty;
-/// losing it costs time only.
+/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWSTAT03`; conversion key 16 bytes; bytes per oid u8;
+/// number of entries u32; entries. Entry: path length u16, path, stat data ([`FileStat::put`]), converted size u64, oid.
+/// A file with any other content is treated as empty; losing it costs time only.
 #[derive(Default)]
 pub(super) struct StatCache {
-    entries: FxHashMap<BString, Known>,
-    /// Identity of what the cleaned bytes depend on besides the file (see [`super::cleaning_rules`]).
-    rules: [u8; 16],
+    entries: FxHashMap<BString, CachedBlob>,
+    /// Identity of what the converted bytes depend on besides the file.
+    conversion_key: [u8; 16],
 }
 
 const MAGIC: &[u8; 8] = b"CWSTAT03";
 
 impl StatCache {
-    /// Nothing is known yet under these rules.
-    pub fn under(rules: [u8; 16]) -> StatCache {
-        StatCache { entries: FxHashMap::default(), rules }
+    /// An empty cache.
+    pub fn new(conversion_key: [u8; 16]) -> StatCache {
+        StatCache { entries: FxHashMap::default(), conversion_key }
     }
 
-    pub fn is_under(&self, rules: [u8; 16]) -> bool {
-        self.rules == rules
+    pub fn has_key(&self, conversion_key: [u8; 16]) -> bool {
+        self.conversion_key == conversion_key
     }
 
-    /// This cache if it was made under `rules`, otherwise an empty one: other attributes clean the same file to other bytes.
-    pub fn if_under(self, rules: [u8; 16]) -> StatCache {
-        if self.is_under(rules) { self } else { StatCache::under(rules) }
+    /// This cache if it has this key, else an empty one: other attributes convert the same file to other bytes.
+    pub fn for_key(self, conversion_key: [u8; 16]) -> StatCache {
+        if self.has_key(conversion_key) { self } else { StatCache::new(conversion_key) }
     }
 
-    /// Entries that a change could hide behind are left out: the time of last change must be older than the cache file,
-    /// by the clock that wrote both.
+    /// Loads the cache file; empty if there is none. Racy entries are left out: the time of the last change must be older
+    /// than the cache file, by the clock that wrote both.
     pub fn load(path: &Path) -> StatCache {
         Self::try_load(path).unwrap_or_default()
     }
@@ -191,50 +192,51 @@ impl StatCache {
         let bytes = cache_file::read(path, MAGIC)?;
         let written = FileStat::of(&std::fs::symlink_metadata(path).ok()?).mtime;
         let rest = &mut bytes.get(MAGIC.len()..)?;
-        let rules = take(rest)?;
+        let conversion_key = take(rest)?;
         let oid_bytes = usize::from(take::<1>(rest)?[0]);
         let count = u32::from_le_bytes(take(rest)?);
         let mut entries = FxHashMap::default();
         for _ in 0..count {
             let path = cache_file::take_path(rest)?;
             let stat = FileStat::take(rest)?;
-            let clean_size = u64::from_le_bytes(take(rest)?);
+            let converted_size = u64::from_le_bytes(take(rest)?);
             let oid = Oid::try_from(cache_file::take_slice(rest, oid_bytes)?).ok()?;
             if !stat.mtime.is_racy(written) {
-                entries.insert(path, Known { stat, oid, clean_size });
+                entries.insert(path, CachedBlob { stat, oid, converted_size });
             }
         }
-        Some(StatCache { entries, rules })
+        Some(StatCache { entries, conversion_key })
     }
 
-    pub fn get(&self, path: &BStr, stat: &FileStat) -> Option<Known> {
+    /// The entry of `path`, if it is valid for `stat`.
+    pub fn get(&self, path: &BStr, stat: &FileStat) -> Option<CachedBlob> {
         self.entries.get(path).filter(|known| known.stat == *stat).copied()
     }
 
-    pub fn insert(&mut self, path: BString, known: Known) {
+    pub fn insert(&mut self, path: BString, known: CachedBlob) {
         self.entries.insert(path, known);
     }
 
-    /// Moves the entries of `other` that this one lacks.
-    pub fn keep_from(&mut self, other: StatCache) {
+    /// Adds the entries of `other` for paths that this cache does not have.
+    pub fn fill_from(&mut self, other: StatCache) {
         for (path, known) in other.entries {
             self.entries.entry(path).or_insert(known);
         }
     }
 
-    /// Best effort.
+    /// Replaces the cache file. Best effort.
     pub fn store(&self, path: &Path) {
-        let mut bytes = [MAGIC.as_slice(), &self.rules].concat();
+        let mut bytes = [MAGIC.as_slice(), &self.conversion_key].concat();
         let mut entries: Vec<_> =
             self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
         entries.sort_by(|a, b| a.0.cmp(b.0));
         let oid_bytes = entries.first().map_or(0, |(_, known)| known.oid.as_slice().len());
         bytes.push(oid_bytes as u8);
         bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
-        for (path, Known { stat, oid, clean_size }) in entries {
+        for (path, CachedBlob { stat, oid, converted_size }) in entries {
             cache_file::put_path(&mut bytes, path.as_ref());
             stat.put(&mut bytes);
-            bytes.extend_from_slice(&clean_size.to_le_bytes());
+            bytes.extend_from_slice(&converted_size.to_le_bytes());
             bytes.extend_from_slice(oid.as_slice());
         }
         cache_file::write(path, bytes);
@@ -246,14 +248,14 @@ mod tests {
     use super::*;
     use crate::git::hash_blob;
 
-    fn known(mtime: u64) -> Known {
+    fn known(mtime: u64) -> CachedBlob {
         let time = Time { seconds: mtime, nanos: 5 };
         let stat = FileStat { size: 3, mtime: time, ctime: time, inode: 9 };
-        Known { stat, oid: hash_blob(b"abc", gix::hash::Kind::Sha1), clean_size: 3 }
+        CachedBlob { stat, oid: hash_blob(b"abc", gix::hash::Kind::Sha1), converted_size: 3 }
     }
 
     #[test]
-    fn what_is_stored_is_loaded_unless_racy() {
+    fn racy_entries_are_not_loaded() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("stat");
         let mut cache = StatCache::default();
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_reads_as_empty() {
+    fn a_damaged_cache_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("stat");
         let mut cache = StatCache::default();

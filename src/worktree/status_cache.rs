@@ -1,68 +1,70 @@
-//! A comparison left for the next process: what `lstat` said of everything that it rests on, and what came of it.
+//! On-disk status cache: the `lstat` result of every input to a status run, and the outcome.
 //!
-//! Whoever has one question only pays for an index of megabytes, a walk through thousands of directories and their ignore rules.
-//! As long as `lstat` says the same of every path, none of this can have another outcome. Where it says something else of files
-//! alone, those are looked at again; of anything else, everything is ([`super::status`]).
+//! A one-shot process would otherwise pay for an index of megabytes and for a walk through thousands of directories and
+//! their ignore rules. As long as `lstat` returns the cached result for every path, none of this can have another
+//! outcome. If it differs for files alone, those files are checked again; if it differs for a directory or a pattern
+//! file, everything is scanned ([`super::status`]).
 //!
-//! Nothing is left that could change unnoticed: no file or directory that changed since just before the look began, by the clock
-//! of the file system, and nothing where directories do not tell of new names.
+//! Nothing is cached that could change unnoticed: no run with a file or directory that changed within one tick before
+//! the scan began, by the clock of the file system, and no run on a file system where directories do not record new
+//! names in their times.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
 use super::cache_file::{self, CacheBytes, take, take_path, take_slice};
+use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
+use super::context::StatusContext;
 use super::fsmonitor::Touched;
 use super::index::{LazyIndex, directories};
+use super::inputs::{InputFile, PATTERN_FILES, is_pattern_file};
+use super::run::{Outcome, StatusRun};
+use super::scan::{StatObservations, WorktreeScan};
 use super::stat::{FileStat, Time};
-use super::status::{Outcome, Source, StatusRun};
 use super::to_git::{is_absent, is_inside};
-use super::tracked::{Tracked, is_checked};
-use super::untracked::{Untracked, folds_case};
-use super::{
-    FileState, PATTERN_FILES, StatObservations, WorktreeBlob, WorktreeChange, WorktreeChanges, WorktreeScan,
-    is_pattern_file,
-};
+use super::tracked::{TrackedScan, is_checked};
+use super::untracked::{UntrackedScan, folds_case};
 use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
 
-/// Larger results are made anew each time.
+/// Maximum number of changes and untracked files in a cached run. Larger results are not cached.
 const MAX_CHANGES: usize = 10_000;
-/// More touched files are not looked at one by one.
-const MAX_TOUCHED: usize = 200;
-/// Paths that one thread takes at a time.
-const PER_BLOCK: usize = if cfg!(debug_assertions) { 2 } else { 512 };
 
-/// What `lstat` has to say of a path.
+/// Maximum number of touched files that are checked one by one. From there on everything is scanned.
+const MAX_TOUCHED: usize = 200;
+
+/// The `lstat` result that a path must still have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExpectedStat {
-    Nothing,
-    /// A directory, whatever it holds.
+    /// No such file.
+    Absent,
+    /// A directory, whatever it contains.
     Directory,
     Exactly(FileStat),
 }
 
 impl ExpectedStat {
-    /// What it says now; `None` if that cannot be told.
-    fn now(path: &Path) -> Option<ExpectedStat> {
+    /// The current state of `path`; `None` if it cannot be determined.
+    fn observe(path: &Path) -> Option<ExpectedStat> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) => Some(ExpectedStat::Exactly(FileStat::of(&meta))),
-            Err(error) if is_absent(&error) => Some(ExpectedStat::Nothing),
+            Err(error) if is_absent(&error) => Some(ExpectedStat::Absent),
             Err(_) => None,
         }
     }
 
-    /// Whether this could be said again after a change that was made after `observed`.
+    /// Whether a change after `observed` could leave the same stat data.
     fn is_racy(&self, observed: Time) -> bool {
         matches!(self, ExpectedStat::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
     }
 
+    /// Whether `path` has this state now.
     fn holds_at(&self, path: &Path) -> bool {
         match (self, std::fs::symlink_metadata(path)) {
-            (ExpectedStat::Nothing, Err(error)) => is_absent(&error),
+            (ExpectedStat::Absent, Err(error)) => is_absent(&error),
             (ExpectedStat::Directory, Ok(meta)) => meta.is_dir(),
             (ExpectedStat::Exactly(stat), Ok(meta)) => *stat == FileStat::of(&meta),
             _ => false,
@@ -71,7 +73,7 @@ impl ExpectedStat {
 
     fn put(&self, bytes: &mut Vec<u8>) {
         match self {
-            ExpectedStat::Nothing => bytes.push(0),
+            ExpectedStat::Absent => bytes.push(0),
             ExpectedStat::Directory => bytes.push(1),
             ExpectedStat::Exactly(stat) => {
                 bytes.push(2);
@@ -82,7 +84,7 @@ impl ExpectedStat {
 
     fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
         match take(rest)? {
-            [0] => Some(ExpectedStat::Nothing),
+            [0] => Some(ExpectedStat::Absent),
             [1] => Some(ExpectedStat::Directory),
             [2] => Some(ExpectedStat::Exactly(FileStat::take(rest)?)),
             _ => None,
@@ -90,51 +92,62 @@ impl ExpectedStat {
     }
 }
 
-/// A comparison that an earlier process has left.
+/// A status run that an earlier process stored.
 ///
-/// Layout, little endian: magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration); sources u8, each:
-/// path, what was seen; bytes per oid u8; HEAD's tree u8 (whether there is one), oid; positions of files gone, suspicious and
-/// linked, each a count u32 and u32 each; checked u64; untracked paths; untracked ignore and attribute files; changes u32, each:
-/// path, state u8, bits u8 (1: conflicted, 2: with bytes), and with bytes oid, mode u8, size u64; checked u64; filtered paths;
-/// blocks u32, the length of each u32; blocks. A block holds paths: bytes shared with the one before u16, the rest, what to
-/// expect of it. Paths: length u16, bytes; several: a count u32 before. What to expect: 0 nothing, 1 a directory, 2 and a stat
-/// as in the cache of files. In the envelope of [`sealed`]. A file that is anything else counts as missing; losing it costs
-/// time only.
+/// Layout, little endian, in the envelope of [`cache_file`]:
+///
+/// * magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration)
+/// * number of input files u8, each: path, expected stat
+/// * bytes per oid u8; head tree: u8 (whether there is one), oid
+/// * positions in the index of deleted, maybe modified and hard-linked files, each: count u32, positions u32
+/// * number of checked tracked files u64; untracked paths; untracked pattern files
+/// * number of changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with blob); with a blob: oid, mode u8, size
+///   u64
+/// * number of checked paths u64; filtered paths
+/// * number of blocks u32, length of each block u32, blocks
+///
+/// A block is a sequence of paths, each: number of leading bytes shared with the path before u16, the remaining bytes,
+/// expected stat. A path is a length u16 and bytes; a list of paths has a count u32 before it. An expected stat is 0 for
+/// an absent file, 1 for a directory, 2 and stat data ([`FileStat::put`]) otherwise.
+///
+/// A file with any other content is treated as absent; losing it costs time only.
 pub(super) struct StatusCache {
-    pub comparison: StatusRun,
+    pub run: StatusRun,
     bytes: CacheBytes,
+    /// Where the blocks are in `bytes`.
     blocks: Vec<Range<usize>>,
 }
 
 const MAGIC: &[u8; 8] = b"CWSEEN01";
 
-/// What has become of it.
+/// Which inputs of a cached run changed.
 pub(super) struct Revalidation {
     pub touched: Touched,
-    /// Paths not looked at because the time was up.
+    /// Number of paths that were not reached before the deadline.
     pub unchecked: usize,
 }
 
 impl StatusCache {
-    /// What was left beside `cache_file` for this working tree, under the same configuration.
+    /// The cache beside `cache_file`, if it is of this working tree under the current configuration.
     pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
-        let bytes = cache_file::read(&file(cache_file), MAGIC)?;
-        let (comparison, blocks) = decode(&bytes, &identity(repo)?)?;
-        Some(StatusCache { comparison, bytes, blocks })
+        let bytes = cache_file::read(&status_cache_path(cache_file), MAGIC)?;
+        let (run, blocks) = decode(&bytes, &identity(repo)?)?;
+        Some(StatusCache { run, bytes, blocks })
     }
 
-    /// Looks at everything, on all cores.
-    pub fn look(&self, root: &Path, deadline: Instant) -> Revalidation {
-        // A shorter way for the kernel to walk, eighty thousand times; nobody here changes the directory.
-        let is_here = std::env::current_dir().is_ok_and(|here| here == root);
-        let root = if is_here { Path::new("") } else { root };
+    /// Stats every cached path, on all cores.
+    pub fn revalidate(&self, context: &StatusContext) -> Revalidation {
+        // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this process changes
+        // the current directory.
+        let is_current_dir = std::env::current_dir().is_ok_and(|current| current == context.root);
+        let root = if is_current_dir { Path::new("") } else { context.root };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let n_threads = cores.min(self.blocks.len()).max(1);
         let (next, n_done, is_unknown) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
             let mut touched = Vec::new();
             while let Some(block) = self.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if is_unknown.load(Ordering::Relaxed) || Instant::now() > deadline {
+                if is_unknown.load(Ordering::Relaxed) || context.is_late() {
                     break;
                 }
                 if check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
@@ -154,15 +167,15 @@ impl StatusCache {
             }
             touched
         });
-        let unchecked = (self.blocks.len() - n_done.into_inner()) * PER_BLOCK;
+        let unchecked = (self.blocks.len() - n_done.into_inner()) * context.tuning.paths_per_block;
         let is_unknown = is_unknown.into_inner() || touched.len() > MAX_TOUCHED;
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
         Revalidation { touched, unchecked }
     }
 }
 
-/// Adds the files of a block of which something else is said now. `None` if that is so of anything but files, and if the block
-/// cannot be read.
+/// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file changed, or
+/// the block cannot be decoded.
 fn check_block(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
@@ -175,7 +188,7 @@ fn check_block(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Opt
         let expected = ExpectedStat::take(rest)?;
         full.clear();
         full.push(root);
-        // With its slash, a link would be followed.
+        // `lstat` follows a link that is named with a trailing slash.
         let name = path.strip_suffix(b"/").unwrap_or(&path);
         if !name.is_empty() && !is_inside(name.as_bstr()) {
             return None;
@@ -199,37 +212,34 @@ fn name_of(path: &BStr) -> &[u8] {
     &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// Leaves a comparison whose look began at `observed` to the next process. Best effort, and nothing where a later change could
-/// look the same.
+/// Stores a run whose scan began at `observed`. Best effort. Stores nothing if a later change could look the same.
 pub(super) fn store(
-    repo: &Repo,
-    root: &Path,
-    cache_file: &Path,
-    comparison: &StatusRun,
+    context: &StatusContext,
+    run: &StatusRun,
     observations: &StatObservations,
     observed: Time,
 ) {
-    let is_complete = comparison.is_complete() && comparison.is_reusable();
-    let n_changes = comparison.outcome.changes.changes.len() + comparison.scan.untracked.paths.len();
-    if !is_complete || n_changes > MAX_CHANGES || folds_case(repo) {
+    let is_cacheable = run.is_complete() && run.is_reusable();
+    let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
+    if !is_cacheable || n_changes > MAX_CHANGES || folds_case(context.repo) {
         return;
     }
-    let Some(identity) = identity(repo) else { return };
-    let is_stable = comparison.sources.iter().all(Source::is_unchanged);
-    if let Some(bytes) =
-        is_stable.then(|| encode(repo, root, comparison, observations, observed, &identity)).flatten()
+    let Some(identity) = identity(context.repo) else { return };
+    let is_stable = run.inputs.iter().all(InputFile::is_unchanged);
+    if let Some(bytes) = is_stable.then(|| encode(context, run, observations, observed, &identity)).flatten()
     {
-        cache_file::write(&file(cache_file), bytes);
+        cache_file::write(&status_cache_path(context.cache_file), bytes);
     }
 }
 
-fn file(cache_file: &Path) -> PathBuf {
-    let mut file = cache_file.as_os_str().to_owned();
-    file.push("-seen");
-    file.into()
+fn status_cache_path(cache_file: &Path) -> PathBuf {
+    let mut path = cache_file.as_os_str().to_owned();
+    path.push("-seen");
+    path.into()
 }
 
-/// Of this program, the working tree and everything that git is configured to do, in files or by the environment.
+/// Hash of this program's version, the working tree and everything that git is configured to do, in files or by the
+/// environment.
 fn identity(repo: &Repo) -> Option<[u8; 16]> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes()).update(b"\0");
@@ -241,55 +251,56 @@ fn identity(repo: &Repo) -> Option<[u8; 16]> {
     hasher.finalize().as_bytes().first_chunk().copied()
 }
 
-/// `None` if something could change and look the same.
+/// Encodes a run; `None` if an input could change and look the same.
 fn encode(
-    repo: &Repo,
-    root: &Path,
-    comparison: &StatusRun,
+    context: &StatusContext,
+    run: &StatusRun,
     observations: &StatObservations,
     observed: Time,
     identity: &[u8; 16],
 ) -> Option<Vec<u8>> {
-    let index = comparison.index.get(repo).ok()?;
+    let index = run.index.get(context.repo).ok()?;
     let mut bytes = [MAGIC.as_slice(), identity].concat();
-    bytes.push(u8::try_from(comparison.sources.len()).ok()?);
-    for source in &comparison.sources {
-        put_path(&mut bytes, gix::path::into_bstr(source.path.as_path()).ok()?.as_ref())?;
-        source.seen.map_or(ExpectedStat::Nothing, ExpectedStat::Exactly).put(&mut bytes);
+    bytes.push(u8::try_from(run.inputs.len()).ok()?);
+    for input in &run.inputs {
+        put_path(&mut bytes, gix::path::into_bstr(input.path.as_path()).ok()?.as_ref())?;
+        input.stat.map_or(ExpectedStat::Absent, ExpectedStat::Exactly).put(&mut bytes);
     }
-    put_outcome(&mut bytes, comparison, index.object_hash())?;
+    put_outcome(&mut bytes, run, index.object_hash())?;
 
-    let mut blocks = Blocks { observed, blocks: Vec::new(), last: BString::default(), n_in_block: PER_BLOCK };
-    let now = |path: &BStr| ExpectedStat::now(&root.join(gix::path::from_bstr(path).ok()?));
-    // What makes a look at everything necessary comes first, while there is time for it.
+    let mut blocks = Blocks::new(observed, context.tuning.paths_per_block);
+    let full_path = |path: &BStr| Some(context.root.join(gix::path::from_bstr(path).ok()?));
+    let observe = |path: &BStr| ExpectedStat::observe(&full_path(path)?);
+    // Inputs whose change makes a full scan necessary come first, so that revalidation stops early.
     for (prefix, stat) in &observations.directories {
         blocks.put(prefix.as_ref(), ExpectedStat::Exactly(*stat))?;
     }
-    // Nobody compares these with the index, but what they say is in force.
-    let unwatched = index.entries().iter().filter(|entry| !is_checked(entry)).map(|entry| entry.path(&index));
-    let rules = unwatched.filter(|path| is_pattern_file(name_of(path)));
-    for path in rules.chain(comparison.scan.untracked.rules.iter().map(|path| path.as_ref())) {
-        blocks.put(path, now(path)?)?;
+    // Pattern files apply even if they are sparse or assumed unchanged.
+    let unchecked = index.entries().iter().filter(|entry| !is_checked(entry));
+    let pattern_files =
+        unchecked.map(|entry| entry.path(&index)).filter(|path| is_pattern_file(name_of(path)));
+    for path in pattern_files.chain(run.scan.untracked.pattern_files.iter().map(|path| path.as_ref())) {
+        blocks.put(path, observe(path)?)?;
     }
-    // Tracked files may lie where nobody walks.
+    // Tracked files can be in directories that are not walked, such as ignored ones.
     let walked: FxHashSet<&BStr> =
         observations.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
     for prefix in directories(&index).filter(|prefix| !walked.contains(prefix)) {
-        // With its slash, a link would be followed.
+        // `lstat` follows a link that is named with a trailing slash.
         let name = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
-        let is_real = ExpectedStat::Directory.holds_at(&root.join(gix::path::from_bstr(name).ok()?));
-        blocks.put(prefix, if is_real { ExpectedStat::Directory } else { now(name)? })?;
+        let is_directory = ExpectedStat::Directory.holds_at(&full_path(name)?);
+        blocks.put(prefix, if is_directory { ExpectedStat::Directory } else { observe(name)? })?;
         for name in PATTERN_FILES {
             let path = BString::from([prefix, name.as_bytes()].concat());
-            blocks.put(path.as_ref(), now(path.as_ref())?)?;
+            blocks.put(path.as_ref(), observe(path.as_ref())?)?;
         }
     }
-    for path in &comparison.scan.untracked.paths {
-        blocks.put(path.as_ref(), now(path.as_ref())?)?;
+    for path in &run.scan.untracked.paths {
+        blocks.put(path.as_ref(), observe(path.as_ref())?)?;
     }
     for (position, stat) in &observations.files {
         let path = index.entries()[*position].path(&index);
-        blocks.put(path, stat.map_or(ExpectedStat::Nothing, ExpectedStat::Exactly))?;
+        blocks.put(path, stat.map_or(ExpectedStat::Absent, ExpectedStat::Exactly))?;
     }
     bytes.extend_from_slice(&(blocks.blocks.len() as u32).to_le_bytes());
     for block in &blocks.blocks {
@@ -299,21 +310,30 @@ fn encode(
     Some(bytes)
 }
 
-/// Paths and what to expect of them.
+/// Encoder of paths and their expected stats.
 struct Blocks {
+    /// When the scan began.
     observed: Time,
+    paths_per_block: usize,
     blocks: Vec<Vec<u8>>,
+    /// The last path of the last block.
     last: BString,
     n_in_block: usize,
 }
 
 impl Blocks {
-    /// `None` if the path could change and look the same.
+    fn new(observed: Time, paths_per_block: usize) -> Blocks {
+        // The last block counts as full, so that the first path starts one.
+        let (blocks, last, n_in_block) = (Vec::new(), BString::default(), paths_per_block);
+        Blocks { observed, paths_per_block, blocks, last, n_in_block }
+    }
+
+    /// Appends a path; `None` if it could change and look the same.
     fn put(&mut self, path: &BStr, expected: ExpectedStat) -> Option<()> {
         if expected.is_racy(self.observed) {
             return None;
         }
-        if self.n_in_block == PER_BLOCK {
+        if self.n_in_block == self.paths_per_block {
             self.blocks.push(Vec::new());
             self.last.clear();
             self.n_in_block = 0;
@@ -346,8 +366,8 @@ fn take_paths(rest: &mut &[u8]) -> Option<Vec<BString>> {
     (0..n).map(|_| take_path(rest)).collect()
 }
 
-fn put_outcome(bytes: &mut Vec<u8>, comparison: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
-    let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = comparison;
+fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
+    let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = run;
     bytes.push(kind.len_in_bytes() as u8);
     bytes.push(u8::from(outcome.head_tree.is_some()));
     bytes.extend_from_slice(outcome.head_tree.unwrap_or(Oid::null(kind)).as_slice());
@@ -359,10 +379,10 @@ fn put_outcome(bytes: &mut Vec<u8>, comparison: &StatusRun, kind: gix::hash::Kin
     }
     bytes.extend_from_slice(&(tracked.checked as u64).to_le_bytes());
     put_paths(bytes, &untracked.paths)?;
-    put_paths(bytes, &untracked.rules)?;
-    let found = &outcome.changes;
-    bytes.extend_from_slice(&(found.changes.len() as u32).to_le_bytes());
-    for change in &found.changes {
+    put_paths(bytes, &untracked.pattern_files)?;
+    let changes = &outcome.changes;
+    bytes.extend_from_slice(&(changes.changes.len() as u32).to_le_bytes());
+    for change in &changes.changes {
         put_path(bytes, change.path.as_ref())?;
         bytes.push(change.state as u8);
         bytes.push(u8::from(change.conflicted) | u8::from(change.bytes.is_some()) << 1);
@@ -372,27 +392,28 @@ fn put_outcome(bytes: &mut Vec<u8>, comparison: &StatusRun, kind: gix::hash::Kin
             bytes.extend_from_slice(&blob.size.to_le_bytes());
         }
     }
-    bytes.extend_from_slice(&(found.checked as u64).to_le_bytes());
-    put_paths(bytes, &found.filtered)
+    bytes.extend_from_slice(&(changes.checked as u64).to_le_bytes());
+    put_paths(bytes, &changes.filtered)
 }
 
+/// Decodes a cache file with the identity `own`, except for the content of its blocks.
 fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
     if take::<16>(rest)? != *own {
         return None;
     }
-    let [n_sources] = take(rest)?;
-    let source = |_| {
+    let [n_inputs] = take(rest)?;
+    let input = |_| {
         let path = gix::path::from_bstring(take_path(rest)?).ok()?;
-        let seen = match ExpectedStat::take(rest)? {
+        let stat = match ExpectedStat::take(rest)? {
             ExpectedStat::Exactly(stat) => Some(stat),
-            ExpectedStat::Nothing => None,
+            ExpectedStat::Absent => None,
             ExpectedStat::Directory => return None,
         };
-        // It was unchanged when this was written, and old enough.
-        Some(Source { path, seen, observed: Time::now() })
+        // The stat data was not racy when the cache was written.
+        Some(InputFile { path, stat, observed: Time::now() })
     };
-    let sources = (0..n_sources).map(source).collect::<Option<_>>()?;
+    let inputs = (0..n_inputs).map(input).collect::<Option<_>>()?;
     let (scan, outcome) = take_outcome(rest)?;
     let n_blocks = u32::from_le_bytes(take(rest)?);
     let lengths = (0..n_blocks).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize));
@@ -404,7 +425,7 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)
         at += length;
     }
     let index = Arc::new(LazyIndex::default());
-    (at == bytes.len()).then_some((StatusRun { index, sources, scan, outcome }, blocks))
+    (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, blocks))
 }
 
 fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
@@ -419,10 +440,10 @@ fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
     };
     let (deleted, maybe_modified, hard_linked) = (positions(rest)?, positions(rest)?, positions(rest)?);
     let tracked =
-        Tracked { deleted, maybe_modified, hard_linked, checked: count(rest)?, ..Tracked::default() };
-    let (paths, rules) = (take_paths(rest)?, take_paths(rest)?);
-    let untracked = Untracked { paths, rules, ..Untracked::default() };
-    if !untracked.paths.iter().chain(&untracked.rules).all(|path| is_inside(path.as_ref())) {
+        TrackedScan { deleted, maybe_modified, hard_linked, checked: count(rest)?, ..TrackedScan::default() };
+    let (paths, pattern_files) = (take_paths(rest)?, take_paths(rest)?);
+    let untracked = UntrackedScan { paths, pattern_files, ..UntrackedScan::default() };
+    if !untracked.paths.iter().chain(&untracked.pattern_files).all(|path| is_inside(path.as_ref())) {
         return None;
     }
     let n_changes = u32::from_le_bytes(take(rest)?);

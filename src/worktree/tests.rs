@@ -1,9 +1,23 @@
+use std::time::Instant;
+
+use super::context::{StatusContext, Tuning};
 use super::stat::{FileStat, StatCache};
 use super::*;
-use crate::git::hash_blob;
+use crate::git::{Mode, hash_blob};
 use crate::testing::{OpenRepo as _, Run, TestRepo};
 
 const AMPLE: Duration = Duration::from_secs(60);
+
+/// As [`super::worktree_changes`], with thresholds at which all code paths are taken.
+fn worktree_changes(
+    repo: &Repo,
+    head_tree: Option<&Oid>,
+    cache_file: &Path,
+    budget: Duration,
+) -> Result<WorktreeChanges, GitError> {
+    let status = StatusEngine::with_tuning(Tuning::SMALL).status(repo, head_tree, cache_file, budget)?;
+    Ok(Arc::unwrap_or_clone(status.changes))
+}
 
 fn changes_within(repo: &TestRepo, budget: Duration) -> WorktreeChanges {
     let open = repo.open();
@@ -11,20 +25,23 @@ fn changes_within(repo: &TestRepo, budget: Duration) -> WorktreeChanges {
     let cache = repo.root().parent().unwrap().join("stat-cache");
     let found = worktree_changes(&open, tree.as_ref(), &cache, budget).unwrap();
     if budget == AMPLE {
-        assert_eq!(remembered(repo), found, "with what is remembered");
+        assert_eq!(incremental_changes(repo), found, "with an engine that was used before");
+        let cache = repo.root().parent().unwrap().join("default-stat-cache");
+        let default = super::worktree_changes(&open, tree.as_ref(), &cache, budget).unwrap();
+        assert_eq!(default, found, "with default thresholds");
     }
     found
 }
 
 thread_local! {
-    /// Of each repository of this test, so that every step of every test is also compared with what was seen before it.
+    /// An engine for each repository of this test, so that each step of each test is also checked incrementally.
     static ENGINES: std::cell::RefCell<Vec<(std::path::PathBuf, StatusEngine)>> = Default::default();
 }
 
-fn remembered(repo: &TestRepo) -> WorktreeChanges {
+fn incremental_changes(repo: &TestRepo) -> WorktreeChanges {
     ENGINES.with_borrow_mut(|engines| {
         if !engines.iter().any(|(root, _)| root == repo.root()) {
-            engines.push((repo.root().to_owned(), StatusEngine::default()));
+            engines.push((repo.root().to_owned(), StatusEngine::with_tuning(Tuning::SMALL)));
         }
         let engine = &engines.iter().find(|(root, _)| root == repo.root()).unwrap().1;
         let open = repo.open();
@@ -34,10 +51,10 @@ fn remembered(repo: &TestRepo) -> WorktreeChanges {
     })
 }
 
-/// One line per change: state, `!` if conflicted, path, and what git calls the content.
+/// One line per change: state, `!` if conflicted, path. Checks each oid against git.
 fn changes(repo: &TestRepo) -> Vec<String> {
     let found = changes_within(repo, AMPLE);
-    // Twice, so that every test also runs with a warm cache.
+    // Each test also runs with a warm cache.
     assert_eq!(found, changes_within(repo, AMPLE));
     assert_eq!(found.unchecked, 0);
     for change in &found.changes {
@@ -80,7 +97,7 @@ fn line(change: &WorktreeChange) -> String {
 
 fn three_files() -> TestRepo {
     let repo = TestRepo::with_files(&[("a.txt", "aaa\n"), ("b.txt", "bbb\n"), ("dir/c.txt", "ccc\n")]);
-    // Old enough for the index to vouch for the files.
+    // Old enough for the index not to be racy.
     for path in ["a.txt", "b.txt", "dir/c.txt"] {
         repo.set_mtime(path, 1_700_000_000);
     }
@@ -128,7 +145,7 @@ fn every_kind_of_change_is_found() {
 }
 
 #[test]
-fn what_equals_the_commit_is_no_change() {
+fn content_as_committed_is_no_change() {
     let repo = three_files();
     repo.write("a.txt", "staged\n").git(["add", "a.txt"]).write("a.txt", "aaa\n");
     repo.git(["rm", "-q", "--cached", "b.txt"]);
@@ -209,11 +226,11 @@ fn an_edit_in_the_same_second_with_the_same_size_is_found() {
 }
 
 #[test]
-fn a_change_behind_an_unchanged_mtime_is_found_by_other_fields() {
+fn a_change_with_an_unchanged_mtime_is_found_by_other_stat_fields() {
     let repo = three_files();
     repo.write("a.txt", "AAA\n");
     repo.set_mtime("a.txt", 1_700_000_000);
-    // Git, comparing whole seconds, may not see this one; so no oracle.
+    // Not checked against git, which compares whole seconds and may miss this change.
     assert_eq!(changes_within(&repo, AMPLE).changes.iter().map(line).collect::<Vec<_>>(), ["dirty a.txt"]);
 }
 
@@ -230,7 +247,7 @@ fn touched_files_are_hashed_once() {
         let meta = std::fs::symlink_metadata(repo.root().join(path)).unwrap();
         assert!(loaded.get(path.into(), &FileStat::of(&meta)).is_some(), "{path}");
     }
-    // Warm, nothing is news, so the file stays as it is.
+    // A run without new entries does not write the cache file.
     let before = std::fs::metadata(&cache).unwrap().modified().unwrap();
     assert_eq!(changes(&repo), ["untracked new.txt"]);
     assert_eq!(std::fs::metadata(&cache).unwrap().modified().unwrap(), before);
@@ -239,14 +256,14 @@ fn touched_files_are_hashed_once() {
 }
 
 #[test]
-fn bytes_are_those_git_would_commit() {
+fn converted_bytes_are_what_git_would_commit() {
     let repo = TestRepo::init();
     repo.write(".gitattributes", "*.txt text\n*.crlf text eol=crlf\n*.raw -text\n*.u16 text working-tree-encoding=UTF-16LE\n*.id ident\n");
     let utf16: Vec<u8> = "wide\r\nlines\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     repo.write("seed", "x\n").commit("attributes");
     repo.write("a.txt", "one\r\ntwo\r\n").write("b.crlf", "one\r\n").write("c.raw", "one\r\n");
     repo.write("d.u16", utf16).write("e.id", "$Id: 0123456789 $\n");
-    // `changes` compares each oid with `git hash-object`, which cleans.
+    // `changes` compares each oid with what `git add` stores.
     assert_eq!(changes(&repo).len(), 5);
     let open = repo.open();
     let read = |path: &str| read_worktree_file(&open, path.into()).unwrap().unwrap();
@@ -267,7 +284,7 @@ fn bytes_are_those_git_would_commit() {
 }
 
 #[test]
-fn autocrlf_spares_what_is_committed_with_carriage_returns() {
+fn autocrlf_does_not_convert_files_committed_with_carriage_returns() {
     let repo = TestRepo::with_files(&[("crlf.c", "a\r\nb\r\n"), ("lf.c", "a\nb\n")]);
     repo.git(["config", "core.autocrlf", "true"]);
     repo.write("crlf.c", "a\r\nb\r\nc\r\n").write("lf.c", "a\r\nb\r\nc\r\n").write("new.c", "x\r\n");
@@ -336,7 +353,7 @@ fn sparse_and_assumed_files_are_as_committed() {
         assert_eq!(changes(&repo), ["staged in/a.txt"], "{sparse_index}");
         repo.git(["reset", "-q", "--hard"]);
     }
-    repo.git(["update-index", "--assume-unchanged", "top.txt"]).write("top.txt", "not looked at\n");
+    repo.git(["update-index", "--assume-unchanged", "top.txt"]).write("top.txt", "not checked\n");
     assert_eq!(changes(&repo), [""; 0]);
 }
 
@@ -382,7 +399,7 @@ fn nothing_is_read_through_a_linked_directory() {
     repo.remove("dir");
     repo.symlink("dir", "../outside");
     assert_eq!(changes(&repo), ["untracked dir", "dirty dir/c.txt gone"]);
-    // Nor where a merge has left stages, which are read without a look at the file.
+    // The same for paths with conflict stages, which take another code path.
     let conflict = three_files();
     conflict.git(["checkout", "-qb", "side"]).write("dir/c.txt", "side\n").commit("side");
     conflict.git(["checkout", "-q", "main"]).write("dir/c.txt", "main\n").commit("main");
@@ -473,7 +490,7 @@ fn no_cache_directory_is_no_error_and_the_index_is_never_written() {
     assert_eq!(repo.read_bytes(".git/index"), before);
 }
 
-/// Random edits agree with what `git status` reports, content by content.
+/// After random edits the changed paths are those that git finds.
 #[test]
 fn random_edits_agree_with_git() {
     let mut random = fastrand::Rng::with_seed(11);
@@ -495,7 +512,7 @@ fn random_edits_agree_with_git() {
             }
         }
         let mut expected: Vec<String> = Vec::new();
-        // Against HEAD, ignoring the index: what a commit of the whole working tree would change.
+        // Against HEAD, ignoring the index: the difference that a commit of the whole working tree would make.
         let index = repo.root().join(".git/oracle-index");
         let _ = std::fs::remove_file(&index);
         with_index(&repo, &index, &["read-tree", "HEAD"]);
@@ -504,13 +521,14 @@ fn random_edits_agree_with_git() {
         expected.extend(tree.lines().map(str::to_owned));
         let found: Vec<String> =
             changes_within(&repo, AMPLE).changes.iter().map(|c| c.path.to_string()).collect();
-        // Files that are tracked in the index though ignored are ours too; the oracle does not see them.
+        // Ignored files that are in the index are changes for us; the oracle does not add them.
         let found: Vec<String> = found.into_iter().filter(|path| !path.ends_with(".ignored")).collect();
         assert_eq!(found, expected);
     }
 }
 
-/// Times on a repository of your own: `CODEWEAVER_BENCH_REPO=dir cargo test --release git_times -- --ignored --nocapture`.
+/// Measures a given repository:
+/// `CODEWEAVER_BENCH_REPO=dir cargo test --release git_times -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures, asserts nothing"]
 fn git_times() {
@@ -567,16 +585,15 @@ fn git_times() {
     let cache = temp.path().join("cache");
     let index = open.read_index().unwrap();
     timed("read index", &mut || open.read_index().unwrap().entries().len());
-    timed("lstat tracked", &mut || {
-        tracked::look(&open, open.work_dir().unwrap(), &index, Instant::now() + AMPLE).checked
-    });
-    let walk = |listings: &Path| {
-        let root = open.work_dir().unwrap();
-        let found = untracked::find(&open, root, &index, None, listings.to_owned(), Instant::now() + AMPLE);
-        found.unwrap().paths.len()
+    let deadline = Instant::now() + 10 * AMPLE;
+    let context = StatusContext::new(&open, Some(&head), &cache, deadline, Tuning::default()).unwrap();
+    timed("lstat tracked", &mut || tracked::scan(&context, &index).checked);
+    let walk = |cache_file: &Path| {
+        let context = StatusContext { cache_file, ..context };
+        untracked::scan(&context, &index, None).unwrap().paths.len()
     };
-    timed("walk untracked, all directories read", &mut || walk(Path::new("/nonexistent/dir/listings")));
-    timed("walk untracked, directories known", &mut || walk(&cache));
+    timed("walk untracked, all directories read", &mut || walk(Path::new("/nonexistent/dir/cache")));
+    timed("walk untracked, directories cached", &mut || walk(&cache));
     timed("index against head", &mut || index::diff_head(&open, &index, Some(&head)).unwrap().changed.len());
     timed("worktree changes", &mut || {
         worktree_changes(&open, Some(&head), &cache, AMPLE).unwrap().changes.len()

@@ -1,4 +1,4 @@
-//! Bytes of files in the working tree, in the form a commit would hold.
+//! To-git conversion: the content of a working-tree file in the form that git would store.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,19 @@ use gix::filter::plumbing::{Pipeline, pipeline::CrlfRoundTripCheck, pipeline::co
 use gix::objs::Find as _;
 use gix::worktree::stack::state::attributes::Source;
 
-use super::WorktreeBlob;
+use super::changes::WorktreeBlob;
 use super::stat::{FileStat, Kind};
 use crate::git::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
 
-/// Larger files are not read: they get the null oid. No index setting lets them in.
+/// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
 pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// Reads files of one working tree; keeps the index and the attributes between files.
 ///
-/// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never run: their
-/// list is empty, and files that have one are not even opened (X5). Links are not followed, neither the last component
-/// nor a directory on the way (X4).
+/// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never run, since a
+/// repository could make them execute any program: the list of drivers is empty, and files that have one are not opened.
+/// Symlinks are not followed, whether they are the last component of a path or a parent directory, so that no file
+/// outside of the working tree is read.
 pub struct WorktreeReader {
     repo: gix::Repository,
     root: PathBuf,
@@ -30,25 +31,25 @@ pub struct WorktreeReader {
     pipeline: Pipeline,
 }
 
-/// What was found at a path.
-pub(super) enum Found {
+/// Result of the conversion of the file at a path.
+pub(super) enum Conversion {
     Blob {
         bytes: Vec<u8>,
         mode: Mode,
     },
-    /// A file too large to read.
-    Huge {
+    /// A file above [`MAX_READ_BYTES`].
+    TooLarge {
         size: u64,
         mode: Mode,
     },
-    /// It has a filter driver.
+    /// The path has a filter driver.
     Filtered,
-    /// Nothing, a directory, a device.
-    Nothing,
+    /// No file, a directory, a device.
+    Absent,
 }
 
 impl WorktreeReader {
-    /// Cost: reading the git index.
+    /// Opens the working tree of `repo`. Cost: parsing git's index.
     pub fn open(repo: &Repo) -> Result<Self, GitError> {
         let index = repo.read_index()?;
         Self::with_index(repo, Arc::new(index))
@@ -65,7 +66,7 @@ impl WorktreeReader {
         let filter = attributes.selected_attribute_matches(["filter"]);
         let mut options = gix::filter::Pipeline::options(&local).map_err(|error| repo.unreadable(&error))?;
         options.drivers.clear();
-        // Whether a checkout would give these bytes back is a question for who commits.
+        // Round-trip checks warn about commits; nothing is committed here.
         options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
         options.encodings_with_roundtrip_check.clear();
         let pipeline = Pipeline::new(Default::default(), local.object_hash(), options);
@@ -73,76 +74,82 @@ impl WorktreeReader {
         Ok(WorktreeReader { repo: local, root, git_dir, index, attributes, filter, pipeline })
     }
 
-    /// Cleaned bytes of a file, or the target of a link. `None` if there is neither, if the path has a filter driver, or
-    /// if the file exceeds 64 MiB. Paths that leave the working tree are [`GitError::PathEscapes`].
+    /// The converted bytes of a file, or the target of a link. `None` if there is neither, if the path has a filter driver,
+    /// or if the file exceeds 64 MiB.
+    ///
+    /// Errors: [`GitError::PathEscapes`] for paths that leave the working tree.
     pub fn read(&mut self, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
-        Ok(match self.find(path)? {
-            Found::Blob { bytes, .. } => Some(bytes),
-            Found::Huge { .. } | Found::Filtered | Found::Nothing => None,
+        Ok(match self.convert(path)? {
+            Conversion::Blob { bytes, .. } => Some(bytes),
+            Conversion::TooLarge { .. } | Conversion::Filtered | Conversion::Absent => None,
         })
     }
 
-    /// Oid, mode and size of what [`read`](Self::read) returns.
+    /// Oid, mode and size of what [`read`](Self::read) returns; the null oid for files above 64 MiB.
     pub fn blob(&mut self, path: &BStr) -> Result<Option<WorktreeBlob>, GitError> {
-        Ok(match self.find(path)? {
-            Found::Blob { bytes, mode } => {
+        Ok(match self.convert(path)? {
+            Conversion::Blob { bytes, mode } => {
                 let oid = hash_blob(&bytes, self.repo.object_hash());
                 Some(WorktreeBlob { oid, mode, size: bytes.len() as u64 })
             }
-            Found::Huge { size, mode } => {
+            Conversion::TooLarge { size, mode } => {
                 Some(WorktreeBlob { oid: Oid::null(self.repo.object_hash()), mode, size })
             }
-            Found::Filtered | Found::Nothing => None,
+            Conversion::Filtered | Conversion::Absent => None,
         })
     }
 
-    /// The blob that git's index holds at `path`; that of "ours" during a merge.
+    /// The oid that git's index has at `path`; that of "ours" during a merge.
     pub fn indexed(&self, path: &BStr) -> Option<Oid> {
         self.index.entry_by_path(path).map(|entry| entry.id)
     }
 
-    fn find(&mut self, path: &BStr) -> Result<Found, GitError> {
-        if !is_inside(path) || has_link_on_the_way(&self.root, path) {
+    fn convert(&mut self, path: &BStr) -> Result<Conversion, GitError> {
+        if !is_inside(path) || has_linked_parent(&self.root, path) {
             return Err(GitError::PathEscapes { path: path.to_str_lossy().into_owned() });
         }
         Ok(self.convert_checked(path)?.1)
     }
 
-    /// `path` is known to stay inside. Also the stat taken before reading.
-    pub(super) fn convert_checked(&mut self, path: &BStr) -> Result<(Option<FileStat>, Found), GitError> {
+    /// Converts the file at `path`, which is known to stay inside of the working tree. Also returns the stat data taken
+    /// before reading.
+    pub(super) fn convert_checked(
+        &mut self,
+        path: &BStr,
+    ) -> Result<(Option<FileStat>, Conversion), GitError> {
         let full = self.root.join(path.to_path_lossy());
         let meta = match std::fs::symlink_metadata(&full) {
             Ok(meta) => meta,
-            Err(error) if is_absent(&error) => return Ok((None, Found::Nothing)),
-            Err(source) => return Err(GitError::Io { action: "look at", path: full, source }),
+            Err(error) if is_absent(&error) => return Ok((None, Conversion::Absent)),
+            Err(source) => return Err(GitError::Io { action: "stat", path: full, source }),
         };
         let stat = FileStat::of(&meta);
-        let found = match Kind::of(&meta) {
-            Kind::Directory | Kind::Other => Found::Nothing,
+        let conversion = match Kind::of(&meta) {
+            Kind::Directory | Kind::Other => Conversion::Absent,
             Kind::Symlink => {
                 let target = std::fs::read_link(&full).map_err(|source| GitError::Io {
                     action: "read the link",
                     path: full,
                     source,
                 })?;
-                Found::Blob { bytes: Vec::from_path_lossy(&target).into_owned(), mode: Mode::Symlink }
+                Conversion::Blob { bytes: Vec::from_path_lossy(&target).into_owned(), mode: Mode::Symlink }
             }
             Kind::File { executable } => {
                 let mode = if executable { Mode::Executable } else { Mode::File };
                 if self.is_filtered(path) {
-                    Found::Filtered
+                    Conversion::Filtered
                 } else if meta.len() > MAX_READ_BYTES {
-                    Found::Huge { size: meta.len(), mode }
+                    Conversion::TooLarge { size: meta.len(), mode }
                 } else {
-                    match read_without_following(&full) {
-                        Ok(raw) => self.cleaned(path, raw, mode),
-                        Err(error) if is_absent(&error) => Found::Nothing,
+                    match read_no_follow(&full) {
+                        Ok(raw) => self.apply_filters(path, raw, mode),
+                        Err(error) if is_absent(&error) => Conversion::Absent,
                         Err(source) => return Err(GitError::Io { action: "read", path: full, source }),
                     }
                 }
             }
         };
-        Ok((Some(stat), found))
+        Ok((Some(stat), conversion))
     }
 
     /// Whether a filter driver is named for `path`, configured or not.
@@ -153,11 +160,11 @@ impl WorktreeReader {
         self.filter.iter_selected().any(|found| found.assignment.state.as_bstr().is_some())
     }
 
-    fn cleaned(&mut self, path: &BStr, raw: Vec<u8>, mode: Mode) -> Found {
-        // With `core.symlinks=false` a link is a file holding its target, which is not text to convert.
+    fn apply_filters(&mut self, path: &BStr, raw: Vec<u8>, mode: Mode) -> Conversion {
+        // With `core.symlinks=false` a link is checked out as a file with its target, which is not converted.
         let entry = self.index.entry_by_path(path);
         if entry.is_some_and(|entry| entry.mode == gix::index::entry::Mode::SYMLINK) && !self.has_symlinks() {
-            return Found::Blob { bytes: raw, mode: Mode::Symlink };
+            return Conversion::Blob { bytes: raw, mode: Mode::Symlink };
         }
         let committed = entry.map(|entry| entry.id);
         let (objects, attributes) = (&self.repo.objects, &mut self.attributes);
@@ -169,7 +176,7 @@ impl WorktreeReader {
                     platform.matching_attributes(outcome);
                 }
             },
-            // Automatic conversion spares files that are committed with carriage returns.
+            // Automatic conversion skips files that are committed with carriage returns.
             &mut |buffer| {
                 let Some(oid) = committed else { return Ok(None) };
                 let found = objects.try_find(&oid, buffer)?;
@@ -178,10 +185,10 @@ impl WorktreeReader {
         );
         let changed = match converted {
             Ok(ToGitOutcome::Buffer(bytes)) => Some(bytes.to_vec()),
-            // Without drivers there is no process; an encoding that does not fit leaves the bytes as they are.
+            // Without drivers there is no process. Bytes that are invalid in the declared encoding stay as they are.
             Ok(ToGitOutcome::Unchanged(_) | ToGitOutcome::Process(_)) | Err(_) => None,
         };
-        Found::Blob { bytes: changed.unwrap_or(raw), mode }
+        Conversion::Blob { bytes: changed.unwrap_or(raw), mode }
     }
 
     fn has_symlinks(&self) -> bool {
@@ -195,7 +202,7 @@ impl std::fmt::Debug for WorktreeReader {
     }
 }
 
-/// Whether a relative path names something below the root and outside of `.git`.
+/// Whether `path` is relative and leads to a place below the root and outside of `.git`.
 pub(super) fn is_inside(path: &BStr) -> bool {
     !path.is_empty()
         && !path.contains(&0)
@@ -206,28 +213,29 @@ pub(super) fn is_inside(path: &BStr) -> bool {
         })
 }
 
-/// Whether a directory on the way to `path` is a link.
-fn has_link_on_the_way(root: &Path, path: &BStr) -> bool {
+/// Whether a parent directory of `path` is a symlink.
+fn has_linked_parent(root: &Path, path: &BStr) -> bool {
     path.find_iter("/").any(|slash| {
         let parent = root.join(path[..slash].to_path_lossy());
         std::fs::symlink_metadata(parent).is_ok_and(|meta| meta.file_type().is_symlink())
     })
 }
 
-/// Whether the error says that there is no such file.
+/// Whether the error means that there is no such file.
 pub(super) fn is_absent(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
-fn read_without_following(path: &Path) -> std::io::Result<Vec<u8>> {
+/// Reads at most [`MAX_READ_BYTES`] of the file at `path`, which must not be a symlink.
+fn read_no_follow(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt as _;
-        // The file may have been exchanged since it was looked at: for a link, or for a pipe that would block.
+        // The file may have been replaced since `lstat`: by a link, or by a pipe that would block.
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32);
     }
     let file = options.open(path)?;

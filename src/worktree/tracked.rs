@@ -1,33 +1,37 @@
-//! What `lstat` says about the files that git tracks.
+//! Stat data of the files that git tracks, compared with git's index.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gix::index::entry::{Flags, Mode as EntryMode, Stage};
 
+use super::context::StatusContext;
 use super::stat::{FileStat, Kind, Time};
 use super::to_git::is_absent;
 use crate::git::{BStr, BString, ByteSlice as _, Repo};
 
-/// What `lstat` says about the tracked files.
+/// Stat results of tracked files. All positions are positions in the index.
 #[derive(Default)]
-pub(super) struct Tracked {
-    /// What was said of each, by index position; `None` at large if something could not be seen.
+pub(super) struct TrackedScan {
+    /// The stat data of each file, `None` for files that do not exist. `None` as a whole if a file could not be stat'ed.
     pub observations: Option<Vec<(usize, Option<FileStat>)>>,
-    /// Index positions of files that are gone.
+    /// Files that do not exist.
     pub deleted: Vec<usize>,
-    /// Index positions of files that the index does not vouch for.
+    /// Files whose stat data does not prove that they are unmodified.
     pub maybe_modified: Vec<usize>,
     /// First positions of paths with conflict stages.
     pub conflicted: Vec<usize>,
-    /// Index positions of files with several hard links: they may be written under another name.
+    /// Files with several hard links, which may be written under another name.
     pub hard_linked: Vec<usize>,
+    /// Number of paths that were checked.
     pub checked: usize,
+    /// Number of paths that were not reached before the deadline.
     pub unchecked: usize,
 }
 
-impl Tracked {
-    fn append(&mut self, mut other: Tracked) {
+impl TrackedScan {
+    fn append(&mut self, mut other: TrackedScan) {
         if let (Some(observations), Some(others)) = (&mut self.observations, &mut other.observations) {
             observations.append(others);
         } else {
@@ -41,77 +45,68 @@ impl Tracked {
         self.unchecked += other.unchecked;
     }
 
-    /// Whether it speaks of entries that an index with so many can have.
+    /// Whether all positions exist in an index of `n_entries`.
     pub fn fits(&self, n_entries: usize) -> bool {
         let mut positions =
             [&self.deleted, &self.maybe_modified, &self.conflicted, &self.hard_linked].into_iter().flatten();
         positions.all(|position| *position < n_entries) && self.checked <= n_entries
     }
 
-    fn saw(&mut self, position: usize, stat: Option<FileStat>) {
+    fn observe(&mut self, position: usize, stat: Option<FileStat>) {
         if let Some(observations) = &mut self.observations {
             observations.push((position, stat));
         }
     }
 
-    /// Looks again at one file, which has no conflict stages.
-    pub fn rescan(
-        &mut self,
-        repo: &Repo,
-        root: &Path,
-        index: &gix::index::State,
-        position: usize,
-        deadline: Instant,
-    ) {
+    /// Checks one file again, which has no conflict stages.
+    pub fn rescan(&mut self, context: &StatusContext, index: &gix::index::State, position: usize) {
         for positions in [&mut self.deleted, &mut self.maybe_modified, &mut self.hard_linked] {
             positions.retain(|known| *known != position);
         }
         self.checked = self.checked.saturating_sub(usize::from(is_checked(&index.entries()[position])));
-        self.append(compare_part(repo, root, index, position..position + 1, deadline));
+        let part = position..position + 1;
+        self.append(scan_part(context.repo, context.root, index, part, context.deadline));
     }
 }
 
-/// More than one file takes.
-const A_MOMENT: Duration = Duration::from_secs(60);
-
-/// Whether the git index vouches for the file at `position`: it is there, and as it was when it was staged; or the disk does
-/// not matter for it.
+/// Whether stat data proves that the file at `position` is as staged, or the working tree does not matter for the entry.
 pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State, position: usize) -> bool {
+    /// More time than one `lstat` takes.
+    const AMPLE: Duration = Duration::from_secs(60);
     if !is_checked(&index.entries()[position]) {
         return true;
     }
-    let seen = compare_part(repo, root, index, position..position + 1, Instant::now() + A_MOMENT);
-    seen.checked == 1
-        && seen.deleted.is_empty()
-        && seen.maybe_modified.is_empty()
-        && seen.conflicted.is_empty()
+    let scan = scan_part(repo, root, index, position..position + 1, Instant::now() + AMPLE);
+    scan.checked == 1
+        && scan.deleted.is_empty()
+        && scan.maybe_modified.is_empty()
+        && scan.conflicted.is_empty()
 }
 
-/// Whether the disk matters for this entry: it does not for submodules, sparse directories and what the user has asked git
-/// not to look at.
+/// Whether the working tree matters for this entry. It does not for submodules, sparse directories, and entries marked
+/// skip-worktree or assume-unchanged.
 pub(super) fn is_checked(entry: &gix::index::Entry) -> bool {
     !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
         && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
 }
 
-/// Entries for which another thread is worth starting: each costs a microsecond or more.
-const ENTRIES_PER_THREAD: usize = if cfg!(debug_assertions) { 2 } else { 1000 };
-
-/// Looks at all of them, on all cores.
-pub(super) fn look(repo: &Repo, root: &Path, index: &gix::index::State, deadline: Instant) -> Tracked {
+/// Stats all tracked files, on all cores.
+pub(super) fn scan(context: &StatusContext, index: &gix::index::State) -> TrackedScan {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let entries = index.entries();
-    let n_parts = (entries.len() / ENTRIES_PER_THREAD).clamp(1, cores);
-    // The stages of a conflict stay together.
+    let n_parts = (entries.len() / context.tuning.entries_per_thread).clamp(1, cores);
+    // All stages of a conflict belong to one part.
     let cut = |part: usize| {
         let at = entries.len() * part / n_parts;
         let is_path_of_last = |i: &usize| *i > 0 && entries[*i].path(index) == entries[*i - 1].path(index);
         (at..entries.len()).find(|i| !is_path_of_last(i)).unwrap_or(entries.len())
     };
+    let scan =
+        |part| scan_part(context.repo, context.root, index, cut(part)..cut(part + 1), context.deadline);
     std::thread::scope(|scope| {
-        let compare = |part| compare_part(repo, root, index, cut(part)..cut(part + 1), deadline);
-        let others: Vec<_> = (1..n_parts).map(|part| scope.spawn(move || compare(part))).collect();
-        let mut tracked = compare(0);
+        let scan = &scan;
+        let others: Vec<_> = (1..n_parts).map(|part| scope.spawn(move || scan(part))).collect();
+        let mut tracked = scan(0);
         for other in others {
             tracked.append(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -119,23 +114,25 @@ pub(super) fn look(repo: &Repo, root: &Path, index: &gix::index::State, deadline
     })
 }
 
-fn compare_part(
+fn scan_part(
     repo: &Repo,
     root: &Path,
     index: &gix::index::State,
-    part: std::ops::Range<usize>,
+    part: Range<usize>,
     deadline: Instant,
-) -> Tracked {
+) -> TrackedScan {
+    /// Entries between two looks at the clock.
     const CLOCK_EVERY: usize = 64;
     let trust_ctime = repo.local().config_snapshot().boolean("core.trustCtime").unwrap_or(true);
     let timestamp = index.timestamp();
-    let written = Time {
+    let index_written = Time {
         seconds: u64::try_from(timestamp.unix_seconds()).unwrap_or(0),
         nanos: timestamp.nanoseconds(),
     };
-    let mut tracked = Tracked { observations: Some(Vec::with_capacity(part.len())), ..Tracked::default() };
-    let mut directories = SymlinkCheck::new(root);
-    let mut late = false;
+    let mut tracked =
+        TrackedScan { observations: Some(Vec::with_capacity(part.len())), ..TrackedScan::default() };
+    let mut symlinks = SymlinkCheck::new(root);
+    let mut is_late = false;
     let mut last_conflict: Option<&BStr> = None;
     for position in part {
         let entry = &index.entries()[position];
@@ -143,8 +140,8 @@ fn compare_part(
         if !is_checked(entry) {
             continue;
         }
-        late = late || position % CLOCK_EVERY == 0 && Instant::now() > deadline;
-        if late {
+        is_late = is_late || position % CLOCK_EVERY == 0 && Instant::now() > deadline;
+        if is_late {
             tracked.unchecked += 1;
             continue;
         }
@@ -156,24 +153,24 @@ fn compare_part(
             continue;
         }
         tracked.checked += 1;
-        let meta = match directories.full_path(path).map(std::fs::symlink_metadata) {
+        let meta = match symlinks.full_path(path).map(std::fs::symlink_metadata) {
             Some(Ok(meta)) => meta,
             Some(Err(error)) if !is_absent(&error) => {
-                // Unreadable: the reader will say so for this path alone.
+                // Classification reads the file and reports the error for this path alone.
                 tracked.maybe_modified.push(position);
                 tracked.observations = None;
                 continue;
             }
             Some(Err(_)) | None => {
                 tracked.deleted.push(position);
-                tracked.saw(position, None);
+                tracked.observe(position, None);
                 continue;
             }
         };
         let stat = FileStat::of(&meta);
-        tracked.saw(position, Some(stat));
+        tracked.observe(position, Some(stat));
         let is_symlink = entry.mode == EntryMode::SYMLINK;
-        let unmodified_blob = match Kind::of(&meta) {
+        let is_same_kind = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => {
                 tracked.deleted.push(position);
                 continue;
@@ -181,11 +178,11 @@ fn compare_part(
             Kind::Symlink => is_symlink,
             Kind::File { .. } => !is_symlink,
         };
-        let unmodified_blob = unmodified_blob
+        let is_unmodified = is_same_kind
             && !entry.flags.contains(Flags::INTENT_TO_ADD)
             && stat.matches_index(&entry.stat, trust_ctime)
-            && !stat.mtime.is_racy(written);
-        if !unmodified_blob {
+            && !stat.mtime.is_racy(index_written);
+        if !is_unmodified {
             tracked.maybe_modified.push(position);
         }
         if has_several_links(&meta) {
@@ -195,6 +192,7 @@ fn compare_part(
     tracked
 }
 
+/// Whether the file has other hard links. Always false where the system does not tell.
 #[cfg(unix)]
 pub(super) fn has_several_links(meta: &std::fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(meta) > 1
@@ -205,11 +203,12 @@ pub(super) fn has_several_links(_: &std::fs::Metadata) -> bool {
     false
 }
 
-/// Full paths of files whose directories are real ones, not links to somewhere else.
+/// Full paths of files that are not behind a symlink to a directory.
 pub(super) struct SymlinkCheck<'a> {
     root: &'a Path,
-    /// The directory looked at last, with its slash, and whether it is real.
+    /// The directory checked last, with its slash.
     last: BString,
+    /// Whether `last` consists of real directories.
     is_real: bool,
     full: std::path::PathBuf,
 }
@@ -219,12 +218,12 @@ impl<'a> SymlinkCheck<'a> {
         SymlinkCheck { root, last: BString::default(), is_real: true, full: root.to_owned() }
     }
 
-    /// `None` if a directory on the way is missing, a file or a link. Cheap for paths in order.
+    /// The full path of `path`; `None` if a parent directory is missing, a file or a link. Cheap for sorted paths.
     pub fn full_path(&mut self, path: &BStr) -> Option<&Path> {
         let directory = &path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
         if directory != &self.last[..] {
             let common = self.last.iter().zip(directory.iter()).take_while(|(a, b)| a == b).count();
-            // What a real directory shares with this one needs no second look.
+            // Parents shared with a directory that is known to be real are real.
             let known = if self.is_real {
                 directory[..common].rfind_byte(b'/').map_or(0, |slash| slash + 1)
             } else {

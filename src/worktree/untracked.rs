@@ -1,74 +1,71 @@
-//! Files of the working tree that git does not track and does not ignore (D1).
-
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+//! Files of the working tree that git neither tracks nor ignores.
 
 use gix::bstr::ByteSlice as _;
 use gix::index::entry::Mode as EntryMode;
 use gix::worktree::stack::state::ignore::Source;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::context::StatusContext;
 use super::fsmonitor::FsMonitor;
 use super::index::directories;
+use super::inputs::{PATTERN_FILES, is_pattern_file};
 use super::stat::FileStat;
 use super::untracked_cache::{TrackedNames, UntrackedCache};
-use super::{PATTERN_FILES, is_pattern_file};
 use crate::git::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
 
-/// Deeper directories cannot be named in one call of the system.
+/// Maximum depth of walked directories. The path of a deeper one exceeds the limit of a system call.
 const MAX_DEPTH: usize = 1_000;
 
+/// Result of a walk through the working tree.
 #[derive(Default)]
-pub(super) struct Untracked {
-    /// Files and links, in no particular order.
+pub(super) struct UntrackedScan {
+    /// Untracked files and links, in no particular order.
     pub paths: Vec<BString>,
-    /// Directories left out because the time was up.
+    /// Number of directories that were not reached before the deadline.
     pub unchecked: usize,
-    /// What was seen of the directories that were walked; `None` if one of them changes just now.
+    /// Stat data of the walked directories; `None` if that of one of them is racy.
     pub directories: Option<Vec<(BString, FileStat)>>,
-    /// Files that decide for others ([`decides_for_others`]) in all directories that matter, unless they are tracked.
-    pub rules: Vec<BString>,
+    /// Untracked ignore and attribute files ([`is_pattern_file`]) in all directories with tracked or walked files.
+    pub pattern_files: Vec<BString>,
 }
 
-/// Walks the working tree. Nested repositories, the store and everything `.gitignore`, `info/exclude` or the user's
-/// excludes name are left out. Links are not followed. Directories are told to `watch` before they are looked at, and those
-/// that `listings_file` knows are not read.
-pub(super) fn find(
-    repo: &Repo,
-    root: &Path,
+/// Walks the working tree.
+///
+/// Leaves out nested repositories, the store and everything that `.gitignore`, `info/exclude` or the user's excludes
+/// file names. Does not follow links. Each directory is watched by `monitor` before it is read, and not read if the
+/// untracked cache knows its contents.
+pub(super) fn scan(
+    context: &StatusContext,
     index: &gix::index::State,
-    watch: Option<&mut FsMonitor>,
-    listings_file: PathBuf,
-    deadline: Instant,
-) -> Result<Untracked, GitError> {
-    let local = repo.local();
-    let folded = folds_case(repo)
+    monitor: Option<&mut FsMonitor>,
+) -> Result<UntrackedScan, GitError> {
+    let local = context.repo.local();
+    let folded = folds_case(context.repo)
         .then(|| index.entries().iter().map(|entry| entry.path(index).to_lowercase().into()).collect());
     let mut walk = Walk {
-        root,
+        context,
         index,
         tracked: TrackedNames::by_directory(index),
-        listings: UntrackedCache::load(listings_file, root),
-        excludes: Excludes::new(repo, &local, index)?,
+        cache: UntrackedCache::load(context.cache_file, context.root),
+        excludes: Excludes::new(context.repo, &local, index)?,
         folded,
-        watch,
-        deadline,
+        monitor,
         walked: FxHashSet::default(),
-        found: Untracked::default(),
+        result: UntrackedScan::default(),
     };
     walk.directory(&mut BString::default(), 0);
-    walk.rules_elsewhere();
-    walk.found.directories = walk.listings.seen();
-    walk.listings.store(walk.found.unchecked == 0);
-    Ok(walk.found)
+    walk.find_unwalked_pattern_files();
+    walk.result.directories = walk.cache.observations();
+    walk.cache.store(walk.result.unchecked == 0, &context.tuning);
+    Ok(walk.result)
 }
 
-/// Whether the file system is said not to tell upper from lower case.
+/// Whether the repository is configured for a file system that ignores case.
 pub(super) fn folds_case(repo: &Repo) -> bool {
     repo.local().config_snapshot().boolean("core.ignoreCase").unwrap_or(false)
 }
 
-/// What git ignores.
+/// Git's ignore rules, evaluated for one path at a time.
 pub(super) struct Excludes<'a> {
     local: &'a gix::Repository,
     stack: gix::worktree::Stack,
@@ -87,57 +84,58 @@ impl<'a> Excludes<'a> {
         Ok(Excludes { local, stack })
     }
 
-    pub fn has(&mut self, path: &BStr, mode: EntryMode) -> bool {
+    /// Whether the rules exclude `path`, which has `mode`.
+    pub fn is_excluded(&mut self, path: &BStr, mode: EntryMode) -> bool {
         let platform = self.stack.at_entry(path, Some(mode), &self.local.objects);
         platform.is_ok_and(|platform| platform.is_excluded())
     }
 }
 
 struct Walk<'a> {
-    root: &'a Path,
+    context: &'a StatusContext<'a>,
     index: &'a gix::index::State,
     tracked: FxHashMap<&'a BStr, TrackedNames>,
-    listings: UntrackedCache,
+    cache: UntrackedCache,
     excludes: Excludes<'a>,
-    /// Tracked paths in lower case, where the file system does not tell cases apart.
+    /// Tracked paths in lower case, where the file system ignores case.
     folded: Option<FxHashSet<BString>>,
-    watch: Option<&'a mut FsMonitor>,
-    deadline: Instant,
-    /// With their slash.
+    monitor: Option<&'a mut FsMonitor>,
+    /// Walked directories with their slash; the root is empty.
     walked: FxHashSet<BString>,
-    found: Untracked,
+    result: UntrackedScan,
 }
 
 impl Walk<'_> {
-    /// `prefix` is empty or ends in a slash. Directories that cannot be read are passed over, as git does.
+    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are skipped, as in git.
     fn directory(&mut self, prefix: &mut BString, depth: usize) {
-        if depth > MAX_DEPTH || Instant::now() > self.deadline {
-            self.found.unchecked += 1;
+        if depth > MAX_DEPTH || self.context.is_late() {
+            self.result.unchecked += 1;
             return;
         }
-        let full = self.root.join(prefix.to_path_lossy());
-        if let Some(watch) = &mut self.watch {
-            watch.walked(prefix.as_bstr());
+        let full = self.context.full_path(prefix.as_bstr());
+        if let Some(monitor) = &mut self.monitor {
+            monitor.watch_walked(prefix.as_bstr());
         }
         let none = TrackedNames::default();
         let tracked = self.tracked.get(prefix.as_bstr()).unwrap_or(&none);
-        let Some(listing) = self.listings.of(prefix.as_bstr(), &full, tracked, self.index) else { return };
+        let Some(listing) = self.cache.listing(prefix.as_bstr(), &full, tracked, self.index) else { return };
         let base = prefix.len();
         for name in listing.files.iter().filter(|name| is_pattern_file(name)) {
-            self.found.rules.push([prefix.as_slice(), name].concat().into());
+            self.result.pattern_files.push([prefix.as_slice(), name].concat().into());
         }
-        if depth > 0 && listing.is_nested {
-            if let Some(watch) = &mut self.watch {
-                watch.not_walked(prefix.as_bstr());
+        if depth > 0 && listing.is_nested_repository {
+            if let Some(monitor) = &mut self.monitor {
+                monitor.unmark_walked(prefix.as_bstr());
             }
             return;
         }
         self.walked.insert(prefix.clone());
         for name in listing.files {
             prefix.push_str(&name);
-            if !self.is_tracked_in_other_case(prefix) && !self.excludes.has(prefix.as_bstr(), EntryMode::FILE)
+            if !self.is_tracked_in_other_case(prefix)
+                && !self.excludes.is_excluded(prefix.as_bstr(), EntryMode::FILE)
             {
-                self.found.paths.push(prefix.clone());
+                self.result.paths.push(prefix.clone());
             }
             prefix.truncate(base);
         }
@@ -146,7 +144,7 @@ impl Walk<'_> {
                 continue;
             }
             prefix.push_str(&name);
-            if !self.excludes.has(prefix.as_bstr(), EntryMode::DIR) {
+            if !self.excludes.is_excluded(prefix.as_bstr(), EntryMode::DIR) {
                 prefix.push_byte(b'/');
                 self.directory(prefix, depth + 1);
             }
@@ -154,23 +152,24 @@ impl Walk<'_> {
         }
     }
 
-    /// Tracked files may lie where nobody walks: in ignored directories and in those of other repositories. Whoever had no
-    /// time for a walk does not know where that is.
-    fn rules_elsewhere(&mut self) {
-        if self.found.unchecked > 0 {
+    /// Adds untracked pattern files of directories that have tracked files but are not walked: ignored directories and
+    /// those of nested repositories. Does nothing after an incomplete walk, which cannot tell such directories apart.
+    fn find_unwalked_pattern_files(&mut self) {
+        if self.result.unchecked > 0 {
             return;
         }
         for prefix in directories(self.index).filter(|&prefix| !self.walked.contains(prefix)) {
             for name in PATTERN_FILES {
                 let path = BString::from([prefix, name.as_bytes()].concat());
                 let is_tracked = self.index.entry_by_path(path.as_ref()).is_some();
-                if !is_tracked && std::fs::symlink_metadata(self.root.join(path.to_path_lossy())).is_ok() {
-                    self.found.rules.push(path);
+                let full = self.context.full_path(path.as_ref());
+                if !is_tracked && std::fs::symlink_metadata(full).is_ok() {
+                    self.result.pattern_files.push(path);
                 }
             }
         }
-        self.found.rules.sort();
-        self.found.rules.dedup();
+        self.result.pattern_files.sort();
+        self.result.pattern_files.dedup();
     }
 
     fn is_tracked_in_other_case(&self, path: &BString) -> bool {

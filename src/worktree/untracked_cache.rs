@@ -1,45 +1,41 @@
-//! What directories hold besides tracked files, and the cache that spares reading unchanged ones again.
+//! Untracked cache: the contents of directories, remembered under their stat data so that unchanged ones are not read.
 //!
-//! A directory's times change with every name that is added to it or taken away (POSIX, `<sys/stat.h>` and `rename`), which local
-//! file systems keep to; git's untracked cache rests on the same. Directories that changed within a tick of being read are not
-//! remembered, as for files.
+//! The times of a directory change whenever a name is added or removed (POSIX, `<sys/stat.h>` and `rename`). Local file
+//! systems honour this; git's untracked cache rests on the same rule. A directory that changed within one tick before it
+//! was read is not remembered, as with files.
 
 use std::path::{Path, PathBuf};
 
 use gix::index::entry::Mode as EntryMode;
 use rustc_hash::FxHashMap;
 
+use super::context::Tuning;
 use super::stat::{FileStat, Time};
 use super::{cache_file, fs_kind};
 use crate::git::{BStr, BString, ByteSlice as _};
 
-/// Smaller working trees are read as fast as their cache. Debug builds are what tests run.
-const MIN_DIRECTORIES: usize = if cfg!(debug_assertions) { 1 } else { 256 };
-/// With less news the cache is not written: an editor that saves by renaming changes one directory each time.
-const MIN_CHANGED: usize = if cfg!(debug_assertions) { 1 } else { 32 };
-
-/// What a directory holds besides tracked files.
+/// The contents of a directory except for tracked files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DirectoryListing {
     /// Names of directories, tracked or not, without submodules and `.git`.
     pub directories: Vec<BString>,
     /// Names of files and links that are not tracked.
     pub files: Vec<BString>,
-    /// It has a `.git` of its own.
-    pub is_nested: bool,
+    /// The directory has a `.git` of its own.
+    pub is_nested_repository: bool,
 }
 
-/// The names in one directory that git's index has, of all stages: the files of a conflict are tracked.
+/// The names in one directory that git's index has, at any stage: files in conflict are tracked.
 #[derive(Default)]
 pub(super) struct TrackedNames {
-    /// Positions in the index; files of subdirectories may lie between them.
+    /// Positions in the index, not necessarily contiguous: files of subdirectories can be in between.
     positions: Vec<usize>,
-    /// Of all names together, in any order, and of whether they are submodules.
+    /// Hash of the names and of which are submodules, independent of their order.
     hash: u64,
 }
 
 impl TrackedNames {
-    /// Of each directory with its slash; the root is empty.
+    /// The names of each directory, by directory with its slash; the root is empty.
     pub fn by_directory(index: &gix::index::State) -> FxHashMap<&BStr, TrackedNames> {
         let mut by_directory: FxHashMap<&BStr, TrackedNames> = FxHashMap::default();
         for (position, entry) in index.entries().iter().enumerate() {
@@ -67,118 +63,136 @@ fn hash(name: &BStr, is_submodule: bool) -> u64 {
     std::hash::BuildHasher::hash_one(&rustc_hash::FxBuildHasher, (name, is_submodule))
 }
 
-/// A listing, and of what state.
+/// A listing with the state that it is valid for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
+struct CachedListing {
     stat: FileStat,
     /// Hash of the tracked names.
     tracked: u64,
     listing: DirectoryListing,
 }
 
-/// Listings of one working tree, by directory with its slash.
+/// Directory listings of one working tree, by directory with its slash.
 ///
-/// Layout, little endian: magic `CWDIRS01`; directories u32; each: path, stat as in the cache of files, hash of the tracked names
-/// u64, nested u8, directories and files, each a count u32 and names. Paths and names: length u16, bytes. In the envelope of
-/// [`sealed`]. A file that is anything else counts as empty; losing it costs time only.
+/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWDIRS01`; number of directories u32; each: path,
+/// stat data ([`FileStat::put`]), hash of the tracked names u64, nested repository u8, names of directories and of files,
+/// each list with a count u32 before it. A path or name is a length u16 and bytes. A file with any other content is
+/// treated as empty; losing it costs time only.
 pub(super) struct UntrackedCache {
     file: PathBuf,
-    /// Of the working tree, where times of directories can be trusted.
+    /// Device of the working tree, if times of directories are reliable there.
     device: Option<u64>,
-    known: FxHashMap<BString, Known>,
-    fresh: FxHashMap<BString, Known>,
+    /// Listings from the file that were not asked for yet.
+    cached: FxHashMap<BString, CachedListing>,
+    /// Valid listings of directories that were asked for.
+    current: FxHashMap<BString, CachedListing>,
+    /// Number of listings in `current` that are not from the file.
     n_changed: usize,
-    /// Each directory asked for is in `fresh`.
-    is_whole: bool,
+    /// Each directory that was asked for is in `current`.
+    is_complete: bool,
 }
 
 const MAGIC: &[u8; 8] = b"CWDIRS01";
 
 impl UntrackedCache {
-    /// Those kept in `file` for the working tree at `root`.
-    pub fn load(file: PathBuf, root: &Path) -> UntrackedCache {
+    /// Loads the cache beside `cache_file` for the working tree at `root`.
+    pub fn load(cache_file: &Path, root: &Path) -> UntrackedCache {
+        let mut file = cache_file.as_os_str().to_owned();
+        file.push("-directories");
+        let file = PathBuf::from(file);
         let device = fs_kind::device(root);
-        let known = device.and_then(|_| decode(&cache_file::read(&file, MAGIC)?)).unwrap_or_default();
-        UntrackedCache { file, device, known, fresh: FxHashMap::default(), n_changed: 0, is_whole: true }
+        let cached = device.and_then(|_| decode(&cache_file::read(&file, MAGIC)?)).unwrap_or_default();
+        UntrackedCache {
+            file,
+            device,
+            cached,
+            current: FxHashMap::default(),
+            n_changed: 0,
+            is_complete: true,
+        }
     }
 
-    /// The listing of the directory `prefix` at `full`, remembered or read; `None` if it cannot be read.
-    pub fn of(
+    /// The listing of the directory `prefix` at `full`, from the cache or from disk; `None` if it cannot be read.
+    pub fn listing(
         &mut self,
         prefix: &BStr,
         full: &Path,
         tracked: &TrackedNames,
         index: &gix::index::State,
     ) -> Option<DirectoryListing> {
-        let (listing, known) = self.known_or_read(prefix, full, tracked, index).unzip();
-        match known.flatten() {
-            Some(known) => drop(self.fresh.insert(prefix.to_owned(), known)),
-            None => self.is_whole = false,
+        let (listing, cacheable) = self.lookup_or_read(prefix, full, tracked, index).unzip();
+        match cacheable.flatten() {
+            Some(cacheable) => drop(self.current.insert(prefix.to_owned(), cacheable)),
+            None => self.is_complete = false,
         }
         listing
     }
 
-    /// Also as what to remember it.
-    fn known_or_read(
+    /// The listing of a directory, and its form in the cache unless it must not be cached.
+    fn lookup_or_read(
         &mut self,
         prefix: &BStr,
         full: &Path,
         tracked: &TrackedNames,
         index: &gix::index::State,
-    ) -> Option<(DirectoryListing, Option<Known>)> {
+    ) -> Option<(DirectoryListing, Option<CachedListing>)> {
         let observed = Time::now();
         let meta = std::fs::symlink_metadata(full).ok()?;
         let (stat, tracked_hash) = (FileStat::of(&meta), tracked.hash);
-        let known = self.known.remove(prefix);
-        let known = match known.filter(|known| known.stat == stat && known.tracked == tracked_hash) {
-            Some(known) => known,
+        let cached = self.cached.remove(prefix);
+        let cached = match cached.filter(|cached| cached.stat == stat && cached.tracked == tracked_hash) {
+            Some(cached) => cached,
             None => {
-                let (listing, is_whole) = read(full, tracked, index)?;
+                let (listing, is_complete) = read(full, tracked, index)?;
                 let is_reusable = self.device == Some(fs_kind::device_of(&meta))
                     && !stat.mtime.max(stat.ctime).is_racy(observed);
-                if !is_whole || !is_reusable {
+                if !is_complete || !is_reusable {
                     return Some((listing, None));
                 }
                 self.n_changed += 1;
-                Known { stat, tracked: tracked_hash, listing }
+                CachedListing { stat, tracked: tracked_hash, listing }
             }
         };
-        Some((known.listing.clone(), Some(known)))
+        Some((cached.listing.clone(), Some(cached)))
     }
 
-    /// What was seen of each directory asked for; `None` if one of them was in no state to be remembered.
-    pub fn seen(&self) -> Option<Vec<(BString, FileStat)>> {
-        let seen = || self.fresh.iter().map(|(prefix, known)| (prefix.clone(), known.stat)).collect();
-        self.is_whole.then(seen)
+    /// Stat data of each directory that was asked for; `None` if one of them must not be cached.
+    pub fn observations(&self) -> Option<Vec<(BString, FileStat)>> {
+        let observations =
+            || self.current.iter().map(|(prefix, cached)| (prefix.clone(), cached.stat)).collect();
+        self.is_complete.then(observations)
     }
 
-    /// Keeps what was seen for the next process; also what was not, unless everything there is was looked at. Best effort.
-    pub fn store(mut self, is_complete: bool) {
+    /// Writes the cache file. Best effort. Listings that were not asked for are kept unless `is_complete`, which says
+    /// that the walk reached every directory.
+    pub fn store(mut self, is_complete: bool, tuning: &Tuning) {
         if !is_complete {
-            self.fresh.extend(self.known);
+            self.current.extend(self.cached);
         }
-        if self.fresh.len() >= MIN_DIRECTORIES && self.n_changed >= MIN_CHANGED {
-            cache_file::write(&self.file, encode(&self.fresh));
+        if self.current.len() >= tuning.min_cached_directories
+            && self.n_changed >= tuning.min_changed_directories
+        {
+            cache_file::write(&self.file, encode(&self.current));
         }
     }
 }
 
-/// Reads a directory; whether nothing in it had to be passed over.
+/// Reads a directory. The flag is false if an entry could not be read and was left out.
 fn read(full: &Path, tracked: &TrackedNames, index: &gix::index::State) -> Option<(DirectoryListing, bool)> {
     let names: FxHashMap<&BStr, bool> = tracked.iter(index).collect();
     let mut listing = DirectoryListing::default();
-    let mut is_whole = true;
+    let mut is_complete = true;
     for entry in std::fs::read_dir(full).ok()? {
         let of_entry = entry.ok().and_then(|entry| {
             let name = gix::path::os_string_into_bstring(entry.file_name()).ok()?;
             Some((name, entry.file_type().ok()?))
         });
         let Some((name, kind)) = of_entry else {
-            is_whole = false;
+            is_complete = false;
             continue;
         };
         if name.eq_ignore_ascii_case(b".git") {
-            listing.is_nested |= name == ".git";
+            listing.is_nested_repository |= name == ".git";
         } else if kind.is_dir() {
             if names.get(name.as_bstr()) != Some(&true) {
                 listing.directories.push(name);
@@ -187,28 +201,28 @@ fn read(full: &Path, tracked: &TrackedNames, index: &gix::index::State) -> Optio
             listing.files.push(name);
         }
     }
-    Some((listing, is_whole))
+    Some((listing, is_complete))
 }
 
-fn encode(known: &FxHashMap<BString, Known>) -> Vec<u8> {
+fn encode(cached: &FxHashMap<BString, CachedListing>) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&(known.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&(cached.len() as u32).to_le_bytes());
     let put_names = |bytes: &mut Vec<u8>, names: &[BString]| {
         bytes.extend_from_slice(&(names.len() as u32).to_le_bytes());
         names.iter().for_each(|name| cache_file::put_path(bytes, name.as_ref()));
     };
-    for (prefix, Known { stat, tracked, listing }) in known {
+    for (prefix, CachedListing { stat, tracked, listing }) in cached {
         cache_file::put_path(&mut bytes, prefix.as_ref());
         stat.put(&mut bytes);
         bytes.extend_from_slice(&tracked.to_le_bytes());
-        bytes.push(u8::from(listing.is_nested));
+        bytes.push(u8::from(listing.is_nested_repository));
         put_names(&mut bytes, &listing.directories);
         put_names(&mut bytes, &listing.files);
     }
     bytes
 }
 
-fn decode(bytes: &[u8]) -> Option<FxHashMap<BString, Known>> {
+fn decode(bytes: &[u8]) -> Option<FxHashMap<BString, CachedListing>> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
     let n = u32::from_le_bytes(cache_file::take(rest)?);
     let names = |rest: &mut &[u8]| -> Option<Vec<BString>> {
@@ -219,9 +233,10 @@ fn decode(bytes: &[u8]) -> Option<FxHashMap<BString, Known>> {
         let prefix = cache_file::take_path(rest)?;
         let stat = FileStat::take(rest)?;
         let tracked = u64::from_le_bytes(cache_file::take(rest)?);
-        let is_nested = cache_file::take::<1>(rest)? != [0];
-        let listing = DirectoryListing { directories: names(rest)?, files: names(rest)?, is_nested };
-        Some((prefix, Known { stat, tracked, listing }))
+        let is_nested_repository = cache_file::take::<1>(rest)? != [0];
+        let listing =
+            DirectoryListing { directories: names(rest)?, files: names(rest)?, is_nested_repository };
+        Some((prefix, CachedListing { stat, tracked, listing }))
     };
     (0..n).map(directory).collect()
 }
@@ -232,23 +247,23 @@ mod tests {
     use super::*;
     use crate::testing::{OpenRepo as _, TestRepo};
 
-    /// All listings of a repository, and how many directories were read for them.
-    fn walk(repo: &TestRepo, file: &Path) -> (Vec<(BString, DirectoryListing)>, usize) {
+    /// All listings of a repository, and the number of directories that were read for them.
+    fn walk(repo: &TestRepo, cache_file: &Path) -> (Vec<(BString, DirectoryListing)>, usize) {
         let open = repo.open();
         let index = open.read_index().unwrap();
         let tracked = TrackedNames::by_directory(&index);
-        let mut listings = UntrackedCache::load(file.to_owned(), repo.root());
+        let mut cache = UntrackedCache::load(cache_file, repo.root());
         let (mut found, mut next) = (Vec::new(), vec![BString::default()]);
         while let Some(prefix) = next.pop() {
             let full = repo.root().join(prefix.to_path_lossy());
             let none = TrackedNames::default();
             let names = tracked.get(prefix.as_bstr()).unwrap_or(&none);
-            let listing = listings.of(prefix.as_ref(), &full, names, &index).unwrap();
+            let listing = cache.listing(prefix.as_ref(), &full, names, &index).unwrap();
             next.extend(listing.directories.iter().map(|name| format!("{prefix}{name}/").into()));
             found.push((prefix, listing));
         }
-        let n_read = listings.n_changed;
-        listings.store(true);
+        let n_read = cache.n_changed;
+        cache.store(true, &Tuning::SMALL);
         (found, n_read)
     }
 
@@ -258,58 +273,58 @@ mod tests {
     }
 
     #[test]
-    fn only_directories_that_changed_are_read() {
+    fn only_changed_directories_are_read() {
         let repo = TestRepo::with_files(&[("a", "1\n"), ("d/b", "2\n"), ("d/e/c", "3\n")]);
         repo.write("d/e/untracked", "4\n");
-        let file = repo.root().parent().unwrap().join("listings");
+        let cache_file = repo.root().parent().unwrap().join("stat-cache");
         wait_a_tick();
-        let (first, n_read) = walk(&repo, &file);
+        let (first, n_read) = walk(&repo, &cache_file);
         assert_eq!(n_read, 3);
         assert_eq!(first.iter().find(|(prefix, _)| prefix == "d/e/").unwrap().1.files, ["untracked"]);
-        assert_eq!(walk(&repo, &file), (first.clone(), 0));
-        // Names that git gets to know or forgets, and a name that comes and goes.
+        assert_eq!(walk(&repo, &cache_file), (first.clone(), 0));
+        // A name that git untracks and tracks again, and a file that is created and removed.
         repo.git(["rm", "-q", "--cached", "d/b"]);
-        let (second, n_read) = walk(&repo, &file);
+        let (second, n_read) = walk(&repo, &cache_file);
         assert_eq!((second.iter().find(|(prefix, _)| prefix == "d/").unwrap().1.files.len(), n_read), (1, 1));
         repo.git(["add", "d/b"]).write("d/new", "5\n");
         wait_a_tick();
-        assert_eq!(walk(&repo, &file).1, 1);
+        assert_eq!(walk(&repo, &cache_file).1, 1);
         std::fs::remove_file(repo.root().join("d/new")).unwrap();
         wait_a_tick();
-        assert_eq!(walk(&repo, &file), (first.clone(), 1));
-        // The content of files is not this module's business.
+        assert_eq!(walk(&repo, &cache_file), (first.clone(), 1));
+        // Writing a file in place does not change its directory.
         repo.write("d/e/c", "other\n");
-        assert_eq!(walk(&repo, &file), (first.clone(), 0));
-        std::fs::write(&file, "rubbish").unwrap();
-        assert_eq!(walk(&repo, &file), (first, 3));
+        assert_eq!(walk(&repo, &cache_file), (first.clone(), 0));
+        std::fs::write(repo.root().parent().unwrap().join("stat-cache-directories"), "rubbish").unwrap();
+        assert_eq!(walk(&repo, &cache_file), (first, 3));
     }
 
     #[test]
-    fn a_directory_that_has_just_changed_is_not_remembered() {
+    fn a_racy_directory_is_not_cached() {
         let repo = TestRepo::with_files(&[("d/a", "1\n")]);
-        let file = repo.root().parent().unwrap().join("listings");
+        let cache_file = repo.root().parent().unwrap().join("stat-cache");
         wait_a_tick();
         for round in 0..20 {
             repo.write(&format!("d/{round}"), "new\n");
             let files = |walked: (Vec<(BString, DirectoryListing)>, usize)| {
                 walked.0.iter().map(|(_, l)| l.files.len()).sum::<usize>()
             };
-            assert_eq!(files(walk(&repo, &file)), round + 1);
+            assert_eq!(files(walk(&repo, &cache_file)), round + 1);
         }
     }
 
     #[test]
-    fn damage_reads_as_empty() {
+    fn a_truncated_cache_is_ignored() {
         let listing = DirectoryListing {
             directories: vec!["d".into()],
             files: vec!["f".into(), "g".into()],
-            is_nested: true,
+            is_nested_repository: true,
         };
         let stat = FileStat { size: 1, mtime: Time::default(), ctime: Time::now(), inode: 7 };
-        let known: FxHashMap<_, _> =
-            [("p/".into(), Known { stat, tracked: 3, listing })].into_iter().collect();
-        let good = encode(&known);
-        assert_eq!(decode(&good), Some(known));
+        let cached: FxHashMap<_, _> =
+            [("p/".into(), CachedListing { stat, tracked: 3, listing })].into_iter().collect();
+        let good = encode(&cached);
+        assert_eq!(decode(&good), Some(cached));
         for end in 0..good.len() {
             assert_eq!(decode(&good[..end]), None, "{end}");
         }
