@@ -1,5 +1,5 @@
-//! Small cache files that are either valid as a whole or ignored: magic, payload, and the first 16 bytes of the BLAKE3
-//! hash of both.
+//! Small cache files that are either valid as a whole or ignored: magic, payload, and the first 16 bytes of
+//! the BLAKE3 hash of both.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -30,8 +30,8 @@ pub(super) fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
     is_valid.then_some(CacheBytes(map))
 }
 
-/// Replaces the file by `content`, which begins with its magic. Best effort: errors are logged, since a missing cache
-/// costs time only.
+/// Replaces the file by `content`, which begins with its magic. Best effort: errors are logged, since a
+/// missing cache costs time only.
 pub(super) fn write(path: &Path, content: Vec<u8>) {
     if let Err(error) = try_write(path, content) {
         tracing::debug!(path = %path.display(), %error, "cannot write a cache of the working tree");

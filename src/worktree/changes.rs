@@ -17,8 +17,8 @@ pub enum FileState {
 /// A working-tree file in the form that git would commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeBlob {
-    /// Oid of the converted bytes (line endings and encoding as in a commit). No object database holds the blob
-    /// unless it is staged. The null oid for files above 64 MiB, which are not read.
+    /// Oid of the converted bytes (line endings and encoding as in a commit). No object database holds the
+    /// blob unless it is staged. The null oid for files above 64 MiB, which are not read.
     pub oid: Oid,
     pub mode: Mode,
     /// Length of the converted bytes.

@@ -1,5 +1,5 @@
-//! Classification: which scanned paths differ from the commit, and whether they are staged, modified, deleted or
-//! untracked.
+//! Classification: which scanned paths differ from the commit, and whether they are staged, modified, deleted
+//! or untracked.
 //!
 //! Content decides. It is read only where neither git's index nor the stat cache proves what a file contains.
 
@@ -19,8 +19,8 @@ use super::to_git::{Conversion, WorktreeReader, is_absent};
 use super::tracked::{SymlinkCheck, TrackedScan};
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_blob};
 
-/// Finds the changes of the working tree, given its scan and the difference between index and commit. Updates the stat
-/// cache.
+/// Finds the changes of the working tree, given its scan and the difference between index and commit. Updates
+/// the stat cache.
 pub(super) fn classify(
     context: &StatusContext,
     index: &Arc<gix::index::State>,
@@ -30,7 +30,8 @@ pub(super) fn classify(
     let key = conversion_key(context.repo, context.root, index, &scan.untracked.pattern_files);
     let unchecked = scan.unchecked();
     let old_cache = StatCache::load(context.cache_file);
-    // An incomplete walk may have missed attribute files, so its key may be wrong: entries under another key are kept.
+    // An incomplete walk may have missed attribute files, so its key may be wrong: entries under another key
+    // are kept.
     let may_store = scan.untracked.unchecked == 0 || old_cache.has_key(key);
     let mut classifier = Classifier {
         context,
@@ -50,8 +51,9 @@ pub(super) fn classify(
     Ok(classifier.finish())
 }
 
-/// Hash of everything but the file itself that determines its converted bytes: attributes, line-ending settings, and the
-/// index, since git does not convert the line endings of a file that was committed with carriage returns.
+/// Hash of everything but the file itself that determines its converted bytes: attributes, line-ending
+/// settings, and the index, since git does not convert the line endings of a file that was committed with
+/// carriage returns.
 fn conversion_key(
     repo: &Repo,
     root: &Path,
@@ -99,8 +101,8 @@ fn conversion_key(
         hasher.update(entry.id.as_slice());
     }
     if converts {
-        // A key for each file would be invalidated less often, but the stat cache has few entries: stat data in the index
-        // covers nearly all files.
+        // A key for each file would be invalidated less often, but the stat cache has few entries: stat data
+        // in the index covers nearly all files.
         for entry in index.entries() {
             hasher.update(entry.id.as_slice());
         }

@@ -44,18 +44,20 @@ impl<'a> StatusContext<'a> {
     }
 }
 
-/// Thresholds of the status engine. They decide how work is divided and which caches are written, never the result.
+/// Thresholds of the status engine. They decide how work is divided and which caches are written, never the
+/// result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tuning {
-    /// Tracked files per thread: starting another thread pays from this number on, at 1 µs or more per `lstat`.
+    /// Tracked files per thread: starting another thread pays from this number on, at 1 µs or more per
+    /// `lstat`.
     pub entries_per_thread: usize,
     /// Paths per block of the status cache. A thread revalidates one block at a time.
     pub paths_per_block: usize,
-    /// Minimum number of directories for which the untracked cache is written. Reading fewer directories is as fast as
-    /// reading the cache.
+    /// Minimum number of directories for which the untracked cache is written. Reading fewer directories is
+    /// as fast as reading the cache.
     pub min_cached_directories: usize,
-    /// Minimum number of changed directories for which the untracked cache is written again. An editor that saves by
-    /// renaming changes one directory per save, which does not justify a rewrite.
+    /// Minimum number of changed directories for which the untracked cache is written again. An editor that
+    /// saves by renaming changes one directory per save, which does not justify a rewrite.
     pub min_changed_directories: usize,
 }
 

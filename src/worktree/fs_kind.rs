@@ -1,7 +1,7 @@
 //! File-system kind: whether all changes to a file system are made by this kernel.
 //!
-//! Only then are change times and notifications reliable. Changes that another machine or process makes to a network
-//! drive or a FUSE file system are noticed late or never.
+//! Only then are change times and notifications reliable. Changes that another machine or process makes to a
+//! network drive or a FUSE file system are noticed late or never.
 
 use std::fs::Metadata;
 use std::path::Path;

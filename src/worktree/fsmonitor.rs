@@ -1,10 +1,11 @@
 //! File-system monitor: which files were touched since the last run, as reported by the kernel.
 //!
-//! Linux only (inotify). The kernel queues an event before the call that changed a file returns, so draining the queue
-//! before checking files misses no change that was completed earlier. Writes through a memory map and asynchronous writes
-//! are reported when the file is closed. None of this holds for changes that another machine or process makes to a
-//! network drive or a FUSE file system, so only local file systems are monitored, and no working tree with another file
-//! system mounted below it. Changes that are not reported at all are listed in [`super::status`].
+//! Linux only (inotify). The kernel queues an event before the call that changed a file returns, so draining
+//! the queue before checking files misses no change that was completed earlier. Writes through a memory map
+//! and asynchronous writes are reported when the file is closed. None of this holds for changes that another
+//! machine or process makes to a network drive or a FUSE file system, so only local file systems are
+//! monitored, and no working tree with another file system mounted below it. Changes that are not reported at
+//! all are listed in [`super::status`].
 //!
 //! Other operating systems report changes with a delay, which does not prove that an answer is fresh.
 
@@ -45,8 +46,8 @@ mod linux {
     const MAX_DIRECTORIES: usize = 32_768;
     /// At most this part of the watches of a user is taken, a quarter: editors need watches too.
     const WATCH_LIMIT_DIVISOR: usize = 4;
-    /// Maximum number of touched files that are reported one by one. For more files a full scan, on all cores, takes no
-    /// longer.
+    /// Maximum number of touched files that are reported one by one. For more files a full scan, on all
+    /// cores, takes no longer.
     pub const MAX_TOUCHED_FILES: usize = 2_000;
 
     /// Watches the directories of one working tree.
@@ -84,7 +85,8 @@ mod linux {
             (!monitor.has_mounts()).then_some(monitor)
         }
 
-        /// Watches a directory with tracked files somewhere below it. Must be called before its files are checked.
+        /// Watches a directory with tracked files somewhere below it. Must be called before its files are
+        /// checked.
         pub fn watch_tracked(&mut self, prefix: &BStr) {
             self.add(prefix, false);
         }
@@ -138,7 +140,8 @@ mod linux {
                 // No directory. If one is created, the watch of its parent reports it.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !is_root => None,
                 // The walk skips an unreadable directory, and the watch of its parent reports when it becomes
-                // readable. Changes of tracked files in it would not be reported, so it is an error for those.
+                // readable. Changes of tracked files in it would not be reported, so it is an error for
+                // those.
                 Err(Errno::ACCESS) if may_be_unreadable && !is_root => None,
                 Err(error) => Some(error.to_string()),
             };

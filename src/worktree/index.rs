@@ -56,21 +56,23 @@ pub(super) struct CommittedFile {
 /// Difference between the committed tree and the index, without submodules.
 #[derive(Default)]
 pub(super) struct HeadDiff {
-    /// Index positions (stage 0) whose entry differs from the commit, with the committed file; `None` if there is none.
+    /// Index positions (stage 0) whose entry differs from the commit, with the committed file; `None` if
+    /// there is none.
     pub changed: FxHashMap<usize, Option<CommittedFile>>,
     /// Files of the commit whose path has no entry of stage 0.
     pub missing: FxHashMap<BString, CommittedFile>,
 }
 
 impl HeadDiff {
-    /// Whether every committed path is in the index. Others are read in each run, since their directories may not be
-    /// scanned.
+    /// Whether every committed path is in the index. Others are read in each run, since their directories may
+    /// not be scanned.
     pub fn all_in_index(&self) -> bool {
         self.missing.is_empty()
     }
 }
 
-/// Compares the index with `head_tree`. Skips directories whose tree oid is in the cache-tree extension of the index.
+/// Compares the index with `head_tree`. Skips directories whose tree oid is in the cache-tree extension of
+/// the index.
 pub(super) fn diff_head(
     repo: &Repo,
     index: &gix::index::State,

@@ -1,5 +1,5 @@
-//! Files that determine a status result in addition to the content of the working tree: git's index, ignore files and
-//! attribute files.
+//! Files that determine a status result in addition to the content of the working tree: git's index, ignore
+//! files and attribute files.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ pub(super) struct InputFile {
 }
 
 impl InputFile {
-    /// Git's index and the files outside of the working tree that decide what is ignored and how files are converted.
+    /// Git's index and the files outside of the working tree that decide what is ignored and how files are
+    /// converted.
     pub fn all(repo: &Repo) -> Vec<InputFile> {
         input_paths(repo).into_iter().map(InputFile::observe).collect()
     }
@@ -65,7 +66,8 @@ fn input_paths(repo: &Repo) -> Vec<PathBuf> {
     paths
 }
 
-/// The file that the configuration `key` names, or the file `name` in git's directory of the user's configuration.
+/// The file that the configuration `key` names, or the file `name` in git's directory of the user's
+/// configuration.
 pub(super) fn user_config_file(repo: &Repo, key: &'static str, name: &str) -> Option<PathBuf> {
     let configured = repo.local().config_snapshot().trusted_path(key).ok().flatten();
     let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

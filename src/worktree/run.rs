@@ -42,16 +42,16 @@ impl StatusRun {
             && n_hard_linked <= MAX_TOUCHED_FILES
     }
 
-    /// Whether the outcome holds while no file is touched. Files in conflict, and committed files that are not in the
-    /// index, are read in each run.
+    /// Whether the outcome holds while no file is touched. Files in conflict, and committed files that are
+    /// not in the index, are read in each run.
     pub fn is_reusable(&self) -> bool {
         self.outcome.all_in_index && self.scan.tracked.conflicted.is_empty()
     }
 
     /// This run with the files of `touched` checked again; `None` if a full scan is needed.
     ///
-    /// `is_walked` tells whether an untracked file at a path belongs to the result: its directory is neither ignored
-    /// nor part of another repository.
+    /// `is_walked` tells whether an untracked file at a path belongs to the result: its directory is neither
+    /// ignored nor part of another repository.
     pub fn update(
         mut self,
         context: &StatusContext,

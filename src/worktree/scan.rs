@@ -36,7 +36,8 @@ pub(super) struct StatObservations {
     pub directories: Vec<(BString, FileStat)>,
 }
 
-/// Stats every tracked file and walks every directory, in parallel with the comparison of the index to the head tree.
+/// Stats every tracked file and walks every directory, in parallel with the comparison of the index to the
+/// head tree.
 pub(super) fn scan(
     context: &StatusContext,
     index: &gix::index::State,

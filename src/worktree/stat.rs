@@ -38,7 +38,8 @@ impl Time {
         Time::of(Ok(SystemTime::now()))
     }
 
-    /// Whether this change time is racy: a change after the observation at `observed` could leave the same time.
+    /// Whether this change time is racy: a change after the observation at `observed` could leave the same
+    /// time.
     ///
     /// File systems record the time of the last kernel tick, and some of them whole or even seconds.
     pub fn is_racy(self, observed: Time) -> bool {
@@ -106,7 +107,8 @@ impl FileStat {
         Some(FileStat { size, mtime, ctime, inode: u64::from_le_bytes(take(rest)?) })
     }
 
-    /// Whether the stat data in an index entry is that of this file. Fields that git left zero are not compared.
+    /// Whether the stat data in an index entry is that of this file. Fields that git left zero are not
+    /// compared.
     pub fn matches_index(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
         let same = |ours: Time, theirs: gix::index::entry::stat::Time| {
             ours.seconds as u32 == theirs.secs && (theirs.nsecs == 0 || ours.nanos == theirs.nsecs)
@@ -152,12 +154,12 @@ pub(super) struct CachedBlob {
     pub converted_size: u64,
 }
 
-/// Stat cache: files whose content was hashed because git's index does not prove that they are unmodified. A reader must
-/// not write git's index, so the result is stored here. One cache file per worktree.
+/// Stat cache: files whose content was hashed because git's index does not prove that they are unmodified. A
+/// reader must not write git's index, so the result is stored here. One cache file per worktree.
 ///
-/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWSTAT03`; conversion key 16 bytes; bytes per oid u8;
-/// number of entries u32; entries. Entry: path length u16, path, stat data ([`FileStat::put`]), converted size u64, oid.
-/// A file with any other content is treated as empty; losing it costs time only.
+/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWSTAT03`; conversion key 16 bytes; bytes
+/// per oid u8; number of entries u32; entries. Entry: path length u16, path, stat data ([`FileStat::put`]),
+/// converted size u64, oid. A file with any other content is treated as empty; losing it costs time only.
 #[derive(Default)]
 pub(super) struct StatCache {
     entries: FxHashMap<BString, CachedBlob>,
@@ -177,13 +179,14 @@ impl StatCache {
         self.conversion_key == conversion_key
     }
 
-    /// This cache if it has this key, else an empty one: other attributes convert the same file to other bytes.
+    /// This cache if it has this key, else an empty one: other attributes convert the same file to other
+    /// bytes.
     pub fn for_key(self, conversion_key: [u8; 16]) -> StatCache {
         if self.has_key(conversion_key) { self } else { StatCache::new(conversion_key) }
     }
 
-    /// Loads the cache file; empty if there is none. Racy entries are left out: the time of the last change must be older
-    /// than the cache file, by the clock that wrote both.
+    /// Loads the cache file; empty if there is none. Racy entries are left out: the time of the last change
+    /// must be older than the cache file, by the clock that wrote both.
     pub fn load(path: &Path) -> StatCache {
         Self::try_load(path).unwrap_or_default()
     }

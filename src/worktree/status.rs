@@ -1,8 +1,8 @@
 //! Status engine of a long-lived process: keeps the last run and checks only files that were touched since.
 //!
-//! In a large repository most of the time of a status run goes to tens of thousands of `lstat` calls. From the second
-//! run on, the engine therefore has the directories watched ([`super::fsmonitor`]), keeps the scan and the parsed index,
-//! and checks touched files only. It scans everything again when
+//! In a large repository most of the time of a status run goes to tens of thousands of `lstat` calls. From
+//! the second run on, the engine therefore has the directories watched ([`super::fsmonitor`]), keeps the scan
+//! and the parsed index, and checks touched files only. It scans everything again when
 //!
 //! * the index, or a file outside of the working tree that git reads, changed,
 //! * a directory, an ignore file or an attribute file was touched,
@@ -15,8 +15,8 @@
 //! * A write under a hard link that was made outside of the working tree since the last scan.
 //! * A write through a memory map that is still held.
 //!
-//! The last two are found by the first run after [`MAX_SCAN_AGE`]. In addition, a search verifies the text of the files
-//! that it shows, whatever the engine reports.
+//! The last two are found by the first run after [`MAX_SCAN_AGE`]. In addition, a search verifies the text of
+//! the files that it shows, whatever the engine reports.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -50,8 +50,8 @@ const WATCH_BUDGET_FACTOR: u32 = 4;
 
 /// Computes the status of one working tree, again and again.
 ///
-/// The first run starts from the status cache of an earlier process ([`super::status_cache`]); later ones from the file
-/// monitor.
+/// The first run starts from the status cache of an earlier process ([`super::status_cache`]); later ones
+/// from the file monitor.
 #[derive(Default)]
 pub struct StatusEngine {
     tuning: Tuning,
@@ -64,8 +64,8 @@ struct Inner {
     /// The status cache, from [`StatusEngine::was_clean`] to the run that follows it.
     cache: Option<StatusCache>,
     monitored: Option<MonitoredRun>,
-    /// The last attempt to watch failed: events are unreliable here, there are too many directories, or the scan was not
-    /// completed in time.
+    /// The last attempt to watch failed: events are unreliable here, there are too many directories, or the
+    /// scan was not completed in time.
     watch_failure: Option<WatchFailure>,
 }
 
@@ -142,8 +142,8 @@ impl StatusEngine {
         self.lock().monitored.is_some()
     }
 
-    /// Whether the status cache of an earlier process says that the working tree is as `head_tree`. Always false after
-    /// the first run.
+    /// Whether the status cache of an earlier process says that the working tree is as `head_tree`. Always
+    /// false after the first run.
     pub fn was_clean(&self, repo: &Repo, head_tree: Option<&Oid>, cache_file: &Path) -> bool {
         let mut inner = self.lock();
         if inner.n_runs > 0 {
@@ -239,15 +239,16 @@ impl WorktreeStatus {
     }
 }
 
-/// The status according to the cache of an earlier process, with touched files checked again; `None` if a full scan is
-/// needed.
+/// The status according to the cache of an earlier process, with touched files checked again; `None` if a
+/// full scan is needed.
 fn resume(cache: StatusCache, context: &StatusContext) -> Result<Option<WorktreeStatus>, GitError> {
     if !inputs::are_current(&cache.run.inputs, context.repo) {
         return Ok(None);
     }
     let revalidation = cache.revalidate(context);
     let Touched::Files(touched) = revalidation.touched else { return Ok(None) };
-    // All cached untracked files were found in walked directories, and a new one would have changed its directory.
+    // All cached untracked files were found in walked directories, and a new one would have changed its
+    // directory.
     let Some(run) = cache.run.update(context, touched, |_| true)? else { return Ok(None) };
     let mut status = WorktreeStatus::of(&run, false);
     if revalidation.unchecked > 0 {

@@ -1,13 +1,13 @@
 //! On-disk status cache: the `lstat` result of every input to a status run, and the outcome.
 //!
-//! A one-shot process would otherwise pay for an index of megabytes and for a walk through thousands of directories and
-//! their ignore rules. As long as `lstat` returns the cached result for every path, none of this can have another
-//! outcome. If it differs for files alone, those files are checked again; if it differs for a directory or a pattern
-//! file, everything is scanned ([`super::status`]).
+//! A one-shot process would otherwise pay for an index of megabytes and for a walk through thousands of
+//! directories and their ignore rules. As long as `lstat` returns the cached result for every path, none of
+//! this can have another outcome. If it differs for files alone, those files are checked again; if it differs
+//! for a directory or a pattern file, everything is scanned ([`super::status`]).
 //!
-//! Nothing is cached that could change unnoticed: no run with a file or directory that changed within one tick before
-//! the scan began, by the clock of the file system, and no run on a file system where directories do not record new
-//! names in their times.
+//! Nothing is cached that could change unnoticed: no run with a file or directory that changed within one
+//! tick before the scan began, by the clock of the file system, and no run on a file system where directories
+//! do not record new names in their times.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -101,14 +101,15 @@ impl ExpectedStat {
 /// * bytes per oid u8; head tree: u8 (whether there is one), oid
 /// * positions in the index of deleted, maybe modified and hard-linked files, each: count u32, positions u32
 /// * number of checked tracked files u64; untracked paths; untracked pattern files
-/// * number of changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with blob); with a blob: oid, mode u8, size
-///   u64
+/// * number of changes u32, each: path, state u8, bits u8 (1: conflicted, 2: with blob); with a blob: oid,
+///   mode u8, size u64
 /// * number of checked paths u64; filtered paths
 /// * number of blocks u32, length of each block u32, blocks
 ///
-/// A block is a sequence of paths, each: number of leading bytes shared with the path before u16, the remaining bytes,
-/// expected stat. A path is a length u16 and bytes; a list of paths has a count u32 before it. An expected stat is 0 for
-/// an absent file, 1 for a directory, 2 and stat data ([`FileStat::put`]) otherwise.
+/// A block is a sequence of paths, each: number of leading bytes shared with the path before u16, the
+/// remaining bytes, expected stat. A path is a length u16 and bytes; a list of paths has a count u32 before
+/// it. An expected stat is 0 for an absent file, 1 for a directory, 2 and stat data ([`FileStat::put`])
+/// otherwise.
 ///
 /// A file with any other content is treated as absent; losing it costs time only.
 pub(super) struct StatusCache {
@@ -137,8 +138,8 @@ impl StatusCache {
 
     /// Stats every cached path, on all cores.
     pub fn revalidate(&self, context: &StatusContext) -> Revalidation {
-        // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this process changes
-        // the current directory.
+        // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this
+        // process changes the current directory.
         let is_current_dir = std::env::current_dir().is_ok_and(|current| current == context.root);
         let root = if is_current_dir { Path::new("") } else { context.root };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -174,8 +175,8 @@ impl StatusCache {
     }
 }
 
-/// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file changed, or
-/// the block cannot be decoded.
+/// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file
+/// changed, or the block cannot be decoded.
 fn check_block(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
@@ -212,7 +213,8 @@ fn name_of(path: &BStr) -> &[u8] {
     &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// Stores a run whose scan began at `observed`. Best effort. Stores nothing if a later change could look the same.
+/// Stores a run whose scan began at `observed`. Best effort. Stores nothing if a later change could look the
+/// same.
 pub(super) fn store(
     context: &StatusContext,
     run: &StatusRun,
@@ -238,8 +240,8 @@ fn status_cache_path(cache_file: &Path) -> PathBuf {
     path.into()
 }
 
-/// Hash of this program's version, the working tree and everything that git is configured to do, in files or by the
-/// environment.
+/// Hash of this program's version, the working tree and everything that git is configured to do, in files or
+/// by the environment.
 fn identity(repo: &Repo) -> Option<[u8; 16]> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes()).update(b"\0");

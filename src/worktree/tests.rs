@@ -34,7 +34,8 @@ fn changes_within(repo: &TestRepo, budget: Duration) -> WorktreeChanges {
 }
 
 thread_local! {
-    /// An engine for each repository of this test, so that each step of each test is also checked incrementally.
+    /// An engine for each repository of this test, so that each step of each test is also checked
+    /// incrementally.
     static ENGINES: std::cell::RefCell<Vec<(std::path::PathBuf, StatusEngine)>> = Default::default();
 }
 
@@ -512,7 +513,8 @@ fn random_edits_agree_with_git() {
             }
         }
         let mut expected: Vec<String> = Vec::new();
-        // Against HEAD, ignoring the index: the difference that a commit of the whole working tree would make.
+        // Against HEAD, ignoring the index: the difference that a commit of the whole working tree would
+        // make.
         let index = repo.root().join(".git/oracle-index");
         let _ = std::fs::remove_file(&index);
         with_index(&repo, &index, &["read-tree", "HEAD"]);

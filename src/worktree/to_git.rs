@@ -17,10 +17,10 @@ pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// Reads files of one working tree; keeps the index and the attributes between files.
 ///
-/// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never run, since a
-/// repository could make them execute any program: the list of drivers is empty, and files that have one are not opened.
-/// Symlinks are not followed, whether they are the last component of a path or a parent directory, so that no file
-/// outside of the working tree is read.
+/// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never
+/// run, since a repository could make them execute any program: the list of drivers is empty, and files that
+/// have one are not opened. Symlinks are not followed, whether they are the last component of a path or a
+/// parent directory, so that no file outside of the working tree is read.
 pub struct WorktreeReader {
     repo: gix::Repository,
     root: PathBuf,
@@ -74,8 +74,8 @@ impl WorktreeReader {
         Ok(WorktreeReader { repo: local, root, git_dir, index, attributes, filter, pipeline })
     }
 
-    /// The converted bytes of a file, or the target of a link. `None` if there is neither, if the path has a filter driver,
-    /// or if the file exceeds 64 MiB.
+    /// The converted bytes of a file, or the target of a link. `None` if there is neither, if the path has a
+    /// filter driver, or if the file exceeds 64 MiB.
     ///
     /// Errors: [`GitError::PathEscapes`] for paths that leave the working tree.
     pub fn read(&mut self, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
@@ -111,8 +111,8 @@ impl WorktreeReader {
         Ok(self.convert_checked(path)?.1)
     }
 
-    /// Converts the file at `path`, which is known to stay inside of the working tree. Also returns the stat data taken
-    /// before reading.
+    /// Converts the file at `path`, which is known to stay inside of the working tree. Also returns the stat
+    /// data taken before reading.
     pub(super) fn convert_checked(
         &mut self,
         path: &BStr,
@@ -185,7 +185,8 @@ impl WorktreeReader {
         );
         let changed = match converted {
             Ok(ToGitOutcome::Buffer(bytes)) => Some(bytes.to_vec()),
-            // Without drivers there is no process. Bytes that are invalid in the declared encoding stay as they are.
+            // Without drivers there is no process. Bytes that are invalid in the declared encoding stay as
+            // they are.
             Ok(ToGitOutcome::Unchanged(_) | ToGitOutcome::Process(_)) | Err(_) => None,
         };
         Conversion::Blob { bytes: changed.unwrap_or(raw), mode }

@@ -14,7 +14,8 @@ use crate::git::{BStr, BString, ByteSlice as _, Repo};
 /// Stat results of tracked files. All positions are positions in the index.
 #[derive(Default)]
 pub(super) struct TrackedScan {
-    /// The stat data of each file, `None` for files that do not exist. `None` as a whole if a file could not be stat'ed.
+    /// The stat data of each file, `None` for files that do not exist. `None` as a whole if a file could not
+    /// be stat'ed.
     pub observations: Option<Vec<(usize, Option<FileStat>)>>,
     /// Files that do not exist.
     pub deleted: Vec<usize>,
@@ -69,7 +70,8 @@ impl TrackedScan {
     }
 }
 
-/// Whether stat data proves that the file at `position` is as staged, or the working tree does not matter for the entry.
+/// Whether stat data proves that the file at `position` is as staged, or the working tree does not matter for
+/// the entry.
 pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State, position: usize) -> bool {
     /// More time than one `lstat` takes.
     const AMPLE: Duration = Duration::from_secs(60);
@@ -83,8 +85,8 @@ pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State,
         && scan.conflicted.is_empty()
 }
 
-/// Whether the working tree matters for this entry. It does not for submodules, sparse directories, and entries marked
-/// skip-worktree or assume-unchanged.
+/// Whether the working tree matters for this entry. It does not for submodules, sparse directories, and
+/// entries marked skip-worktree or assume-unchanged.
 pub(super) fn is_checked(entry: &gix::index::Entry) -> bool {
     !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
         && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
@@ -218,7 +220,8 @@ impl<'a> SymlinkCheck<'a> {
         SymlinkCheck { root, last: BString::default(), is_real: true, full: root.to_owned() }
     }
 
-    /// The full path of `path`; `None` if a parent directory is missing, a file or a link. Cheap for sorted paths.
+    /// The full path of `path`; `None` if a parent directory is missing, a file or a link. Cheap for sorted
+    /// paths.
     pub fn full_path(&mut self, path: &BStr) -> Option<&Path> {
         let directory = &path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
         if directory != &self.last[..] {

@@ -25,15 +25,16 @@ pub(super) struct UntrackedScan {
     pub unchecked: usize,
     /// Stat data of the walked directories; `None` if that of one of them is racy.
     pub directories: Option<Vec<(BString, FileStat)>>,
-    /// Untracked ignore and attribute files ([`is_pattern_file`]) in all directories with tracked or walked files.
+    /// Untracked ignore and attribute files ([`is_pattern_file`]) in all directories with tracked or walked
+    /// files.
     pub pattern_files: Vec<BString>,
 }
 
 /// Walks the working tree.
 ///
-/// Leaves out nested repositories, the store and everything that `.gitignore`, `info/exclude` or the user's excludes
-/// file names. Does not follow links. Each directory is watched by `monitor` before it is read, and not read if the
-/// untracked cache knows its contents.
+/// Leaves out nested repositories, the store and everything that `.gitignore`, `info/exclude` or the user's
+/// excludes file names. Does not follow links. Each directory is watched by `monitor` before it is read, and
+/// not read if the untracked cache knows its contents.
 pub(super) fn scan(
     context: &StatusContext,
     index: &gix::index::State,
@@ -106,7 +107,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are skipped, as in git.
+    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are skipped,
+    /// as in git.
     fn directory(&mut self, prefix: &mut BString, depth: usize) {
         if depth > MAX_DEPTH || self.context.is_late() {
             self.result.unchecked += 1;
@@ -152,8 +154,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds untracked pattern files of directories that have tracked files but are not walked: ignored directories and
-    /// those of nested repositories. Does nothing after an incomplete walk, which cannot tell such directories apart.
+    /// Adds untracked pattern files of directories that have tracked files but are not walked: ignored
+    /// directories and those of nested repositories. Does nothing after an incomplete walk, which cannot tell
+    /// such directories apart.
     fn find_unwalked_pattern_files(&mut self) {
         if self.result.unchecked > 0 {
             return;

@@ -1,8 +1,9 @@
-//! Untracked cache: the contents of directories, remembered under their stat data so that unchanged ones are not read.
+//! Untracked cache: the contents of directories, remembered under their stat data so that unchanged ones are
+//! not read.
 //!
-//! The times of a directory change whenever a name is added or removed (POSIX, `<sys/stat.h>` and `rename`). Local file
-//! systems honour this; git's untracked cache rests on the same rule. A directory that changed within one tick before it
-//! was read is not remembered, as with files.
+//! The times of a directory change whenever a name is added or removed (POSIX, `<sys/stat.h>` and `rename`).
+//! Local file systems honour this; git's untracked cache rests on the same rule. A directory that changed
+//! within one tick before it was read is not remembered, as with files.
 
 use std::path::{Path, PathBuf};
 
@@ -74,10 +75,10 @@ struct CachedListing {
 
 /// Directory listings of one working tree, by directory with its slash.
 ///
-/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWDIRS01`; number of directories u32; each: path,
-/// stat data ([`FileStat::put`]), hash of the tracked names u64, nested repository u8, names of directories and of files,
-/// each list with a count u32 before it. A path or name is a length u16 and bytes. A file with any other content is
-/// treated as empty; losing it costs time only.
+/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWDIRS01`; number of directories u32;
+/// each: path, stat data ([`FileStat::put`]), hash of the tracked names u64, nested repository u8, names of
+/// directories and of files, each list with a count u32 before it. A path or name is a length u16 and bytes.
+/// A file with any other content is treated as empty; losing it costs time only.
 pub(super) struct UntrackedCache {
     file: PathBuf,
     /// Device of the working tree, if times of directories are reliable there.
@@ -112,7 +113,8 @@ impl UntrackedCache {
         }
     }
 
-    /// The listing of the directory `prefix` at `full`, from the cache or from disk; `None` if it cannot be read.
+    /// The listing of the directory `prefix` at `full`, from the cache or from disk; `None` if it cannot be
+    /// read.
     pub fn listing(
         &mut self,
         prefix: &BStr,
@@ -163,8 +165,8 @@ impl UntrackedCache {
         self.is_complete.then(observations)
     }
 
-    /// Writes the cache file. Best effort. Listings that were not asked for are kept unless `is_complete`, which says
-    /// that the walk reached every directory.
+    /// Writes the cache file. Best effort. Listings that were not asked for are kept unless `is_complete`,
+    /// which says that the walk reached every directory.
     pub fn store(mut self, is_complete: bool, tuning: &Tuning) {
         if !is_complete {
             self.current.extend(self.cached);
