@@ -330,6 +330,11 @@ impl From<QueryError> for CliError {
                 format!("it must be {must}, not {found}"),
                 "see the help of the command (`-h`)",
             ),
+            QueryError::Internal { message } => CliError::new(
+                "internal error",
+                message,
+                "run `git codeweaver verify --repair`; if it finds nothing, please report this with the command you ran",
+            ),
             QueryError::Cancelled => CliError::new("no result", "the query was cancelled", "run it again"),
             QueryError::NotFound { what } => CliError::new(
                 "there is no such file or line",

@@ -1,7 +1,7 @@
-//! Whether a codebase may answer now, and the envelope that says why not (requirement L6, appendix E).
+//! The check whether a codebase may answer a request now, and the reason if it may not.
 //!
-//! One builder for every tool and for the command line, so that the reasons cannot drift apart. What is asked here is the
-//! lifecycle of one codebase: another repository that is being indexed blocks nobody else.
+//! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns one codebase: a
+//! repository that is being indexed does not block requests about others.
 
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
@@ -11,9 +11,8 @@ use crate::store::state::State;
 use crate::store::time;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 
-/// Why a codebase does not answer. These three and no others; every envelope has one.
+/// Why a codebase does not answer. The set is closed: clients match on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NonOkReason {
@@ -41,55 +40,7 @@ impl NonOkReason {
     }
 }
 
-/// What a blocked question gets instead of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Envelope {
-    pub status: GateStatus,
-    pub reason: NonOkReason,
-    /// For a person.
-    pub message: String,
-    /// The path that was asked about, as it was given.
-    pub path: PathBuf,
-    /// The root of the worktree that the path is in: what the hints are about.
-    pub codebase_root: PathBuf,
-    pub hints: Hints,
-    /// How far the run is; present exactly if `reason` is `indexing`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub indexing: Option<IndexingProgress>,
-    /// When asking again may be worth it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_after_ms: Option<u64>,
-}
-
-/// Calls that lead on.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Hints {
-    pub status: Hint,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reindex: Option<Hint>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub create: Option<Hint>,
-    /// In debug mode only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub debug_indexing: Option<DebugIndexing>,
-}
-
-/// A tool call, ready to be made.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Hint {
-    pub tool: &'static str,
-    pub args: HintArgs,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct HintArgs {
-    pub action: &'static str,
-    pub path: PathBuf,
-}
-
-/// How far a run is; what is not known is null.
+/// The progress of an indexing run; unknown values are null.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexingProgress {
@@ -101,29 +52,24 @@ pub struct IndexingProgress {
     pub phase: Option<&'static str>,
 }
 
-/// What completion is judged by.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DebugIndexing {
-    /// Always `marker_doc`: the completion marker in the state, never the mere existence of files.
-    pub completion_proof: &'static str,
-    pub marker_present: bool,
-}
-
-/// A codebase that may not answer.
+/// The state of a codebase that may not answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     pub reason: NonOkReason,
-    message: String,
-    indexing: Option<IndexingProgress>,
-    retry_after_ms: Option<u64>,
-    is_marker_present: bool,
+    /// The reason in one sentence for a person.
+    pub message: String,
+    /// The progress of the run; present exactly if `reason` is [`NonOkReason::Indexing`].
+    pub indexing: Option<IndexingProgress>,
+    /// When another request may succeed, estimated from the progress so far.
+    pub retry_after_ms: Option<u64>,
+    /// Whether the state has a completion marker. False during indexing even if an older marker exists.
+    pub is_marker_present: bool,
 }
 
-/// Looks at the state of `codebase`; `None` if it may answer.
+/// Reads the state of `codebase`; `None` if it may answer.
 ///
 /// # Errors
-/// If the state cannot be read, or the folder it lies in must not be trusted.
+/// If the state cannot be read, or the store is not trusted.
 pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
     codebase.check_trust()?;
     let state = State::read(&codebase.store().state())?;
@@ -131,7 +77,7 @@ pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
 }
 
 impl Gate {
-    /// The gate of a codebase in this state of its life; `None` if it is indexed.
+    /// The gate of a codebase in this lifecycle state; `None` if it is indexed.
     pub fn of(codebase: &Codebase, lifecycle: &Lifecycle, state: Option<&State>) -> Option<Gate> {
         let reason = match lifecycle {
             Lifecycle::Indexed => return None,
@@ -152,38 +98,9 @@ impl Gate {
         })
     }
 
-    /// Whether an answer from what is there so far is wanted and possible instead (`mcp.gate = "partial"`).
+    /// Whether the settings allow answers from the part that is indexed so far (`mcp.gate = "partial"`).
     pub fn lets_through(&self, codebase: &Codebase) -> bool {
         self.reason == NonOkReason::Indexing && codebase.settings.mcp.gate == GateMode::Partial
-    }
-
-    /// How far the run is that keeps the codebase from answering.
-    pub fn into_progress(self) -> Option<IndexingProgress> {
-        self.indexing
-    }
-
-    /// The answer to a question about `requested`, a path within `codebase`.
-    pub fn envelope(self, codebase: &Codebase, requested: &Path, debug: bool) -> Envelope {
-        let root = codebase.root();
-        let hint = |action| Hint { tool: "manage_index", args: HintArgs { action, path: root.clone() } };
-        Envelope {
-            status: self.reason.status(),
-            reason: self.reason,
-            message: self.message,
-            path: requested.to_path_buf(),
-            hints: Hints {
-                status: hint("status"),
-                reindex: (self.reason == NonOkReason::RequiresReindex).then(|| hint("reindex")),
-                create: (self.reason == NonOkReason::NotIndexed).then(|| hint("create")),
-                debug_indexing: debug.then_some(DebugIndexing {
-                    completion_proof: "marker_doc",
-                    marker_present: self.is_marker_present,
-                }),
-            },
-            codebase_root: root,
-            indexing: self.indexing,
-            retry_after_ms: self.retry_after_ms,
-        }
     }
 }
 
@@ -199,7 +116,7 @@ fn message(lifecycle: &Lifecycle) -> String {
     }
 }
 
-/// How far the run is, and in how many milliseconds it may be done.
+/// The progress of the run, and the estimated milliseconds until it ends.
 fn progress(codebase: &Codebase) -> (Option<IndexingProgress>, Option<u64>) {
     let Some(record) = status::running(codebase) else { return (Some(IndexingProgress::default()), None) };
     let is_read = record.files_processed >= record.files_total;

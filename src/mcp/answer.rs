@@ -1,7 +1,7 @@
 //! What a call gives back: structured content with a compact text, an envelope, a failure, or a protocol error.
 
+use super::envelope::Envelope;
 use crate::git::GitError;
-use crate::index::gate::Envelope;
 use crate::index::{Codebase, IndexError};
 use crate::query::QueryError;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData};

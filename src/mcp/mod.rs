@@ -19,6 +19,7 @@ pub mod clients;
 mod codebases;
 pub mod cursor;
 pub mod end;
+pub mod envelope;
 pub mod log;
 pub mod message;
 pub mod resources;

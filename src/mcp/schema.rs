@@ -4,7 +4,7 @@
 //! as one that may be null: some clients pass schemas on to models that accept no more than that.
 
 use super::answer::Failure;
-use crate::index::gate::Envelope;
+use super::envelope::Envelope;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};

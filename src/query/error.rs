@@ -2,7 +2,7 @@
 
 use crate::embed::EmbedError;
 use crate::git::GitError;
-use crate::index::{Codebase, IndexError, Lifecycle};
+use crate::index::{IndexError, Lifecycle};
 use crate::store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum QueryError {
     Index(#[from] IndexError),
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    /// A panic while the request was answered.
+    #[error("internal error: {message}")]
+    Internal { message: String },
     /// There is no index to answer from; the lifecycle says why.
     #[error("{}", gate_message(.0))]
     Gated(Lifecycle),
@@ -27,17 +30,15 @@ pub enum QueryError {
     Cancelled,
 }
 
-/// Runs `answer`; a panic in it becomes an error.
+/// Runs `answer` and turns a panic in it into [`QueryError::Internal`], so that one request fails and not the server.
 ///
-/// Files are searched where they lie and are not hashed first, so a damaged one can break an assumption of the code that
-/// walks it, third-party code included. The question fails then, not the server; `verify` names the file.
-pub fn guarded<T>(
-    codebase: &Codebase,
-    answer: impl FnOnce() -> Result<T, QueryError>,
-) -> Result<T, QueryError> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or_else(|_| {
-        let what = "a file in it broke off the search; `git codeweaver verify` finds it";
-        Err(StoreError::damaged(codebase.store().root(), what).into())
+/// A panic is a defect. It can also be the effect of a damaged store file: segments are mapped and searched without being
+/// hashed first, and third-party code relies on their structure.
+pub fn guarded<T>(answer: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(QueryError::Internal { message: message.to_owned() })
     })
 }
 

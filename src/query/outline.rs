@@ -50,7 +50,7 @@ impl Searcher {
         rev: Option<&str>,
         update: RequestUpdate<'_>,
     ) -> Result<Outline, QueryError> {
-        guarded(&self.codebase, || self.outline_unguarded(path, rev, update))
+        guarded(|| self.outline_unguarded(path, rev, update))
     }
 
     fn outline_unguarded(

@@ -36,7 +36,7 @@ impl Searcher {
         lines: Option<(u32, u32)>,
         rev: Option<&str>,
     ) -> Result<FileText, QueryError> {
-        guarded(&self.codebase, || self.read_unguarded(path, lines, rev))
+        guarded(|| self.read_unguarded(path, lines, rev))
     }
 
     fn read_unguarded(

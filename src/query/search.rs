@@ -59,7 +59,7 @@ impl Searcher {
     /// [`QueryError::Parameter`] if the request makes no sense, [`QueryError::Gated`] if there is no index,
     /// [`QueryError::NotFound`] if its revision could not be indexed, [`QueryError::Cancelled`].
     pub fn search(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Response, QueryError> {
-        guarded(&self.codebase, || {
+        guarded(|| {
             request.check()?;
             self.respond(request, update, |view, deadline| Ok(self.rank(request, view, &WEIGHTS, deadline)))
         })

@@ -72,7 +72,7 @@ impl Searcher {
             without_content: request.without_content,
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
         };
-        guarded(&self.codebase, || {
+        guarded(|| {
             as_search.check()?;
             self.respond(&as_search, update, |view, _| self.rank_similar(view, request))
         })

@@ -1,6 +1,6 @@
 //! Signals of the ranking, each on a small repository in which only that signal decides.
 
-use super::{Mode, Request, Searcher, ViewRequest, WorktreeMode};
+use super::{Mode, QueryError, Request, Searcher, ViewRequest, WorktreeMode};
 use crate::eval::foreign;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, Target, UpdateOptions, updater};
@@ -166,4 +166,15 @@ fn foreign_questions_have_little_relevance() {
         foreign::FOREIGN_QUERIES.len()
     );
     assert!(best("where is a password verified against the stored hash") > 0.3);
+}
+
+#[test]
+fn a_panic_becomes_an_internal_error_with_its_message() {
+    let result: Result<(), QueryError> = super::error::guarded(|| panic!("broken assumption {}", 7));
+    let error = result.unwrap_err();
+    assert!(
+        matches!(&error, QueryError::Internal { message } if message == "broken assumption 7"),
+        "{error:?}"
+    );
+    assert_eq!(error.to_string(), "internal error: broken assumption 7");
 }

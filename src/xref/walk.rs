@@ -61,7 +61,7 @@ impl<'a> Xref<'a> {
             ..defaults
         };
         let view = self.searcher.view(&wanted, updater)?;
-        guarded(codebase, || {
+        guarded(|| {
             // Parsers recurse, and the stack of the calling thread may be small.
             std::thread::scope(|scope| {
                 let thread = std::thread::Builder::new().name("xref".to_owned()).stack_size(PARSER_STACK);

@@ -3,6 +3,7 @@
 use crate::mcp_client::McpClient;
 use codeweaver::index::gate::{self, NonOkReason};
 use codeweaver::index::{Codebase, Lifecycle, Target, publish, updater};
+use codeweaver::mcp::envelope::Envelope;
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
 use codeweaver::store::StoreReader;
@@ -361,8 +362,8 @@ fn one_enum_of_reasons_goes_with_the_statuses() {
     ];
     for (lifecycle, status, reason) in cases {
         let gate = gate::Gate::of(&codebase, &lifecycle, None).unwrap();
-        assert_eq!(gate.reason.status(), gate.clone().envelope(&codebase, repo.root(), false).status);
-        let envelope = serde_json::to_value(gate.envelope(&codebase, repo.root(), false)).unwrap();
+        assert_eq!(gate.reason.status(), Envelope::new(gate.clone(), &codebase, repo.root(), false).status);
+        let envelope = serde_json::to_value(Envelope::new(gate, &codebase, repo.root(), false)).unwrap();
         assert_eq!((&envelope["status"], &envelope["reason"]), (&json!(status), &json!(reason)));
         if let Lifecycle::IndexFailed(failure) = &lifecycle {
             assert!(envelope["message"].as_str().unwrap().contains(failure.as_str()));

@@ -18,7 +18,9 @@ fn similar_finds_the_twin_and_not_itself() {
     let paths: Vec<_> = response["matches"].as_array().unwrap().iter().map(|m| &m["file"]["path"]).collect();
     assert!(!paths.contains(&&"src/parse.rs".into()));
     repo.codeweaver(["similar", "src/parse.rs"]).fails(2).is_an_error("names no line", "FILE:LINE");
-    repo.codeweaver(["similar", "src/nothing.rs:1"]).fails(2).is_an_error("no such place", "status --files");
+    repo.codeweaver(["similar", "src/nothing.rs:1"])
+        .fails(2)
+        .is_an_error("there is no such file or line", "status --files");
 }
 
 #[test]

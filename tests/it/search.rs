@@ -172,7 +172,7 @@ fn exit_codes_are_those_of_the_table() {
         assert_eq!(run.code(), code, "{}", run.explain());
     }
     let run = repo.codeweaver(["search", "-i", "dance", "parse_header"]);
-    run.success().says(&["the intent 'dance' is not known", "src/parse.rs"]);
+    run.success().says(&["unknown intent 'dance' is ignored", "src/parse.rs"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::{exit, render, results};
 use crate::index::gate::Gate;
 use crate::index::{Codebase, Lifecycle, Target, child};
+use crate::mcp::envelope::Envelope;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
 use crate::store::StoreError;
@@ -291,7 +292,7 @@ pub fn report_error(
     };
     let error = CliError::from(error);
     if let (Some(gate), Format::Json) = (gate, format) {
-        let mut envelope = serde_json::to_value(gate.envelope(codebase, &context.dir, context.debug))?;
+        let mut envelope = serde_json::to_value(Envelope::new(gate, codebase, &context.dir, context.debug))?;
         envelope["hints"]["fix"] = error.fix.as_str().into();
         let mut out = context.out();
         writeln!(out, "{}", render::json(&envelope, true)?)?;

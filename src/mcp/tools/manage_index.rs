@@ -5,7 +5,7 @@
 
 use super::{Answer, Call, CallError, Tool};
 use crate::git;
-use crate::index::gate::{self, Gate, IndexingProgress};
+use crate::index::gate::{self, IndexingProgress};
 use crate::index::status::{self, LanguageCount, Place, StatusReport};
 use crate::index::{Codebase, IndexError, Lifecycle, child, clear};
 use crate::mcp::codebases::Asked;
@@ -291,7 +291,7 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
         chunks: report.chunks,
         languages: report.languages.iter().take(12).cloned().collect(),
         skipped: report.skipped.clone(),
-        indexing: gate.and_then(Gate::into_progress),
+        indexing: gate.and_then(|gate| gate.indexing),
         last_failure: report.last_failure.clone(),
         hooks_installed: report.hooks.installed,
         model: report.model.name.clone(),

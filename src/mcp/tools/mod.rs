@@ -13,6 +13,7 @@ mod read_file;
 
 use super::answer::{self, Answer, CallError};
 use super::codebases::{Asked, Codebases};
+use super::envelope::Envelope;
 use super::schema;
 use crate::index::gate::{self, NonOkReason};
 use crate::index::{Codebase, IndexError, Lifecycle, Target, child};
@@ -132,6 +133,15 @@ fn is_gone(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexError>) -
     }
 }
 
+/// Whether a repair of the store may help. A damaged segment that is searched in place can also show as a panic.
+fn may_be_damage(error: &QueryError) -> bool {
+    match error {
+        QueryError::Store(error) => is_repairable(error),
+        QueryError::Internal { .. } => true,
+        _ => false,
+    }
+}
+
 fn is_repairable(error: &StoreError) -> bool {
     matches!(error, StoreError::Version { .. } | StoreError::Damaged { .. })
 }
@@ -212,7 +222,7 @@ impl Call {
     }
 
     fn blocked(&self, asked: &Asked, gate: gate::Gate) -> CallError {
-        CallError::Gated(Box::new(gate.envelope(asked.codebase(), &asked.requested, self.debug)))
+        CallError::Gated(Box::new(Envelope::new(gate, asked.codebase(), &asked.requested, self.debug)))
     }
 
     /// The envelope of a codebase in this state, which is not `indexed`.
@@ -242,7 +252,7 @@ impl Call {
             child::update_until(codebase, target, Instant::now() + patience, &|| self.is_stopped())
         };
         let answer = match question(&updater) {
-            Err(QueryError::Store(error)) if is_repairable(&error) => {
+            Err(error) if may_be_damage(&error) => {
                 self.rebuild(asked)?;
                 question(&updater)
             }
