@@ -1,11 +1,10 @@
-//! The one entry: bytes of a blob → its chunks, down the chain as far as needed (C3, C6, C7).
+//! Entry point: bytes of a blob → its chunks, down the chain of chunkers as far as needed.
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use super::delimiter::{self, families, generic};
-use super::grammar::{self, GRAMMARS};
+use super::delimiter::{self, generic};
+use super::grammar;
 use super::lines::TextIndex;
 use super::pack::{self, Atom, Bounds};
 use super::pieces::Piece;
@@ -15,19 +14,16 @@ use super::{
     SemanticClass, Symbol,
 };
 use super::{markdown, text_split, title, tokens};
-use crate::config::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownSettings};
-
-/// Raised with every change that gives other chunks for the same blob and settings.
-const VERSION: &str = "3";
+use crate::config::{ChunkerSettings, Granularity};
 
 /// Cost of a boundary inside a node that was split as text.
 const PIECE_CUT: u32 = 250;
 
-/// Chunks of a blob (C3–C6, C9).
+/// Chunks a blob.
 ///
-/// Never panics, whatever the bytes, and depends on nothing but its arguments. Byte ranges are those of the blob also
-/// where it is not UTF-8. Chunks are in order, do not overlap (except by `simple_overlap`), and hold every line that is
-/// not blank. Work and memory are linear in the size of the blob.
+/// Depends on nothing but its arguments and does not panic for any bytes. Byte ranges are those of the blob
+/// even where it is not UTF-8. Chunks are in order of position, overlap only by `simple_overlap` or in
+/// markup, and together hold every non-blank line. Time and memory are linear in the size of the blob.
 pub fn chunk_blob(bytes: &[u8], language: LanguageId, settings: &ChunkerSettings) -> ChunkedBlob {
     let bytes = &bytes[..bytes.len().min(u32::MAX as usize / 2)];
     let (text, lossy) = readable(bytes);
@@ -49,81 +45,9 @@ pub fn chunk_blob(bytes: &[u8], language: LanguageId, settings: &ChunkerSettings
     blob
 }
 
-/// Identity of everything that decides the chunks of a language: a blob is chunked again when it changes (C5, E5).
-pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
-    let grammar = grammar::versions_of(language.name());
-    let relevant = format!("{grammar}|{}|{}", language.name(), shared_fingerprint(settings));
-    let hash = blake3::hash(relevant.as_bytes());
-    format!("{}-{VERSION}-{}", language.name(), &hash.to_hex()[..16])
-}
-
-/// Identity of everything that decides the chunks of any language.
-pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
-    let grammars: Vec<String> =
-        GRAMMARS.iter().map(|one| format!("{}={}", one.name, grammar::versions_of(one.name))).collect();
-    let relevant = format!("{}|{}", grammars.join(" "), shared_fingerprint(settings));
-    blake3::hash(relevant.as_bytes()).to_hex().to_string()
-}
-
-/// The part of the identity that all languages have in common.
-fn shared_fingerprint(settings: &ChunkerSettings) -> String {
-    static DATA: LazyLock<String> = LazyLock::new(|| {
-        let data = concat!(include_str!("data/symbols.txt"), include_str!("data/classes.txt"));
-        blake3::hash(data.as_bytes()).to_hex()[..16].to_owned()
-    });
-    let (languages, families) = (super::language::table_fingerprint(), families::table_fingerprint());
-    format!("{VERSION}|{}|{}|{languages}|{families}|{}", tokens::NAME, *DATA, settings_key(settings))
-}
-
-/// Canonical text of the settings that decide how blobs are chunked.
+/// The bytes as text of the same length, and whether bytes that are not UTF-8 were replaced.
 ///
-/// It is hashed into every stored doc, so its form is fixed: the names and the order below are those of the file format, not of
-/// the Rust fields, and renaming a field must not change them. Lists and maps are written as Rust's `Debug` writes strings.
-fn settings_key(settings: &ChunkerSettings) -> String {
-    let ChunkerSettings {
-        semantic_importance_threshold,
-        prefer_semantic,
-        force_delimiter_for_languages,
-        enable_hybrid_chunking,
-        custom_delimiters,
-        granularity,
-        target_tokens,
-        token_limit,
-        max_error_share,
-        simple_overlap,
-        markdown: MarkdownSettings { chunk_size, overlap },
-    } = settings;
-    let granularity = match granularity {
-        Granularity::Packed => "Packed",
-        Granularity::Definition => "Definition",
-    };
-    let custom_delimiters: Vec<String> = custom_delimiters
-        .iter()
-        .map(|(language, delimiters)| {
-            let delimiters: Vec<String> = delimiters.iter().map(delimiter_key).collect();
-            format!("{language:?}: [{}]", delimiters.join(", "))
-        })
-        .collect();
-    let custom_delimiters = custom_delimiters.join(", ");
-    format!(
-        "ChunkerSettings {{ semantic_importance_threshold: {semantic_importance_threshold:?}, \
-         prefer_semantic: {prefer_semantic}, force_delimiter_for_languages: {force_delimiter_for_languages:?}, \
-         enable_hybrid_chunking: {enable_hybrid_chunking}, custom_delimiters: {{{custom_delimiters}}}, \
-         granularity: {granularity}, target_tokens: {target_tokens}, token_limit: {token_limit}, \
-         max_error_share: {max_error_share:?}, simple_overlap: {simple_overlap}, \
-         markdown: MarkdownSettings {{ chunk_size: {chunk_size}, overlap: {overlap} }} }}"
-    )
-}
-
-fn delimiter_key(delimiter: &CustomDelimiter) -> String {
-    let CustomDelimiter { starts, ends, kind, priority, inclusive, take_whole_lines, nestable } = delimiter;
-    format!(
-        "CustomDelimiter {{ starts: {starts:?}, ends: {ends:?}, kind: {kind:?}, priority: {priority}, \
-         inclusive: {inclusive}, take_whole_lines: {take_whole_lines}, nestable: {nestable} }}"
-    )
-}
-
-/// The bytes as text of the same length: what is not UTF-8, NULs and a byte order mark are replaced byte by byte.
+/// Such bytes, NULs and a byte order mark are replaced one by one.
 pub(crate) fn readable(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let clean = !bytes.starts_with(MARK) && !bytes.contains(&0);
@@ -147,7 +71,7 @@ pub(crate) fn readable(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     (Cow::Owned(text), lossy)
 }
 
-/// Chunks of fenced code, with the byte ranges and lines of the whole document.
+/// Chunks of fenced code, with the byte ranges and lines of the document.
 fn fenced_chunks(
     code: &str,
     language: LanguageId,
@@ -174,10 +98,10 @@ fn fenced_chunks(
     blob.chunks
 }
 
-/// Where an atom comes from.
+/// The origin of an atom.
 #[derive(Clone, Default)]
 struct Origin {
-    /// `None`: whole nodes.
+    /// The step that cut it out of a node; `None` for whole nodes.
     piece: Option<ChunkSource>,
     delimiter: Option<DelimiterMatch>,
 }
@@ -218,7 +142,7 @@ impl Chain<'_> {
         self.blob.degradations.push(Degradation { reason, byte_range });
     }
 
-    /// The walked tree, or why the whole file goes down the chain, with the symbols that were sound all the same.
+    /// The walked tree; or why the blob goes down the chain, with the symbols that were found nevertheless.
     fn semantic(&self) -> Result<Walked, (DegradationReason, Vec<Symbol>)> {
         let name = self.language.name();
         let bare = |reason| (reason, Vec::new());
@@ -242,7 +166,7 @@ impl Chain<'_> {
         Ok(walked)
     }
 
-    /// Atoms and symbols → chunks.
+    /// Packs atoms into chunks.
     fn finish(&mut self, mut walked: Walked) {
         self.blob.nodes_unknown = walked.nodes_unknown;
         self.blob.nodes_classified = walked.nodes_classified;
@@ -288,15 +212,14 @@ impl Chain<'_> {
         self.overlap();
     }
 
-    /// Why the whole file was not chunked by its tree, if so.
+    /// Why the blob is not chunked by its tree; `None` if it is.
     fn whole_file_reason(&self) -> Option<DegradationReason> {
         let last = self.blob.degradations.last()?;
         (last.reason != DegradationReason::NotUtf8).then_some(last.reason)
     }
 
-    /// Takes atoms that exceed the soft bound apart: delimiters, then generic delimiters, then text (C3).
-    ///
-    /// The origins are empty if there was nothing to take apart.
+    /// Splits atoms that exceed the soft bound at delimiters, else generic delimiters, else as text; with
+    /// `whole`, all atoms. Returns the atoms with their origins. There are no origins if nothing was split.
     fn split(&mut self, atoms: &[Atom], whole: bool) -> (Vec<Atom>, Vec<Origin>) {
         let bounds = self.bounds();
         let slack = bounds.target / 4;
@@ -330,7 +253,8 @@ impl Chain<'_> {
         (out, origins)
     }
 
-    /// Pieces that cover a range, none above the soft bound (or, in one word, the hard one).
+    /// Pieces that cover a range: start, end, origin. None exceeds the soft bound, or in a single word the
+    /// hard one.
     fn pieces(&mut self, range: Range<u32>) -> Vec<(u32, u32, Origin)> {
         let text = &self.text[range.start as usize..range.end as usize];
         let hybrid = self.settings.enable_hybrid_chunking || range == (0..self.end());
@@ -348,7 +272,7 @@ impl Chain<'_> {
             return self.text_pieces(range);
         };
         let mut out: Vec<(u32, u32, Origin)> = Vec::new();
-        // Pieces need not touch: each reaches to the start of the next.
+        // Pieces may have gaps between them; each is extended to the start of the next.
         let starts: Vec<u32> =
             pieces.iter().map(|piece| piece.byte_range.start.clamp(range.start, range.end)).collect();
         for (n, Piece { delimiter, .. }) in pieces.into_iter().enumerate() {
@@ -366,7 +290,7 @@ impl Chain<'_> {
         if out.is_empty() { self.text_pieces(range) } else { out }
     }
 
-    /// The last resort: 0.9 × the bound.
+    /// Splits a range as text, to 0.9 × the soft bound.
     fn text_pieces(&self, range: Range<u32>) -> Vec<(u32, u32, Origin)> {
         let limit = (self.bounds().soft * 9 / 10).max(1);
         let text = &self.text[range.start as usize..range.end as usize];
@@ -417,7 +341,7 @@ impl Chain<'_> {
         }
     }
 
-    /// Adds a chunk; one that exceeds the hard limit after all is split as text.
+    /// Adds a chunk, split as text if it exceeds the hard bound.
     fn push(&mut self, chunk: Chunk) {
         let limit = self.bounds().hard;
         if chunk.token_count <= limit {
@@ -432,21 +356,21 @@ impl Chain<'_> {
         }
         for (n, (start, end)) in starts.into_iter().enumerate() {
             let Some(range) = self.index.trim(start..end) else { continue };
-            let mine =
+            let of_part =
                 std::iter::from_fn(|| symbols.next_if(|symbol| symbol.byte_range.start < end)).collect();
             self.blob.boundaries += u32::from(n > 0);
             self.blob.chunks.push(Chunk {
                 line_span: self.index.span(&range),
                 token_count: self.index.tokens(range.clone()),
                 source: ChunkSource::Text,
-                symbols: mine,
+                symbols: of_part,
                 byte_range: range,
                 ..chunk.clone()
             });
         }
     }
 
-    /// `simple_overlap`: delimiter and text chunks start earlier by whole lines of up to so many tokens (C8).
+    /// Extends delimiter and text chunks to the left by whole lines of up to `simple_overlap` tokens.
     fn overlap(&mut self) {
         let overlap = self.settings.simple_overlap;
         if overlap == 0 {
@@ -480,13 +404,13 @@ impl Chain<'_> {
     }
 }
 
-/// Parts of a range, none above `limit` tokens, cut anywhere between characters.
+/// Parts of a range of at most `limit` tokens, cut between any characters.
 fn cut_by_tokens(text: &str, range: Range<u32>, limit: u32) -> Vec<(u32, u32)> {
     let part = &text[range.start as usize..range.end as usize];
     let mut out = Vec::new();
     let (mut start, mut at) = (0, 0);
     while at < part.len() {
-        // One token a byte at most, so a step of `limit` bytes is always within the limit.
+        // A byte is at most one token, so a step of `limit` bytes is within the limit.
         let mut next = (at + limit as usize).min(part.len());
         while !part.is_char_boundary(next) {
             next -= 1;
@@ -504,7 +428,7 @@ fn cut_by_tokens(text: &str, range: Range<u32>, limit: u32) -> Vec<(u32, u32)> {
     out
 }
 
-/// `definition`: a boundary before and after every definition of an opened level.
+/// For `definition` granularity: forces a boundary before and after every definition of an opened level.
 fn force_definitions(atoms: &mut [Atom], symbols: &[Symbol]) {
     let mut symbols = symbols.iter().peekable();
     let mut after_definition = false;
@@ -520,8 +444,8 @@ fn force_definitions(atoms: &mut [Atom], symbols: &[Symbol]) {
     }
 }
 
-/// What a chunk is for: tests if they are most of its callables, else the outermost definition that takes most of it, else
-/// the most important of its nodes.
+/// The class of a chunk: test if most of its callables are tests, else that of the largest of its outermost
+/// definitions, else the most important class of its nodes.
 fn class_of(walked: &Walked, range: Range<u32>, symbols: Range<usize>) -> SemanticClass {
     let symbols = &walked.symbols[symbols];
     let tests = symbols.iter().filter(|symbol| symbol.class == SemanticClass::DefinitionTest).count();
@@ -533,7 +457,7 @@ fn class_of(walked: &Walked, range: Range<u32>, symbols: Range<usize>) -> Semant
     let outermost = definitions().map(|symbol| symbol.nesting).min();
     let n_bytes =
         |symbol: &Symbol| symbol.byte_range.end.min(range.end).saturating_sub(symbol.byte_range.start);
-    // Of several of one length, the first.
+    // `max_by_key` returns the last of equals; the first is wanted.
     let largest = definitions()
         .rev()
         .filter(|symbol| Some(symbol.nesting) == outermost)
@@ -545,18 +469,19 @@ fn class_of(walked: &Walked, range: Range<u32>, symbols: Range<usize>) -> Semant
     let to = walked.atoms.partition_point(|atom| atom.start < range.end);
     let nodes = walked.classes[from..to].iter().copied();
     let all = symbols.iter().map(|symbol| symbol.class).chain(nodes);
-    // The first of the best, by tier and then by the highest score.
+    // By tier, then by the highest score.
     all.min_by(|a, b| {
         a.tier().cmp(&b.tier()).then(b.importance().max().total_cmp(&a.importance().max())).then(a.cmp(b))
     })
     .unwrap_or(SemanticClass::Unknown)
 }
 
-/// Names of the definitions that hold the whole of a chunk without starting in it, outermost first.
+/// Names of the definitions that start before a chunk and contain it, outermost first. `first` is the index
+/// of the first symbol in the chunk.
 fn enclosing(symbols: &[Symbol], first: usize, range: &Range<u32>) -> Vec<String> {
     let mut names = Vec::new();
     let mut nesting = u8::MAX;
-    // Going back, a symbol of lower nesting that reaches beyond the chunk is an ancestor; at nesting 0 there are no more.
+    // Backwards, each symbol of lower nesting that ends after the chunk is an ancestor, up to nesting 0.
     for symbol in symbols[..first].iter().rev() {
         if symbol.nesting < nesting {
             if symbol.byte_range.end >= range.end {
@@ -570,43 +495,4 @@ fn enclosing(symbols: &[Symbol], first: usize, range: &Range<u32>) -> Vec<String
     }
     names.reverse();
     names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A failure here means that every existing index is chunked anew: raise [`VERSION`] if that is intended.
-    #[test]
-    fn the_settings_key_is_pinned() {
-        let mut settings = ChunkerSettings::default();
-        assert_eq!(
-            settings_key(&settings),
-            "ChunkerSettings { semantic_importance_threshold: 0.3, prefer_semantic: true, \
-             force_delimiter_for_languages: [], enable_hybrid_chunking: true, custom_delimiters: {}, \
-             granularity: Packed, target_tokens: 500, token_limit: 4000, max_error_share: 0.3, simple_overlap: 0, \
-             markdown: MarkdownSettings { chunk_size: 1000, overlap: 200 } }"
-        );
-        settings.force_delimiter_for_languages = vec!["go".into(), "c".into()];
-        settings.granularity = Granularity::Definition;
-        let delimiter = CustomDelimiter {
-            starts: vec!["begin \"x\"".into()],
-            ends: vec!["end".into()],
-            kind: "block".into(),
-            priority: 7,
-            inclusive: true,
-            take_whole_lines: false,
-            nestable: true,
-        };
-        settings.custom_delimiters.insert("pascal".into(), vec![delimiter]);
-        assert_eq!(
-            settings_key(&settings),
-            "ChunkerSettings { semantic_importance_threshold: 0.3, prefer_semantic: true, \
-             force_delimiter_for_languages: [\"go\", \"c\"], enable_hybrid_chunking: true, custom_delimiters: {\
-             \"pascal\": [CustomDelimiter { starts: [\"begin \\\"x\\\"\"], ends: [\"end\"], kind: \"block\", \
-             priority: 7, inclusive: true, take_whole_lines: false, nestable: true }]}, granularity: Definition, \
-             target_tokens: 500, token_limit: 4000, max_error_share: 0.3, simple_overlap: 0, \
-             markdown: MarkdownSettings { chunk_size: 1000, overlap: 200 } }"
-        );
-    }
 }

@@ -1,6 +1,6 @@
-//! Semantic classes and their importance (appendix A), and the task profiles that weigh it (appendix B).
+//! Semantic classes, their importance for five kinds of work, and the task profiles that weight it.
 
-/// What a piece of code is for. Discriminants are stored in segments: append only.
+/// Semantic class of a chunk or symbol. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[repr(u8)]
@@ -29,7 +29,7 @@ pub enum SemanticClass {
     Unknown = 21,
 }
 
-/// How much a class matters for five kinds of work, each 0–1.
+/// Importance of a class for five kinds of work, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Importance {
     pub discovery: f32,
@@ -39,7 +39,7 @@ pub struct Importance {
     pub documentation: f32,
 }
 
-/// What an agent is about to do with the results (appendix B).
+/// Task that the results of a query are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskProfile {
@@ -72,7 +72,7 @@ const fn importance(scores: [f32; 5]) -> Importance {
     Importance { discovery, comprehension, modification, debugging, documentation }
 }
 
-/// Appendix A, in the order of the discriminants.
+/// All classes in the order of their discriminants, with tier and importance.
 #[rustfmt::skip]
 static CLASSES: [ClassRow; 22] = [
     row(C::DefinitionCallable, "DEFINITION_CALLABLE", 1, [0.95, 0.92, 0.85, 0.85, 0.92]),
@@ -105,12 +105,12 @@ impl SemanticClass {
         CLASSES.get(usize::from(value)).map(|row| row.class)
     }
 
-    /// The name of appendix A, for example `DEFINITION_CALLABLE`.
+    /// The name in output and filters, for example `DEFINITION_CALLABLE`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The class of a name of appendix A.
+    /// The inverse of [`name`](Self::name).
     pub fn by_name(name: &str) -> Option<Self> {
         CLASSES.iter().find(|row| row.name == name).map(|row| row.class)
     }
@@ -120,7 +120,7 @@ impl SemanticClass {
         self.row().tier
     }
 
-    /// The five scores of appendix A; all 0 for `UNKNOWN`.
+    /// The five scores; all 0 for `UNKNOWN`.
     pub fn importance(self) -> Importance {
         self.row().importance
     }
@@ -142,7 +142,7 @@ impl Importance {
         discovery.max(comprehension).max(modification).max(debugging).max(documentation)
     }
 
-    /// The scores weighed by a task's profile, normalised to sum 1; clamped to 0–1.
+    /// Sum of the scores, weighted by the profile of a task; clamped to 0–1.
     pub fn weighted(self, task: TaskProfile) -> f32 {
         let weights = task.weights();
         let sum = self.discovery * weights.discovery
@@ -155,7 +155,7 @@ impl Importance {
 }
 
 impl TaskProfile {
-    /// The profile of a name of appendix B, in any case.
+    /// The profile of that name, for example `LOCAL_EDIT`, in any case.
     pub fn by_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_uppercase().as_str() {
             "DEBUG" => Self::Debug,
@@ -171,7 +171,7 @@ impl TaskProfile {
         })
     }
 
-    /// Weights of the five scores, normalised to sum 1.
+    /// Weights of the five scores, normalised to the sum 1.
     pub fn weights(self) -> Importance {
         let raw: [f32; 5] = match self {
             Self::Debug => [0.20, 0.30, 0.10, 0.35, 0.05],

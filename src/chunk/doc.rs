@@ -1,6 +1,6 @@
 //! The first sentence of a comment.
 
-/// Longest document sentence, signature and title kept, in characters.
+/// Maximum length of documentation sentences, signatures and titles, in characters.
 pub(crate) const MAX_CHARS: usize = 200;
 
 /// Words that mark a comment as a licence header or a tool directive, lower case.
@@ -30,12 +30,12 @@ const NOT_DOCUMENTATION: &[&str] = &[
     "code generated",
 ];
 
-/// The first sentence of a comment or docstring without its markers, white space collapsed, at most 200 characters;
-/// empty if there is none, and for licence headers and tool directives.
+/// The first sentence of a comment or docstring without its markers, white space collapsed, at most
+/// [`MAX_CHARS`] characters. Empty if there is none, and for licence headers and tool directives.
 pub(crate) fn first_sentence(comment: &str) -> String {
     let mut sentence = String::new();
     if comment.starts_with("#!") {
-        return sentence; // names an interpreter
+        return sentence; // `#!` line of a script
     }
     for line in comment.lines().take(40) {
         let line = strip_markers(line);
@@ -70,7 +70,7 @@ pub(crate) fn first_sentence(comment: &str) -> String {
     sentence
 }
 
-/// Cuts at [`MAX_CHARS`] characters.
+/// Truncates `text` to [`MAX_CHARS`] characters.
 pub(crate) fn clip(text: &mut String) {
     if let Some((at, _)) = text.char_indices().nth(MAX_CHARS) {
         text.truncate(at);
@@ -91,7 +91,7 @@ pub(crate) fn collapse(out: &mut String, text: &str) {
     clip(out);
 }
 
-/// True if the sentence ended in `line`.
+/// Appends the words of `line`; true if the sentence ends in it.
 fn push_words(sentence: &mut String, line: &str) -> bool {
     for word in line.split_whitespace() {
         if word.starts_with('<') && word.ends_with('>') && word.len() > 2 {
@@ -109,7 +109,7 @@ fn push_words(sentence: &mut String, line: &str) -> bool {
     false
 }
 
-/// Without the comment markers of all languages at both ends.
+/// `line` without comment markers, of any language, at both ends.
 fn strip_markers(line: &str) -> &str {
     let mut line = line.trim();
     for end in ["*/", "-->", "-}", "*)", "\"\"\"", "'''", "]]", "=#", "|#"] {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn licences_and_directives_are_no_documentation() {
+    fn licences_and_directives_are_not_documentation() {
         assert_eq!(first_sentence("/* Copyright (c) 2020 A. Nother */"), "");
         assert_eq!(first_sentence("// SPDX-License-Identifier: GPL-2.0"), "");
         assert_eq!(first_sentence("#!/bin/sh"), "");

@@ -1,4 +1,4 @@
-//! The one table of grammars: language name → tree-sitter language, loaded at first use.
+//! The table of grammars: language name → tree-sitter language, loaded at first use.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ pub(crate) struct Grammar {
     pub name: &'static str,
     /// Other names of languages that are parsed with it.
     aliases: &'static [&'static str],
-    /// Crate and version, part of the fingerprint.
+    /// Crate and version, part of the chunker fingerprint.
     pub version: &'static str,
     language: fn() -> Language,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Loaded {
 
 macro_rules! grammars {
     ($($name:literal $aliases:expr, $version:literal, $language:path;)*) => {
-        /// Every grammar of the program, in no meaningful order.
+        /// Every grammar of the program.
         pub(crate) static GRAMMARS: &[Grammar] = &[
             $(Grammar { name: $name, aliases: &$aliases, version: $version, language: || $language.into() },)*
         ];
@@ -88,13 +88,14 @@ pub(crate) fn by_language(language: &str) -> Option<&'static Loaded> {
     index_of(language).map(loaded)
 }
 
-/// The grammar for a text of a language. The extension `.h` says C and is used for C++ as well, and the language may depend on
-/// the path alone (the key of a blob has it); so a text that is called C and declares what only C++ has is parsed as C++.
+/// The grammar for a text of a language; the C++ grammar for C texts with declarations that only C++ has.
+///
+/// `.h` files are C by their path, which alone decides the language of a blob, but many are C++.
 pub(crate) fn for_text(language: &str, text: &str) -> Option<&'static Loaded> {
     by_language(if language == "c" && is_cpp(text) { "cpp" } else { language })
 }
 
-/// Versions of all grammars that [`for_text`] may choose for a language.
+/// Versions of all grammars that [`for_text`] may return for a language.
 pub(crate) fn versions_of(language: &str) -> String {
     let version = |name| index_of(name).map_or("none", |at| GRAMMARS[at].version);
     if language == "c" {
@@ -104,9 +105,10 @@ pub(crate) fn versions_of(language: &str) -> String {
     }
 }
 
-/// Whether several lines of a text begin like declarations of C++. One may be behind `#ifdef __cplusplus`.
+/// Whether at least two lines of a text begin like declarations of C++. A single one may be inside `#ifdef
+/// __cplusplus`.
 fn is_cpp(text: &str) -> bool {
-    const LEAST: usize = 2;
+    const MIN_LINES: usize = 2;
     let begins = |line: &&str| {
         let line = line.trim_start();
         let named = |keyword: &str| {
@@ -121,10 +123,14 @@ fn is_cpp(text: &str) -> bool {
             || line.starts_with("using namespace ")
             || ["public:", "private:", "protected:"].contains(&line.trim_end())
     };
-    text.lines().filter(begins).take(LEAST).count() == LEAST
+    text.lines().filter(begins).take(MIN_LINES).count() == MIN_LINES
 }
 
-/// As [`by_language`], by position. Panics if there is no such position.
+/// [`by_language`] by position in [`GRAMMARS`].
+///
+/// # Panics
+///
+/// If there is no such position.
 pub(crate) fn loaded(index: usize) -> &'static Loaded {
     LOADED[index].get_or_init(|| {
         let grammar = &GRAMMARS[index];
@@ -134,7 +140,7 @@ pub(crate) fn loaded(index: usize) -> &'static Loaded {
     })
 }
 
-/// Every name of the languages that a grammar parses, its own first.
+/// All names of the languages that a grammar parses, its own first.
 #[cfg(test)]
 pub(crate) fn names_of(grammar: &str) -> Vec<&'static str> {
     let found = GRAMMARS.iter().find(|known| known.name == grammar);

@@ -1,23 +1,23 @@
-//! The language table: names, extensions, file names, interpreters, delimiter family (C2).
+//! Languages: names, extensions, file names, interpreters, delimiter families.
 //!
-//! The table is `data/languages.txt`; this file only looks things up in it. A language is a function of the path and the
-//! first line of a blob alone, never of its neighbours, so the same file has the same language in every tree that holds
-//! it (C5). That is why `.h` is always C here.
+//! The table is `data/languages.txt`. A language is a function of the path and the first line of a blob
+//! alone. Other files have no influence, so a file has the same language in every tree; for this reason `.h`
+//! is always C.
 
 use std::sync::LazyLock;
 
 use gix::bstr::{BStr, ByteSlice};
 use rustc_hash::FxHashMap;
 
-/// Index into the language table. Stored by name, never by number.
+/// Index into the language table. Not stored: stores keep the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LanguageId(pub u16);
 
-/// Plain text, and what anything unknown is treated as.
+/// Plain text; also used for anything unknown.
 pub const TEXT: LanguageId = LanguageId(0);
 pub const MARKDOWN: LanguageId = LanguageId(1);
 
-/// What the files of a language are for; a prior of the ranking.
+/// Nature of the files of a language, a prior of the ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nature {
@@ -34,8 +34,8 @@ impl LanguageId {
         self.row().name
     }
 
-    /// The language of that name or alias (also linguist's, for example `C++`), without regard to case; blanks, `-` and
-    /// `_` are alike.
+    /// The language of that name or alias, including those of linguist (`C++`). Case is ignored; blanks, `-`
+    /// and `_` are equal.
     pub fn by_name(name: &str) -> Option<LanguageId> {
         TABLE.names.get(normalised(name).as_str()).copied()
     }
@@ -68,7 +68,7 @@ impl LanguageId {
     }
 
     fn row(self) -> &'static Row {
-        // An id made by hand that is outside the table reads as plain text rather than as a panic.
+        // The field is public: an id outside of the table reads as plain text.
         TABLE.rows.get(usize::from(self.0)).unwrap_or(&TABLE.rows[0])
     }
 }
@@ -84,15 +84,16 @@ pub fn all() -> impl Iterator<Item = LanguageId> {
     (0..TABLE.rows.len()).map(|index| LanguageId(u16::try_from(index).unwrap_or(u16::MAX)))
 }
 
-/// Version of the table's contents: changes whenever any line of it does.
+/// Hash of the table. Part of the chunker fingerprint.
 pub fn table_fingerprint() -> &'static str {
     &TABLE.fingerprint
 }
 
-/// The language a path stands for: whole file name, file-name pattern, then the longest known extension.
+/// The language of a path: by whole file name, file-name pattern, then longest known extension. `None` if
+/// unknown.
 ///
-/// Extensions are looked up as written and then in lower case (`.C` is C++, `.TXT` is text). Suffixes that only say
-/// "template of" or "copy of" (`config.h.in`) are looked through. `None` for unknown paths: the first line may know.
+/// Extensions are looked up as written, then in lower case (`.C` is C++, `.TXT` is text). Suffixes for
+/// templates and copies are ignored (`config.h.in`).
 pub fn by_path(path: &BStr) -> Option<LanguageId> {
     let file_name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
     let file_name = std::str::from_utf8(file_name).ok()?;
@@ -102,9 +103,10 @@ pub fn by_path(path: &BStr) -> Option<LanguageId> {
     })
 }
 
-/// The language the first line names: `#!`, an editor's mode line, or a signature such as `<?php`.
+/// The language that the first line names: by `#!`, by an editor's mode line, or by a signature such as
+/// `<?php`.
 ///
-/// Only the first line, at most [`FIRST_LINE_BYTES`] of it, is read; the rest of `bytes` does not matter.
+/// Reads at most [`FIRST_LINE_BYTES`] of the first line.
 pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let line = &bytes[..bytes.len().min(FIRST_LINE_BYTES)];
@@ -114,14 +116,14 @@ pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
     by_shebang(line).or_else(|| by_mode_line(line)).or_else(|| by_signature(line))
 }
 
-/// No real `#!` or mode line is longer; kernels cut the former at 256.
+/// Longer `#!` and mode lines do not occur; kernels cut the former at 256 bytes.
 const FIRST_LINE_BYTES: usize = 512;
 
-/// Suffixes of files that are templates or copies of a file of the name before them.
+/// Suffixes of templates and copies of the file that the rest of the name stands for.
 const TRANSPARENT_SUFFIXES: [&str; 9] =
     ["in", "template", "example", "sample", "dist", "orig", "bak", "default", "inc"];
 
-/// First lines that give a file away, by their beginning in lower case.
+/// Beginnings of first lines, in lower case, with the language that they identify.
 const SIGNATURES: [(&str, &str); 14] = [
     ("<?php", "php"),
     ("<?hh", "hack"),
@@ -139,11 +141,11 @@ const SIGNATURES: [(&str, &str); 14] = [
     ("% -*- erlang", "erlang"),
 ];
 
-/// Whole name, then patterns of code (`Makefile.inc` is no PHP), then the extension, then the remaining patterns
-/// (`README.adoc` is AsciiDoc, `README.first` is text).
+/// By whole name, then by patterns of code (`Makefile.inc` is not PHP), then by extension, then by the other
+/// patterns (`README.adoc` is AsciiDoc, `README.first` is text).
 fn by_file_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
     let pattern = by_pattern(file_name);
-    // Documentation about a file is not that file: `Dockerfile.md`.
+    // `Dockerfile.md` is documentation.
     let of_code = |language: &LanguageId| !language.is_prose() && !file_name.ends_with(".md");
     by_whole_name(path, file_name)
         .or_else(|| pattern.filter(of_code))
@@ -152,7 +154,7 @@ fn by_file_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
 }
 
 fn by_whole_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
-    // The few names that need their folder (`debian/control`).
+    // A few names include their folder (`debian/control`).
     let fits = |name: &str| {
         path.strip_suffix(name.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
     };
@@ -160,7 +162,7 @@ fn by_whole_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
     TABLE.file_names.get(file_name).copied().or_else(in_folder)
 }
 
-/// A dozen patterns: a scan is cheaper than any structure.
+/// Scans the patterns, of which there are about a dozen.
 fn by_pattern(file_name: &str) -> Option<LanguageId> {
     let fits = |affix: &Affix| match *affix {
         Affix::Prefix(prefix) => file_name.len() > prefix.len() && file_name.starts_with(prefix),
@@ -171,7 +173,7 @@ fn by_pattern(file_name: &str) -> Option<LanguageId> {
 
 fn by_extension(file_name: &str) -> Option<LanguageId> {
     let mut rest = file_name;
-    // Longest first: `page.blade.php` before `php`. Names are short, so this is a handful of look-ups.
+    // Longest first: `blade.php` before `php`.
     while let Some((_, extension)) = rest.split_once('.') {
         if let Some(&language) = TABLE.extensions.get(extension) {
             return Some(language);
@@ -188,7 +190,7 @@ fn by_shebang(line: &str) -> Option<LanguageId> {
     let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
     let mut program = base_name(words.next()?);
     if program == "env" {
-        // Options of env and assignments stand before the program: `env -S FOO=1 python3 -u`.
+        // Options of env and assignments precede the program: `env -S FOO=1 python3 -u`.
         program = base_name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
     }
     let known = |name: &str| TABLE.interpreters.get(name).copied();
@@ -231,7 +233,7 @@ fn by_signature(line: &str) -> Option<LanguageId> {
     LanguageId::by_name(name)
 }
 
-/// The form names are compared in.
+/// The form in which names are compared.
 fn normalised(name: &str) -> String {
     let same = |c: char| if c == ' ' || c == '-' { '_' } else { c.to_ascii_lowercase() };
     name.trim().chars().map(same).collect()
@@ -300,7 +302,7 @@ fn lines(source: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 impl Table {
-    /// The first claim of a key wins; a test keeps every key unique.
+    /// The first claim of a key wins. A test holds that keys are unique.
     fn parse(source: &'static str) -> Table {
         let mut table = Table {
             rows: Vec::new(),
@@ -315,7 +317,7 @@ impl Table {
         for (language, line) in (0u16..).map(LanguageId).zip(lines(source)) {
             table.add(language, cells(line));
         }
-        // Names before aliases: an alias never hides a language.
+        // Aliases come after all names, so that none hides a language.
         for index in 0..table.rows.len() {
             for alias in table.rows[index].aliases.clone() {
                 let language = LanguageId(u16::try_from(index).unwrap_or(u16::MAX));

@@ -22,8 +22,8 @@ pub(crate) struct TextIndex<'a> {
 pub(crate) struct TextShape {
     /// Deepest nesting of `(`, `[` and `{`; those in strings and comments count.
     pub bracket_depth: u32,
-    /// Punctuation in long runs: of each run between letters or digits the part beyond [`LONG_RUN`], summed. White space
-    /// is not counted, and a repeated character counts once.
+    /// Punctuation in long runs: of each run between letters or digits the part beyond [`LONG_RUN`], summed.
+    /// White space is not counted, and a repeated character counts once.
     pub punctuation: u32,
     /// Deepest nesting of indentation. List markers at the start of a line count as levels.
     pub indent_depth: u32,
@@ -106,8 +106,8 @@ impl<'a> TextIndex<'a> {
         if start == 0 || self.bytes[start - 1] == b'\n' { start as u32 } else { offset }
     }
 
-    /// `range` without blank lines at either end and without trailing white space; `None` if all of it is blank. Leading
-    /// indentation is kept.
+    /// `range` without blank lines at either end and without trailing white space; `None` if all of it is
+    /// blank. Leading indentation is kept.
     pub fn trim(&self, range: Range<u32>) -> Option<Range<u32>> {
         let text = &self.bytes[range.start as usize..range.end as usize];
         let first = text.iter().position(|byte| !byte.is_ascii_whitespace())? as u32;

@@ -1,19 +1,20 @@
 //! Bytes of a blob → chunks with their symbols.
 //!
-//! Chain (requirement C3): semantic (tree-sitter) → delimiter (language family) → generic delimiters → text split.
-//! `chunks(blob) = f(bytes, language, settings)`: no path, no clock, no machine load enters, so an unchanged blob gives
-//! the same chunks in every rebuild and on every machine (C5, C9).
+//! A blob goes down a [`chain`] of chunkers until one applies: semantic (tree-sitter), delimiters of the
+//! language family, generic delimiters, text split. Markup is chunked by its headings. Chunks are a function
+//! of bytes, language and settings alone. Path, time and machine load have no influence, so an unchanged blob
+//! has the same chunks in every rebuild and on every machine.
 
 use std::ops::Range;
 
-/// 1-based, inclusive on both ends.
+/// A range of lines: 1-based, inclusive on both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct LineSpan {
     pub start: u32,
     pub end: u32,
 }
 
-/// Which step of the chain produced a chunk (C4).
+/// The chunker that produced a chunk. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -25,7 +26,7 @@ pub enum ChunkSource {
     Markdown = 4,
 }
 
-/// What a symbol is.
+/// What a symbol is. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -58,7 +59,7 @@ pub enum SymbolKind {
     Other = 25,
 }
 
-/// A named definition inside a chunk (C4).
+/// A named definition inside a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Symbol {
     pub name: String,
@@ -66,8 +67,7 @@ pub struct Symbol {
     pub qualified_name: String,
     pub kind: SymbolKind,
     pub class: SemanticClass,
-    /// The declaration without its body, white space collapsed, at most 200 characters. A span, so that it can be left
-    /// out of storage.
+    /// The declaration without its body, white space collapsed, at most 200 characters.
     pub signature: String,
     /// First sentence of the documentation, at most 200 characters; empty if there is none.
     pub doc: String,
@@ -78,7 +78,7 @@ pub struct Symbol {
     pub nesting: u8,
 }
 
-/// What the delimiter chunker says of its chunk (C4).
+/// The delimiter pair of a chunk of the delimiter step.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct DelimiterMatch {
     pub kind: &'static str,
@@ -89,7 +89,7 @@ pub struct DelimiterMatch {
     pub inclusive: bool,
 }
 
-/// One indexed unit: a byte range of a blob with its metadata (C4).
+/// The indexed unit: a byte range of a blob with its metadata.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Chunk {
     /// Half-open, in the blob.
@@ -98,37 +98,42 @@ pub struct Chunk {
     /// The language of this text; differs from the blob's for fenced code in Markdown.
     pub language: LanguageId,
     pub source: ChunkSource,
-    /// The most important class among what the chunk holds (appendix A).
+    /// The most important class of what the chunk holds.
     pub class: SemanticClass,
-    /// By [`tokens::count`], the one tokeniser of C10.
+    /// Number of tokens by [`tokens::count`].
     pub token_count: u32,
     /// Readable, for example `fn parse_header` or `Installation > From source`.
     pub title: String,
     pub symbols: Vec<Symbol>,
-    /// Names of what encloses the chunk, outermost first (class, module, heading path).
+    /// Names of the definitions or headings around the chunk, outermost first.
     pub enclosing: Vec<String>,
-    /// True if the chunk is the shell of a definition whose members are chunks of their own.
+    /// True if the chunk begins a definition of which later members are in other chunks.
     pub is_container: bool,
-    /// Grammar kind of the definition this chunk is a piece of, when a definition exceeded the limit (C3).
+    /// Grammar kind of the definition of which the chunk is a part, if a definition exceeded the limit.
     pub parent_semantic_node: Option<&'static str>,
     pub delimiter: Option<DelimiterMatch>,
 }
 
-/// Why a blob or a part of it went one step down the chain (C6).
+/// Why a blob or a part of it went one step down the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DegradationReason {
     NoGrammar,
+    /// More of the tree than `max_error_share` is errors.
     ErrorShare,
+    /// Larger than a parser is given, or more work than a parse may do.
     ParseBudget,
+    /// Nested more deeply than a parser is given.
     TooDeep,
     NotUtf8,
+    /// By the settings.
     Forced,
     NoDelimiters,
+    /// A node without parts that fit a chunk.
     OversizedNode,
 }
 
-/// One counted step down the chain.
+/// A step down the chain, with the part of the blob that it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Degradation {
     pub reason: DegradationReason,
@@ -140,23 +145,27 @@ pub struct Degradation {
 pub struct ChunkedBlob {
     pub chunks: Vec<Chunk>,
     pub degradations: Vec<Degradation>,
-    /// Chunk boundaries between two non-blank pieces: those on whole nodes, and all of them (C3).
+    /// Chunk boundaries between whole nodes, out of [`boundaries`](Self::boundaries).
     pub boundaries_on_nodes: u32,
+    /// Chunk boundaries between two non-blank pieces.
     pub boundaries: u32,
-    /// Definitions-level nodes whose class is unknown, and all that were classified (C11).
+    /// Nodes of unknown class, out of [`nodes_classified`](Self::nodes_classified).
     pub nodes_unknown: u32,
+    /// Named nodes at the levels that were taken apart.
     pub nodes_classified: u32,
 }
 
+pub use chain::chunk_blob;
 pub(crate) use chain::readable;
-pub use chain::{chunk_blob, fingerprint, fingerprint_of_all};
 pub use classes::SemanticClass;
+pub use fingerprint::{fingerprint, fingerprint_of_all};
 pub use language::LanguageId;
 
 mod chain;
 pub mod classes;
 mod delimiter;
 mod doc;
+mod fingerprint;
 pub(crate) mod grammar;
 pub mod language;
 pub(crate) mod lines;
@@ -174,7 +183,7 @@ pub mod tokens;
 mod tests;
 
 impl SymbolKind {
-    /// All kinds, in the order of their numbers.
+    /// All kinds, in the order of their discriminants.
     pub const ALL: [SymbolKind; 26] = [
         SymbolKind::Function,
         SymbolKind::Method,
@@ -204,7 +213,7 @@ impl SymbolKind {
         SymbolKind::Other,
     ];
 
-    /// The kind of a stored number.
+    /// The kind of a stored discriminant.
     pub fn from_u8(number: u8) -> Option<SymbolKind> {
         SymbolKind::ALL.get(usize::from(number)).copied()
     }

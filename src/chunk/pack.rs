@@ -1,13 +1,13 @@
-//! Packing: a sequence of atoms with the cost of every boundary → chunks near the target size (C3).
+//! Packing: a sequence of atoms with the cost of every boundary → chunks near the target size.
 //!
-//! Dynamic programming over the sequence minimises the sum of two things: how far each chunk is from the target, and
-//! how bad its boundaries are (between top-level siblings a cut is free, inside a function it is dear). Integers only,
-//! so the result is the same on every machine.
+//! Dynamic programming over the sequence minimises the sum of the distances of the chunks from the target
+//! size and of the costs of their boundaries (0 between top-level siblings, high inside a function).
+//! Arithmetic is on integers, so the result is the same on every machine.
 
 use std::ops::Range;
 
-/// The smallest thing a boundary may stand beside: a node with the comments that belong to it, a piece of the text of
-/// an oversized node, or several small ones.
+/// The smallest unit of packing: a node with its comments, a piece of the text of an oversized node, or
+/// several small ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Atom {
     /// First byte; the atom ends where the next one starts.
@@ -17,7 +17,7 @@ pub(crate) struct Atom {
     pub cut: u32,
     /// Cost for a chunk that holds both this atom and the one before it.
     pub crossing: u32,
-    /// A boundary before this atom stands between whole nodes.
+    /// A boundary before this atom is between whole nodes.
     pub on_node: bool,
     /// A boundary before this atom is obligatory.
     pub forced: bool,
@@ -26,16 +26,16 @@ pub(crate) struct Atom {
 /// Sizes in tokens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// What a chunk should have.
+    /// Wanted size of a chunk.
     pub target: u32,
-    /// What it may have if that avoids a cut.
+    /// Size up to which a chunk may grow if that avoids a cut: 1.6 × the target.
     pub soft: u32,
-    /// What no chunk exceeds.
+    /// Size that no chunk exceeds.
     pub hard: u32,
 }
 
 impl Bounds {
-    /// A definition is opened if it alone has more than 1.6 × the target.
+    /// The bounds of the settings, with the limit at least 16 and the target between 8 and the limit.
     pub fn new(target_tokens: u32, token_limit: u32) -> Self {
         let hard = token_limit.max(16);
         let target = target_tokens.clamp(8, hard);
@@ -43,8 +43,8 @@ impl Bounds {
     }
 }
 
-/// Cost of the size of a chunk: the squared relative distance to the target, in thousandths, with steps at the soft and
-/// the hard bound and below 2/5 of the target.
+/// Cost of the size of a chunk: the squared relative distance to the target, in thousandths, with steps at
+/// the soft and the hard bound and below 2/5 of the target.
 fn size_cost(tokens: u32, bounds: &Bounds) -> u64 {
     let distance = u64::from(tokens.abs_diff(bounds.target)) * 1000 / u64::from(bounds.target);
     let mut cost = distance * distance / 1000;
@@ -60,19 +60,18 @@ fn size_cost(tokens: u32, bounds: &Bounds) -> u64 {
     cost
 }
 
-/// Atoms of fewer tokens than this fraction of the target are joined before packing, where nothing speaks against it;
-/// it bounds the work.
+/// Atoms are joined before packing up to this fraction of the target, which bounds the work of [`pack`].
 const GRAIN: u32 = 24;
 
-/// Joins runs of tiny atoms of the same level.
+/// Joins runs of tiny atoms at the same level.
 pub(crate) fn coarsen(atoms: &mut Vec<Atom>, bounds: &Bounds) {
     let grain = bounds.target / GRAIN;
     let mut kept = 0;
     for at in 1..atoms.len() {
         let atom = atoms[at];
         let last = &mut atoms[kept];
-        let alike = atom.cut >= last.cut && atom.crossing == 0 && !atom.forced;
-        if alike && last.tokens + atom.tokens <= grain {
+        let is_same_level = atom.cut >= last.cut && atom.crossing == 0 && !atom.forced;
+        if is_same_level && last.tokens + atom.tokens <= grain {
             last.tokens += atom.tokens;
         } else {
             kept += 1;
@@ -143,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn dear_boundaries_are_avoided_and_forced_ones_kept() {
-        let mut some = atoms(&[300, 300, 300]);
-        some[1].cut = 1000;
-        assert_eq!(sizes(&some), [600, 300]);
+    fn costly_boundaries_are_avoided_and_forced_ones_kept() {
+        let mut costly = atoms(&[300, 300, 300]);
+        costly[1].cut = 1000;
+        assert_eq!(sizes(&costly), [600, 300]);
         let mut forced = atoms(&[10, 10]);
         forced[1].forced = true;
         assert_eq!(sizes(&forced), [10, 10]);

@@ -1,14 +1,15 @@
-//! What the delimiter and text steps hand back.
+//! The result of the delimiter and text steps.
 
 use std::ops::Range;
 
 use super::DelimiterMatch;
 
-/// One piece of a text: becomes a chunk.
+/// One piece of a text, which becomes a chunk.
 ///
-/// The range is half-open, in the blob (the `base` given to the chunker is added), on character boundaries, holds at
-/// least one non-blank character and no blank line at its beginning, and ends with a non-blank character. Pieces come in
-/// order; together they hold every non-blank line. They overlap only if `simple_overlap` asks for it.
+/// The range is half-open and relative to the blob (the `base` given to the chunker is added). It is on
+/// character boundaries, holds at least one non-blank character, begins with no blank line and ends with a
+/// non-blank character. Pieces are in order of position and together hold every non-blank line. They overlap
+/// only by `simple_overlap`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub byte_range: Range<u32>,
@@ -25,14 +26,14 @@ pub(crate) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let blank = |c: char| c.is_ascii_whitespace();
     let end = range.start + inside.trim_end_matches(blank).len();
     let first = range.start + inside.len() - inside.trim_start_matches(blank).len();
-    // Indentation stays: it is part of the first line. A piece that begins inside a line has none worth keeping.
+    // Indentation is kept as part of the first line, but not where a piece begins inside a line.
     let line_start = text[range.start..first].rfind('\n').map(|at| range.start + at + 1);
     let at_line_start = range.start == 0 || text.as_bytes()[range.start - 1] == b'\n';
     let start = line_start.unwrap_or(if at_line_start { range.start } else { first });
     start..end
 }
 
-/// Offsets in a blob are 32-bit; the policy keeps larger blobs out long before.
+/// Offset in the blob, saturating: the policy skips blobs whose offsets would not fit 32 bits.
 pub(crate) fn offset(base: u32, at: usize) -> u32 {
     base.saturating_add(u32::try_from(at).unwrap_or(u32::MAX))
 }

@@ -1,8 +1,9 @@
 //! The data files of the grammars, compiled to tables by kind id.
 //!
-//! `data/symbols.txt` says per language which nodes are definitions, how their name is found, what is a comment, what
-//! attaches to the following definition and what need not be searched. `data/classes.txt` maps kinds to the semantic
-//! classes of appendix A (C11). Both are read once per language and process; a walk then needs one table look-up a node.
+//! `data/symbols.txt` lists for each language the nodes that are definitions, how their names are found,
+//! which nodes are comments, which attach to the following definition, and which are not searched.
+//! `data/classes.txt` maps kinds to semantic classes. Both are compiled once per language and process. A walk
+//! then costs one table look-up per node.
 
 use tree_sitter::{Language, Node};
 
@@ -11,7 +12,7 @@ use super::{SemanticClass, SymbolKind};
 const SYMBOLS: &str = include_str!("data/symbols.txt");
 const CLASSES: &str = include_str!("data/classes.txt");
 
-/// What a node kind means to the walk.
+/// Properties of a node kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KindInfo {
     pub class: SemanticClass,
@@ -20,34 +21,35 @@ pub(crate) struct KindInfo {
     pub comment: bool,
     /// An attribute or decorator: attaches to the definition that follows.
     pub attach: bool,
-    /// Belongs to what precedes it.
+    /// Belongs to the node before it.
     pub follow: bool,
-    /// Holds no definitions worth finding.
+    /// Is not searched for definitions.
     pub skip: bool,
     first_rule: u16,
     rules: u16,
 }
 
-/// How one node kind is a definition.
+/// A rule by which nodes of a kind are definitions.
 #[derive(Debug)]
 pub(crate) struct SymbolRule {
     pub kind: SymbolKind,
     pub name: NameFrom,
     /// Text that precedes the name in the qualified name, for example the receiver of a Go method.
     pub scope: Option<Path>,
-    /// What ends the signature.
+    /// The node that ends the signature.
     pub body: Path,
     /// All must hold.
     pub conditions: Vec<Condition>,
     /// Consecutive definitions of one name are one symbol (equations of a function).
     pub merge: bool,
-    /// The name is taken as it is, not split at separators.
+    /// The name is not split at separators.
     pub verbatim: bool,
-    /// Only below fewer enclosing definitions than this.
+    /// Applies only below fewer enclosing definitions than this.
     pub max_nesting: u8,
     pub class: Option<SemanticClass>,
 }
 
+/// Where the name of a definition is.
 #[derive(Debug)]
 pub(crate) enum NameFrom {
     Path(Path),
@@ -75,15 +77,16 @@ enum Step {
     Nth(u32),
 }
 
+/// A condition of a rule.
 #[derive(Debug)]
 pub(crate) enum Condition {
-    /// The path leads somewhere.
+    /// There is a node at the path.
     Has(Path),
-    /// The path leads nowhere.
+    /// There is no node at the path.
     Lacks(Path),
     /// The node at the path is of one of these kinds.
     Is(Path, Vec<u16>),
-    /// The text at the path is one of these, `*` at the end standing for anything.
+    /// The text at the path is one of these; see [`matches_word`] for `*`.
     Text(Path, Vec<&'static str>),
     /// The text at the path is none of these.
     NotText(Path, Vec<&'static str>),
@@ -100,13 +103,13 @@ pub(crate) struct Rules {
     pub separator: &'static str,
     /// Names of methods that are constructors.
     pub constructors: Vec<&'static str>,
-    /// Names of callables that are tests, `*` at one end.
+    /// Names of callables that are tests; see [`matches_word`] for `*`.
     pub test_names: Vec<&'static str>,
     /// Text in the annotations or signature of a callable that makes it a test.
     pub test_markers: Vec<&'static str>,
-    /// Where documentation stands inside a definition (Python docstrings).
+    /// Path of documentation inside a definition (Python docstrings).
     pub inner_doc: Option<Path>,
-    /// A method of the name of its class is a constructor.
+    /// A method with the name of its class is a constructor.
     pub constructor_is_class_name: bool,
 }
 
@@ -122,7 +125,8 @@ const PLAIN: KindInfo = KindInfo {
 };
 
 impl Rules {
-    /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored (a test names them).
+    /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored (a test names
+    /// them).
     pub fn of(name: &str, language: &Language) -> Self {
         let mut compiler = Compiler { language, problems: Vec::new() };
         compiler.compile(name)
@@ -146,7 +150,7 @@ impl KindInfo {
     }
 }
 
-/// Most nodes looked at by one [`Step::Descendant`].
+/// Maximum number of nodes that one [`Step::Descendant`] visits.
 const MAX_DESCENDANTS: usize = 64;
 
 impl Path {
@@ -214,7 +218,7 @@ impl Condition {
     }
 }
 
-/// `word` is the whole text, or with `*` at the start or end its end or start.
+/// Whether `text` is `word`. A `*` at the start or the end of `word` stands for anything.
 pub(crate) fn matches_word(text: &[u8], word: &str) -> bool {
     if let Some(prefix) = word.strip_suffix('*') {
         text.starts_with(prefix.as_bytes())
@@ -225,7 +229,7 @@ pub(crate) fn matches_word(text: &[u8], word: &str) -> bool {
     }
 }
 
-/// Reads the sections; `problems` collects what the grammar does not know.
+/// Compiles the sections of a grammar. `problems` lists names that the grammar does not have.
 struct Compiler<'a> {
     language: &'a Language,
     problems: Vec<String>,
@@ -256,7 +260,7 @@ impl Compiler<'_> {
                 None => definitions.extend(self.definition(line)),
             }
         }
-        // Rules of one kind become neighbours, in the order of the file.
+        // Makes the rules of one kind adjacent, in the order of the file.
         definitions.sort_by_key(|(kinds, _)| kinds.first().copied());
         for (ids, rule) in definitions {
             for id in ids {
@@ -364,7 +368,8 @@ impl Compiler<'_> {
         Some((self.ids(node_kind), rule))
     }
 
-    /// `f:field`, `k:kind,kind`, `d:kind,kind`, `n:position`, chained by `/`, alternatives by `|`; `.` is the node.
+    /// `f:field`, `k:kind,kind`, `d:kind,kind`, `n:position`, chained by `/`, alternatives by `|`; `.` is the
+    /// node.
     fn path(&mut self, text: &str) -> Path {
         let mut alternatives = Vec::new();
         for alternative in text.split('|') {
@@ -393,7 +398,8 @@ impl Compiler<'_> {
         list.split(',').flat_map(|kind| self.ids(kind)).collect()
     }
 
-    /// All ids of a kind: aliases give some kinds several. Named kinds win over anonymous ones of the same name.
+    /// All ids of a kind: aliases give some kinds several. Named kinds win over anonymous ones of the same
+    /// name.
     fn ids(&mut self, kind: &str) -> Vec<u16> {
         let of = |named: bool| -> Vec<u16> {
             (0..self.language.node_kind_count() as u16)
@@ -411,7 +417,8 @@ impl Compiler<'_> {
         ids
     }
 
-    /// The general section first, then that of the language, so that the special wins.
+    /// Sets the classes of kinds from the general section, then from that of the language, which takes
+    /// precedence.
     fn classes(&mut self, name: &str, kinds: &mut [KindInfo]) {
         let names: Vec<&str> = (0..kinds.len())
             .map(|id| self.language.node_kind_for_id(id as u16).unwrap_or_default())

@@ -8,17 +8,17 @@ use super::lines::TextIndex;
 use super::rules::{NameFrom, Rules, SymbolRule, matches_word};
 use super::{SemanticClass, Symbol, SymbolKind, doc};
 
-/// Longest name kept, in bytes.
+/// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 200;
-/// Longest qualified name kept, in bytes; deeper ones keep only the name.
+/// Maximum length of a qualified name, in bytes. A longer one is replaced by the name alone.
 const MAX_QUALIFIED: usize = 400;
-/// Most bytes searched for a test marker before the body of a definition.
+/// Maximum number of bytes before the body of a definition that are searched for a test marker.
 const MARKER_WINDOW: usize = 1024;
 
-/// First parts of a name that say nothing about it.
+/// Parts of a name without meaning of their own.
 const EMPTY_QUALIFIERS: &[&str] = &["exports", "module", "this", "self", "prototype", "window", "globalThis"];
 
-/// What surrounds the definition.
+/// Surroundings of a definition.
 pub(crate) struct Context<'a> {
     pub text: &'a str,
     pub index: &'a TextIndex<'a>,
@@ -26,20 +26,20 @@ pub(crate) struct Context<'a> {
     pub parent: Option<&'a Symbol>,
     pub parent_kind: u16,
     pub in_callable: bool,
-    /// The comment that stands before the definition.
+    /// The comment before the definition.
     pub comment: Option<Range<u32>>,
-    /// Where its annotations start.
+    /// Where the annotations before the definition start.
     pub annotations: Option<u32>,
     pub nesting: u8,
 }
 
 impl SymbolKind {
-    /// Runs when called.
+    /// True for functions, methods, constructors, macros and tests.
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Constructor | Self::Macro | Self::Test)
     }
 
-    /// Has members: its callables are methods.
+    /// True for types, whose callables are methods.
     pub fn has_members(self) -> bool {
         matches!(
             self,
@@ -53,7 +53,7 @@ impl SymbolKind {
         )
     }
 
-    /// The class of a definition of this kind that is no test.
+    /// The class of a definition of this kind, unless it is found to be a test.
     pub fn class(self) -> SemanticClass {
         match self {
             Self::Function | Self::Method | Self::Constructor | Self::Macro => {
@@ -68,13 +68,14 @@ impl SymbolKind {
         }
     }
 
-    /// Data of a function body is no symbol.
+    /// True for kinds that are not symbols inside a function body.
     fn is_data(self) -> bool {
         matches!(self, Self::Variable | Self::Constant | Self::Field | Self::Property | Self::Key)
     }
 }
 
-/// The symbol of `node` by the first of its rules that holds, and whether equations of one name are merged.
+/// The symbol of `node` by the first of its rules that applies, and whether adjacent definitions of that name
+/// are merged.
 pub(crate) fn define(node: Node<'_>, rules: &[SymbolRule], context: &Context<'_>) -> Option<(Symbol, bool)> {
     rules.iter().find_map(|rule| define_by(node, rule, context))
 }
@@ -89,7 +90,8 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
     }
     let body = rule.body.find(node).filter(|body| body.start_byte() > node.start_byte());
     let head_end = body.map_or(node.end_byte(), |body| body.start_byte());
-    let signature = signature(node, head_end, body.is_some(), rule.kind, context);
+    let definition = Definition { node, rule, context, head_end, has_body: body.is_some() };
+    let signature = signature(&definition);
     let (written, name_start) = match &rule.name {
         NameFrom::Fixed(name) => ((*name).to_owned(), node.end_byte()),
         NameFrom::Head => (signature.clone(), node.end_byte()),
@@ -101,15 +103,16 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
     if name.is_empty() {
         return None;
     }
-    // A type after the name is what it returns.
+    // A type after the name is the result type, not a receiver.
     let receiver =
         rule.scope.as_ref().and_then(|path| path.find(node)).filter(|found| found.start_byte() < name_start);
     let receiver = receiver.and_then(|found| text_of(found, context.text)).map(clean_name);
     let qualified_name = qualify(context, receiver.as_deref(), &parts);
     let owner = receiver.as_deref().or(parts.len().checked_sub(2).map(|at| parts[at]));
 
-    let (kind, class) = classify(&name, owner, head_end, node, rule, context);
-    // What is missing at the start of a definition that does not parse makes its node begin in the blank before it.
+    let (kind, class) = classify(&name, owner, &definition);
+    // If a definition does not parse and its first token is missing, its node begins in the white space
+    // before it.
     let text = text_of(node, context.text)?;
     let start = node.start_byte() + (text.len() - text.trim_ascii_start().len());
     let end = node.start_byte() + text.trim_end().len();
@@ -128,14 +131,23 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
     Some((symbol, rule.merge))
 }
 
+/// A node that a rule makes a definition.
+struct Definition<'a, 't> {
+    node: Node<'t>,
+    rule: &'a SymbolRule,
+    context: &'a Context<'a>,
+    /// Where its body starts, else its end.
+    head_end: usize,
+    has_body: bool,
+}
+
+/// Kind and class of a definition. `written_owner` is the receiver or qualifier in the source.
 fn classify(
     name: &str,
     written_owner: Option<&str>,
-    head_end: usize,
-    node: Node<'_>,
-    rule: &SymbolRule,
-    context: &Context<'_>,
+    definition: &Definition<'_, '_>,
 ) -> (SymbolKind, SemanticClass) {
+    let Definition { rule, context, .. } = definition;
     let mut kind = rule.kind;
     let owner = context.parent.filter(|parent| parent.kind.has_members());
     if kind == SymbolKind::Function && (owner.is_some() || written_owner.is_some()) {
@@ -149,7 +161,7 @@ fn classify(
         }
     }
     let mut class = rule.class.unwrap_or_else(|| kind.class());
-    if (kind.is_callable() || kind == SymbolKind::Class) && is_test(name, head_end, node, context) {
+    if (kind.is_callable() || kind == SymbolKind::Class) && is_test(name, definition) {
         class = SemanticClass::DefinitionTest;
         if kind != SymbolKind::Class {
             kind = SymbolKind::Test;
@@ -158,7 +170,8 @@ fn classify(
     (kind, class)
 }
 
-fn is_test(name: &str, head_end: usize, node: Node<'_>, context: &Context<'_>) -> bool {
+fn is_test(name: &str, definition: &Definition<'_, '_>) -> bool {
+    let Definition { node, context, head_end, .. } = definition;
     if context.rules.test_names.iter().any(|word| matches_word(name.as_bytes(), word)) {
         return true;
     }
@@ -166,7 +179,7 @@ fn is_test(name: &str, head_end: usize, node: Node<'_>, context: &Context<'_>) -
         return false;
     }
     let from = context.annotations.map_or(node.start_byte(), |start| start as usize);
-    let to = head_end.min(from + MARKER_WINDOW);
+    let to = (*head_end).min(from + MARKER_WINDOW);
     let head = window(context.text, from..to);
     context.rules.test_markers.iter().any(|marker| head.contains(marker))
 }
@@ -227,7 +240,7 @@ fn text_of<'t>(node: Node<'_>, text: &'t str) -> Option<&'t str> {
     text.get(node.byte_range())
 }
 
-/// A part of the text; empty where the range splits a character.
+/// A part of the text; empty if the range starts inside a character.
 fn window(text: &str, range: Range<usize>) -> &str {
     let mut end = range.end.min(text.len());
     while !text.is_char_boundary(end) {
@@ -239,20 +252,16 @@ fn window(text: &str, range: Range<usize>) -> &str {
 fn named(node: Node<'_>, text: &str) -> Option<(String, usize)> {
     let written = text_of(node, text)?;
     let name = clean_name(written);
-    // `TEST(Suite, Name)`: the parameters are the name.
+    // In `TEST(Suite, Name)` the parameters are the name.
     let name = if written.starts_with('(') { name.replace(", ", ".") } else { name };
     Some((name, node.start_byte()))
 }
 
-/// The text before the body, with the words that precede it in its line (`export const`, `type`).
-fn signature(
-    node: Node<'_>,
-    head_end: usize,
-    has_body: bool,
-    kind: SymbolKind,
-    context: &Context<'_>,
-) -> String {
+/// The text before the body, with the words that precede it on its line (`export const`, `type`).
+fn signature(definition: &Definition<'_, '_>) -> String {
     const MAX_PREFIX: usize = 32;
+    let &Definition { node, rule, context, head_end, has_body } = definition;
+    let kind = rule.kind;
     let mut signature = String::new();
     let line_start = context.index.line_start(context.index.line_of(node.start_byte() as u32)) as usize;
     let before = window(context.text, line_start..node.start_byte());
@@ -263,15 +272,15 @@ fn signature(
     }
     let end = head_end.min(node.start_byte() + doc::MAX_CHARS * 8);
     let head = window(context.text, node.start_byte()..end);
-    let definition =
+    let has_line_head =
         kind.is_callable() || kind.has_members() || kind.class() == SemanticClass::BoundaryModule;
-    doc::collapse(&mut signature, &head[..head_length(head, definition && !has_body)]);
+    doc::collapse(&mut signature, &head[..head_length(head, has_line_head && !has_body)]);
     trim_signature(&mut signature);
     signature
 }
 
-/// Where the head of a definition ends: before a line of comment, and if the grammar names no body (`first_line`) at
-/// the first line end outside parentheses.
+/// Length of the head of a definition: up to a line of comment, or with `first_line` (the grammar names no
+/// body) up to the first line end outside of parentheses.
 fn head_length(head: &str, first_line: bool) -> usize {
     let mut depth = 0i32;
     for (at, byte) in head.bytes().enumerate() {
@@ -291,17 +300,16 @@ fn head_length(head: &str, first_line: bool) -> usize {
     head.len()
 }
 
-/// Without what opens the body.
+/// Removes what opens the body from the end of a signature.
 fn trim_signature(signature: &mut String) {
     for end in ["{", ":", "=>", "=", " do", "->"] {
         let trimmed = signature.trim_end();
         let kept = trimmed.strip_suffix(end).map_or(trimmed.len(), |rest| rest.trim_end().len());
-        // `a ->` keeps its arrow only in types that end the line, which is no declaration.
         signature.truncate(kept);
     }
 }
 
-/// Without quotes, generic arguments and white space.
+/// A written name without quotes, generic arguments and white space around it.
 fn clean_name(written: &str) -> String {
     let written = written.trim();
     let written = written.trim_matches(|c| matches!(c, '"' | '\'' | '`')).trim_start_matches([':', '@', '$']);
@@ -332,7 +340,8 @@ fn clean_name(written: &str) -> String {
     name
 }
 
-/// The parts of a written name such as `A::b`, `M.x`, `exports.f`, `A.prototype.b`.
+/// The parts of a written name such as `A::b`, `M.x`, `exports.f`, `A.prototype.b`, without meaningless
+/// qualifiers.
 fn parts_of(written: &str) -> Vec<&str> {
     let word = |c: char| {
         c.is_alphanumeric()
@@ -351,8 +360,8 @@ fn parts_of(written: &str) -> Vec<&str> {
     }
     let parts: Vec<&str> =
         written.split([':', '.', '\\']).map(str::trim).filter(|part| !part.is_empty()).collect();
-    let told: Vec<&str> = parts.iter().copied().filter(|part| !EMPTY_QUALIFIERS.contains(part)).collect();
-    if told.is_empty() { parts } else { told }
+    let named: Vec<&str> = parts.iter().copied().filter(|part| !EMPTY_QUALIFIERS.contains(part)).collect();
+    if named.is_empty() { parts } else { named }
 }
 
 #[cfg(test)]
@@ -360,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_cleaned_and_parted() {
+    fn names_are_cleaned_and_split() {
         assert_eq!(clean_name("\"build\""), "build");
         assert_eq!(clean_name("Map<K, V>"), "Map");
         assert_eq!(clean_name(":name"), "name");

@@ -74,7 +74,7 @@ fn symbols(blob: &ChunkedBlob) -> Vec<&Symbol> {
     blob.chunks.iter().flat_map(|chunk| &chunk.symbols).collect()
 }
 
-/// C12: what holds for the chunks of any bytes.
+/// Asserts the invariants that hold for the chunks of any bytes.
 fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings, what: &str) {
     let blank = |part: &[u8]| {
         part.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf))
@@ -310,7 +310,7 @@ fn comments_and_attributes_stay_with_their_definition() {
 }
 
 #[test]
-fn a_large_class_is_a_shell_and_its_members() {
+fn a_large_class_is_a_container_and_its_members() {
     let mut text = String::from("class Big {\n  constructor() {}\n");
     for n in 0..80 {
         text.push_str(&format!(
@@ -325,7 +325,7 @@ fn a_large_class_is_a_shell_and_its_members() {
 }
 
 #[test]
-fn byte_ranges_are_those_of_the_blob_where_it_is_no_utf8() {
+fn byte_ranges_are_those_of_the_blob_where_it_is_not_utf8() {
     let bytes = b"// caf\xe9\nint a(void) { return 1; }\n";
     let blob = chunk_blob(bytes, language("c"), &ChunkerSettings::default());
     assert_eq!(blob.degradations[0].reason, DegradationReason::NotUtf8);
@@ -350,7 +350,7 @@ fn degradations_are_counted_with_their_reason() {
 }
 
 #[test]
-fn work_without_end_is_given_up() {
+fn a_parse_over_its_budget_is_given_up() {
     let reason = |text: &str, name: &str| {
         let blob = chunk_blob(text.as_bytes(), language(name), &ChunkerSettings::default());
         check(text.as_bytes(), &blob, &ChunkerSettings::default(), name);
@@ -359,7 +359,7 @@ fn work_without_end_is_given_up() {
     // The scanner reads to the end of the file at every token.
     assert_eq!(reason(&"<<A\n".repeat(20_000), "bash"), Some(DegradationReason::ParseBudget));
     assert_eq!(reason(&"-}".repeat(300), "tsx"), Some(DegradationReason::TooDeep));
-    // A run may be long where it is drawn.
+    // A run of one repeated character may be long.
     let drawn =
         format!("/{}\n * Text.\n {}/\nint a(void) {{ return 1; }}\n", "*".repeat(500), "*".repeat(500));
     assert_eq!(reason(&drawn, "c"), None);
@@ -378,7 +378,7 @@ fn an_annotation_at_the_end_of_a_kotlin_file_ends() {
 }
 
 #[test]
-fn a_long_end_word_of_a_ruby_here_document_ends_nothing() {
+fn a_long_end_word_of_a_ruby_here_document_does_not_end_the_process() {
     let words = [300, 256, 255, 64].map(|n| "w".repeat(n));
     for word in &words {
         for begin in
@@ -390,7 +390,7 @@ fn a_long_end_word_of_a_ruby_here_document_ends_nothing() {
             check(text.as_bytes(), &blob, &ChunkerSettings::default(), &begin);
         }
     }
-    // Together just more than there is room for.
+    // Together just more than the buffer of the scanner holds.
     for (n, len) in [(4, 251), (4, 252), (15, 64), (16, 60), (204, 1), (128, 4), (60, 13)] {
         let words: Vec<String> =
             (0..n).map(|i| format!("<<{}", "abcdefghij".repeat(30)[i % 10..][..len].to_owned())).collect();
@@ -400,7 +400,7 @@ fn a_long_end_word_of_a_ruby_here_document_ends_nothing() {
             check(text.as_bytes(), &blob, &ChunkerSettings::default(), &words);
         }
     }
-    // Appended without a blank, as people do: what follows is still read.
+    // A string appended without a blank: the text after it is still parsed.
     let text = format!("def first\n  @out <<\"{} {}\"\nend\n\ndef last(x)\n  x\nend\n", words[0], words[1]);
     let blob = chunk_blob(text.as_bytes(), language("ruby"), &ChunkerSettings::default());
     assert!(symbols(&blob).iter().any(|symbol| symbol.name == "last"), "{:?}", symbols(&blob));

@@ -1,4 +1,5 @@
-//! The last step of the chain: text without usable delimiters, split at the coarsest break that fills a piece.
+//! The last step of the chain: text without usable delimiters, split at the coarsest break that fills half a
+//! piece.
 
 use std::ops::Range;
 
@@ -6,12 +7,13 @@ use super::pieces::{Piece, offset, trimmed};
 use super::tokens;
 use crate::config::ChunkerSettings;
 
-/// Splits `text` into pieces of at most `limit_tokens`, at paragraphs, else lines, sentences, words, characters.
+/// Splits `text` into pieces of at most `limit_tokens`, at paragraphs, else lines, sentences, words,
+/// characters.
 ///
-/// A break is taken if it leaves the piece at least half full; so pieces are large and cuts are natural where they can
-/// be. `base` is the offset of `text` in its blob. `settings.simple_overlap` tokens of the text before are repeated at
-/// the beginning of every piece but the first. Linear. Empty if the text is blank. The only piece over the limit is a
-/// single character that alone exceeds it.
+/// The coarsest break that leaves a piece at least half full is used. `base` is the offset of `text` in its
+/// blob. Every piece but the first repeats up to `settings.simple_overlap` tokens of the text before it.
+/// Empty if the text is blank. Only a single character that alone exceeds the limit is a piece over it.
+/// Linear.
 pub fn split_text(text: &str, base: u32, limit_tokens: u32, settings: &ChunkerSettings) -> Vec<Piece> {
     let ranges = split_ranges(text, 0..text.len(), limit_tokens);
     let ranges = with_overlap(text, ranges, settings.simple_overlap, limit_tokens);
@@ -22,10 +24,10 @@ pub fn split_text(text: &str, base: u32, limit_tokens: u32, settings: &ChunkerSe
     ranges.into_iter().map(piece).collect()
 }
 
-/// Places to cut, coarsest first.
+/// Number of kinds of breaks: paragraph, line, sentence, word.
 const N_BREAKS: usize = 4;
 
-/// As [`split_text`], for a part of a text and without overlap; trimmed, none blank.
+/// [`split_text`] for a part of a text and without overlap. The ranges are trimmed and not blank.
 pub(crate) fn split_ranges(text: &str, range: Range<usize>, limit: u32) -> Vec<Range<usize>> {
     let limit = limit.max(1);
     let mut ranges = Vec::new();
@@ -53,7 +55,7 @@ pub(crate) fn split_ranges(text: &str, range: Range<usize>, limit: u32) -> Vec<R
             emit(start..cut);
             start = cut;
         } else {
-            // One word over the limit: by characters.
+            // A single word over the limit is cut by characters.
             let cut = fitting_prefix(text, at..word.text_end, limit);
             emit(at..cut);
             start = cut;
@@ -66,9 +68,9 @@ pub(crate) fn split_ranges(text: &str, range: Range<usize>, limit: u32) -> Vec<R
 
 struct Word {
     text_end: usize,
-    /// After the blanks that follow.
+    /// After the white space that follows.
     end: usize,
-    /// 0 paragraph, 1 line, 2 sentence, 3 word.
+    /// Kind of the break after it, coarsest first: 0 paragraph, 1 line, 2 sentence, 3 word.
     break_after: usize,
 }
 
@@ -98,7 +100,8 @@ fn next_word(text: &str, range: Range<usize>) -> Word {
     Word { text_end, end: at, break_after }
 }
 
-/// End of a prefix of at most `limit` tokens and at least one character, if possible after a separator.
+/// End of a prefix of a word: at most `limit` tokens, at least one character, and after a separator if one is
+/// near.
 fn fitting_prefix(text: &str, range: Range<usize>, limit: u32) -> usize {
     let word = &text[range.clone()];
     let one = word.chars().next().map_or(word.len(), char::len_utf8);
@@ -107,7 +110,7 @@ fn fitting_prefix(text: &str, range: Range<usize>, limit: u32) -> usize {
     while size > one && tokens::count(&word[..size]) > limit {
         size = floor(size / 2).max(one);
     }
-    // Minified code and lists: not inside a name if a separator is near.
+    // Avoids cutting names in minified code and lists.
     let near = floor(size - size / 4);
     match word[near..size].rfind([';', '}', ',', '>', '。', '、']) {
         Some(at) if size < word.len() => {
@@ -118,9 +121,10 @@ fn fitting_prefix(text: &str, range: Range<usize>, limit: u32) -> usize {
     }
 }
 
-/// Prepends up to `overlap` tokens of the text before each range, whole lines if possible, else whole words.
+/// Extends each range but the first to the left by up to `overlap` tokens: whole lines if possible, else
+/// whole words.
 ///
-/// Never reaches the start of the range before, never lets a range exceed `limit`.
+/// Stays after the start of the range before, and within `limit` tokens.
 pub(crate) fn with_overlap(
     text: &str,
     ranges: Vec<Range<usize>>,
@@ -143,10 +147,10 @@ pub(crate) fn with_overlap(
     extended
 }
 
-/// The smallest start in `within` from which at most `room` tokens lie before its end.
+/// The smallest start in `within` from which at most `room` tokens precede its end.
 fn overlap_start(text: &str, within: Range<usize>, room: u32) -> usize {
     let bytes = text.as_bytes();
-    // No token is that long on average; keeps the search local on endless lines.
+    // Tokens are shorter on average; this bounds the search in long lines.
     let furthest = within.end.saturating_sub(room as usize * 16 + 64).max(within.start);
     let (mut by_line, mut by_word, mut cost, mut counted) = (within.end, within.end, 0, within.end);
     for at in (furthest..within.end).rev() {

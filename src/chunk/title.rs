@@ -1,8 +1,8 @@
-//! A readable title for a chunk.
+//! Titles of chunks.
 
 use super::{Symbol, SymbolKind, doc};
 
-/// Names of at most this many symbols are in a title.
+/// Maximum number of symbols named in a title.
 const MAX_NAMES: usize = 3;
 const MAX_TITLE_CHARS: usize = 100;
 
@@ -41,29 +41,30 @@ impl SymbolKind {
     }
 }
 
-/// `function Type::parse, render (+3)`; without symbols the enclosing names or the first line.
+/// The title of a chunk: `function Type::parse, render (+3)`; without symbols the enclosing names, else the
+/// first line with a letter or digit.
 pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> String {
     let mut title = String::new();
-    // Modules and namespaces are scenery: what they hold is named. Of nested definitions the outermost is.
-    let mut told: Vec<&Symbol> = Vec::new();
-    for symbol in symbols.iter().filter(|symbol| !is_scenery(symbol.kind)) {
-        if told.last().is_none_or(|last| symbol.byte_range.start >= last.byte_range.end) {
-            told.push(symbol);
+    // Of nested definitions the outermost is named; modules and namespaces only if there is nothing else.
+    let mut named: Vec<&Symbol> = Vec::new();
+    for symbol in symbols.iter().filter(|symbol| !is_namespace(symbol.kind)) {
+        if named.last().is_none_or(|last| symbol.byte_range.start >= last.byte_range.end) {
+            named.push(symbol);
         }
     }
-    if told.is_empty() {
-        told = symbols.iter().collect();
+    if named.is_empty() {
+        named = symbols.iter().collect();
     }
-    if let Some(first) = told.first() {
+    if let Some(first) = named.first() {
         title.push_str(first.kind.name());
         title.push(' ');
         title.push_str(&first.qualified_name);
-        for symbol in told.iter().skip(1).take(MAX_NAMES - 1) {
+        for symbol in named.iter().skip(1).take(MAX_NAMES - 1) {
             title.push_str(", ");
             title.push_str(&symbol.name);
         }
-        if told.len() > MAX_NAMES {
-            title.push_str(&format!(" (+{})", told.len() - MAX_NAMES));
+        if named.len() > MAX_NAMES {
+            title.push_str(&format!(" (+{})", named.len() - MAX_NAMES));
         }
     } else if !enclosing.is_empty() {
         title.push_str(&enclosing.join(" > "));
@@ -81,6 +82,6 @@ pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> Str
     title
 }
 
-fn is_scenery(kind: SymbolKind) -> bool {
+fn is_namespace(kind: SymbolKind) -> bool {
     matches!(kind, SymbolKind::Module | SymbolKind::Namespace)
 }

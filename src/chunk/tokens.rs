@@ -1,26 +1,27 @@
-//! The one tokeniser that counts chunk sizes, limits and budgets (C10).
+//! The tokeniser for chunk sizes, limits and budgets.
 //!
 //! It approximates the byte-pair tokenisers of embedding and language models on code, without a vocabulary:
 //!
-//! * a run of letters is split where the case changes (`parseHeader`, `HTTPServer`) and at `_`, and every started
-//!   [`LETTERS_PER_TOKEN`] letters of such a piece are one token;
+//! * a run of letters is split where the case changes (`parseHeader`, `HTTPServer`) and at `_`, and every
+//!   started [`LETTERS_PER_TOKEN`] letters of such a piece are one token;
 //! * every started three digits are one token;
-//! * a run of the same punctuation character is one token for every started four (`====`), other punctuation one each;
+//! * a run of the same punctuation character is one token for every started four (`====`), other punctuation
+//!   one each;
 //! * every started three bytes of text outside ASCII are one token;
 //! * white space is free and ends every run.
 //!
-//! No run crosses a line end, so counts of whole lines add up: that is what makes [`super::lines::TextIndex`] possible.
+//! No run crosses a line end, so the counts of lines add up, on which [`super::lines::TextIndex`] relies.
 
-/// Name of the tokeniser; part of the chunker fingerprint. A change of the rules is a change of the name.
+/// Name of the tokeniser, part of the chunker fingerprint. Changes whenever the rules do.
 pub const NAME: &str = "codeweaver-approx-1";
 
-/// Longest piece of a word that still counts as one token.
+/// Maximum length of a piece of a word that counts as one token.
 const LETTERS_PER_TOKEN: u32 = 7;
 const DIGITS_PER_TOKEN: u32 = 3;
 const REPEATS_PER_TOKEN: u32 = 4;
 const OTHER_BYTES_PER_TOKEN: u32 = 3;
 
-/// Number of tokens in `text`. Linear, allocation-free, at most one token a byte.
+/// Number of tokens in `text`, at most one per byte. Linear, without allocation.
 pub fn count(text: &str) -> u32 {
     count_bytes(text.as_bytes())
 }
@@ -53,7 +54,7 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
-/// As [`count`], for bytes that need not be UTF-8.
+/// [`count`] for bytes that need not be UTF-8.
 pub(crate) fn count_bytes(bytes: &[u8]) -> u32 {
     let mut tokens = 0;
     let mut at = 0;
@@ -68,8 +69,8 @@ pub(crate) fn count_bytes(bytes: &[u8]) -> u32 {
                 tokens += pieces(at - start, LETTERS_PER_TOKEN);
             }
             Class::Upper => {
-                // `Header` is one piece, `HTTP` is one, `HTTPServer` is `HTTP` + `Server` (counted as `HTTPS` + `erver`,
-                // which is the same number of pieces).
+                // `Header` is one piece, `HTTP` is one, `HTTPServer` is `HTTP` + `Server` (counted as `HTTPS`
+                // + `erver`, which is the same number of pieces).
                 let capitals_end = run_end(bytes, at, Class::Upper);
                 let end = run_end(bytes, capitals_end, Class::Lower);
                 if capitals_end - start > 1 && end > capitals_end {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn never_more_than_one_token_a_byte() {
+    fn a_byte_is_at_most_one_token() {
         for seed in 0..50 {
             let mut random = fastrand::Rng::with_seed(seed);
             let bytes: Vec<u8> = (0..400).map(|_| random.u8(..)).collect();

@@ -1,18 +1,19 @@
-//! What the bytes of a blob say, whatever its path.
+//! Decisions by the bytes of a blob, independent of its path.
 
 use gix::bstr::ByteSlice as _;
 
 use super::SkipReason;
 
-/// Git looks for a NUL in as many bytes.
+/// Number of bytes in which a NUL makes a blob binary, close to the 8,000 of git.
 const BINARY_PROBE_BYTES: usize = 8_192;
 const LFS_PREFIX: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 const LFS_MAX_BYTES: usize = 1_024;
-/// Shorter blobs with long lines are tables and licences, and cost nothing.
+/// Minimum size of minified files. Shorter blobs with long lines are tables and licences.
 const MINIFIED_MIN_BYTES: usize = 8_192;
-/// Hand-written code averages 30 to 50 bytes a line, prose with a line per paragraph stays below 400.
+/// Average line length above which a file is minified. Hand-written code averages 30 to 50 bytes per line,
+/// prose with one line per paragraph less than 400.
 const MINIFIED_LINE_BYTES: usize = 500;
-/// Files with credentials are short.
+/// Maximum size of files with credentials.
 const SECRET_MAX_BYTES: usize = 65_536;
 
 /// The first reason that applies.
@@ -38,7 +39,7 @@ fn is_minified(bytes: &[u8]) -> bool {
         && bytes.len() / (bytes.find_iter("\n").count() + 1) > MINIFIED_LINE_BYTES
 }
 
-/// Shapes of files that are credentials. Code that merely mentions such a shape is not one.
+/// Whether a file is a credential. Code that contains an example of one is not.
 fn is_secret(bytes: &[u8]) -> bool {
     bytes.len() <= SECRET_MAX_BYTES
         && (is_private_key(bytes)
@@ -48,13 +49,13 @@ fn is_secret(bytes: &[u8]) -> bool {
 }
 
 const SECRET_BEGINNINGS: &[&[u8]] = &[b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-1", b"$ANSIBLE_VAULT;"];
-/// All of one row in one file.
+/// Strings that together, by row, identify a credential.
 const SECRET_FIELDS: &[&[&str]] = &[
     &["\"type\": \"service_account\"", "\"private_key\": \"-----BEGIN"],
     &["\"private_key\":\"-----BEGIN", "\"service_account\""],
 ];
 
-/// A line that begins like this and goes on with a literal value.
+/// Names whose assignment of a literal value is a credential.
 const SECRET_LINES: &[&[u8]] =
     &[b"aws_secret_access_key", b"_authToken", b"//registry.npmjs.org/:_authToken"];
 
@@ -63,13 +64,13 @@ fn is_secret_line(line: &[u8]) -> bool {
     let Some((name, value)) = line.split_once_str("=") else { return false };
     let (name, value) = (name.trim_ascii(), value.trim_ascii());
     let named = SECRET_LINES.contains(&name) || name.starts_with(b"//") && name.ends_with(b"/:_authToken");
-    // `${TOKEN}` and `<your token>` name a value; they are none.
+    // `${TOKEN}` and `<your token>` are placeholders.
     named
         && value.len() >= 16
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.".contains(byte))
 }
 
-/// A private key in PEM armour that begins the file or makes up half of it.
+/// Whether a private key in PEM armour begins the file or is at least half of it.
 fn is_private_key(bytes: &[u8]) -> bool {
     let is_edge = |line: &[u8], edge: &[u8]| line.starts_with(edge) && line.ends_with(b"PRIVATE KEY-----");
     let (mut in_key, mut key_bytes, mut first) = (false, 0, true);
@@ -93,14 +94,14 @@ fn is_private_key(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Written so that this file itself does not look like a key.
+    /// A key in parts, so that this source file is not skipped as a credential.
     fn key(kind: &str) -> String {
         let body = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=\n".repeat(10);
         format!("-----{} {kind}PRIVATE KEY-----\n{body}-----{} {kind}PRIVATE KEY-----\n", "BEGIN", "END")
     }
 
     #[test]
-    fn shapes_of_content() {
+    fn blobs_are_skipped_by_their_content() {
         let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
         let code = "fn main() { println!(\"hello\") }\n".repeat(1_000);
         let mentions = format!("{code}const HEADER: &str = \"-----{} RSA PRIVATE KEY-----\";\n", "BEGIN");

@@ -1,4 +1,4 @@
-//! What the directories on the way to a file say about it, read from the tree when first asked for.
+//! Policy of the directories of a tree, read on demand and inherited downwards.
 
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -10,14 +10,15 @@ use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
 use crate::sync;
 
-/// Nobody writes larger policy files by hand.
+/// Larger policy files are ignored.
 const MAX_POLICY_FILE_BYTES: u64 = 1 << 20;
-/// Deeper paths cannot exist on disk; they are not looked at.
+/// Maximum depth of a path. Deeper ones cannot exist on disk.
 const MAX_DEPTH: usize = 1_000;
 
-/// All directories seen so far, by path without trailing slash.
+/// The directories of a tree, loaded on demand.
 pub(super) struct Directories {
-    known: RwLock<FxHashMap<BString, Arc<Directory>>>,
+    /// By path without trailing slash.
+    loaded: RwLock<FxHashMap<BString, Arc<Directory>>>,
     reader: Mutex<Reader>,
     include: Globs,
     exclude: Globs,
@@ -28,19 +29,19 @@ pub(super) struct Directories {
 
 /// One directory with everything inherited from its parents.
 pub(super) struct Directory {
-    /// Directories below, with their trees.
+    /// Subdirectories with their trees.
     subtrees: FxHashMap<BString, Oid>,
     has_manifest: bool,
-    /// Rules that apply here, nearest first; shared with the parent if this directory adds none.
+    /// Applicable rules, nearest first; shared with the parent if this directory adds none.
     rules: Arc<[Arc<RuleSet>]>,
-    /// Inherited by everything below that has no verdict of its own.
+    /// Inherited by all paths below without a verdict of their own.
     verdict: Option<Verdict>,
     in_settings: InSettings,
     vendored: bool,
     flags: PathFlags,
 }
 
-/// What the globs of the settings say.
+/// Result of the `include` and `exclude` globs of the settings.
 #[derive(Clone, Copy)]
 pub(super) struct InSettings {
     pub included: bool,
@@ -52,7 +53,7 @@ impl Directory {
         self.flags
     }
 
-    /// By the tables of directory names.
+    /// Whether it or a parent is third-party by the table of directory names.
     pub fn is_vendored(&self) -> bool {
         self.vendored
     }
@@ -65,13 +66,14 @@ impl Directory {
         resolution.finish()
     }
 
-    /// Verdict on a file in this directory.
+    /// The verdict of the ignore rules on a file in this directory.
     pub fn verdict(&self, path: &BStr) -> Verdict {
         verdict(&self.rules, self.verdict, path, false).unwrap_or(Verdict::NotIgnored)
     }
 }
 
-/// As in git: what is below an ignored directory cannot be taken back.
+/// The verdict of the nearest rule that matches, else the inherited one. As in git, an ignored directory
+/// cannot contain exceptions.
 fn verdict(rules: &[Arc<RuleSet>], inherited: Option<Verdict>, path: &BStr, is_dir: bool) -> Option<Verdict> {
     if inherited == Some(Verdict::Ignored) {
         return inherited;
@@ -84,7 +86,7 @@ impl Directories {
     pub fn new(repo: &Repo, tree: Option<&Oid>, include: Globs, exclude: Globs) -> Result<Self, GitError> {
         let reader = Reader { repo: repo.local(), buffer: Vec::new() };
         let mut directories = Directories {
-            known: RwLock::default(),
+            loaded: RwLock::default(),
             reader: Mutex::new(reader),
             include,
             exclude,
@@ -92,18 +94,18 @@ impl Directories {
             macros: Macros::default(),
             replaced: Replaced::default(),
         };
-        directories.start()?;
+        directories.reset()?;
         Ok(directories)
     }
 
     pub fn replace_file(&mut self, path: &BStr, bytes: Option<Vec<u8>>) {
         self.replaced.insert(path.to_owned(), bytes);
-        // The tree was readable a moment ago; if it no longer is, directories have no rules.
-        self.start().unwrap_or_default();
+        // `new` has read the tree; if it cannot be read again, directories have no rules.
+        self.reset().unwrap_or_default();
     }
 
-    /// Forgets all directories and reads the root.
-    fn start(&mut self) -> Result<(), GitError> {
+    /// Drops all loaded directories and loads the root.
+    fn reset(&mut self) -> Result<(), GitError> {
         let mut reader = sync::lock(&self.reader);
         let listing = match &self.root_tree {
             Some(tree) => reader.list(tree)?,
@@ -114,7 +116,7 @@ impl Directories {
         self.macros = AttributeRules::parse_macros(&attributes);
         let above = Directory {
             subtrees: FxHashMap::default(),
-            has_manifest: true, // `vendor` at the root is third-party, whatever lies beside it
+            has_manifest: true, // `vendor` at the root is always third-party
             rules: Arc::default(),
             verdict: None,
             in_settings: InSettings { included: self.include.is_empty(), excluded: false },
@@ -123,27 +125,28 @@ impl Directories {
         };
         let mut root = self.directory(&above, BStr::new(""), listing);
         root.has_manifest = true;
-        let mut known = sync::write(&self.known);
-        known.clear();
-        known.insert(BString::default(), Arc::new(root));
+        let mut loaded = sync::write(&self.loaded);
+        loaded.clear();
+        loaded.insert(BString::default(), Arc::new(root));
         Ok(())
     }
 
-    /// The directory `path` (`""` is the root), whether it is in the tree or not. `None` if it is absurdly deep.
+    /// The directory `path` (`""` is the root), which need not be in the tree. `None` if it exceeds
+    /// [`MAX_DEPTH`].
     pub fn get(&self, path: &[u8]) -> Option<Arc<Directory>> {
-        if let Some(known) = self.known(path) {
-            return Some(known);
+        if let Some(directory) = self.loaded(path) {
+            return Some(directory);
         }
         if path.iter().filter(|byte| **byte == b'/').count() > MAX_DEPTH {
             return None;
         }
-        let mut current = self.known(b"")?;
+        let mut current = self.loaded(b"")?;
         let ends = path.find_iter("/").chain([path.len()]);
         let mut start = 0;
         for end in ends {
             let (name, so_far) = (&path[start..end], path[..end].as_bstr());
-            current = match self.known(so_far) {
-                Some(known) => known,
+            current = match self.loaded(so_far) {
+                Some(directory) => directory,
                 None => self.load(&current, so_far, name),
             };
             start = end + 1;
@@ -151,27 +154,28 @@ impl Directories {
         Some(current)
     }
 
-    /// What the globs of the settings say of a file in `directory`.
+    /// The result of the globs of the settings for a file in `directory`.
     pub fn in_settings(&self, directory: &Directory, path: &BStr) -> InSettings {
         self.settings_verdict(directory.in_settings, path, false)
     }
 
-    fn known(&self, path: &[u8]) -> Option<Arc<Directory>> {
-        sync::read(&self.known).get(path.as_bstr()).cloned()
+    fn loaded(&self, path: &[u8]) -> Option<Arc<Directory>> {
+        sync::read(&self.loaded).get(path.as_bstr()).cloned()
     }
 
     fn load(&self, parent: &Arc<Directory>, path: &BStr, name: &[u8]) -> Arc<Directory> {
         let tree = parent.subtrees.get(name.as_bstr());
         let listing = tree.and_then(|tree| {
-            // A directory whose tree is not in this partial clone has no rules of its own.
+            // A directory whose tree is missing from a partial clone has no rules of its own.
             sync::lock(&self.reader).list(tree).ok()
         });
         let in_tree = listing.is_some();
         let directory = Arc::new(self.directory(parent, path, listing.unwrap_or_default()));
         if in_tree {
-            // Others are made up on the spot, so that questions about paths that do not exist cost no memory.
-            let mut known = sync::write(&self.known);
-            known.insert(path.to_owned(), directory.clone());
+            // Directories outside of the tree are not kept, so that decisions about paths that do not exist
+            // use no memory.
+            let mut loaded = sync::write(&self.loaded);
+            loaded.insert(path.to_owned(), directory.clone());
         }
         directory
     }
@@ -186,7 +190,7 @@ impl Directories {
         Directory {
             subtrees: listing.subtrees,
             has_manifest: listing.has_manifest,
-            // Rules of a directory do not apply to itself: the parent's decide.
+            // Rules of a directory do not apply to the directory itself.
             verdict: if is_root { None } else { verdict(&parent.rules, parent.verdict, path, true) },
             rules,
             in_settings: if is_root {
@@ -230,7 +234,7 @@ impl Directories {
         }
     }
 
-    /// Bytes of a policy file; empty if there is none or it cannot be read here.
+    /// Bytes of a policy file; empty if there is none or it cannot be read.
     fn policy_file(&self, reader: &mut Reader, directory: &BStr, name: &str, oid: Option<Oid>) -> Vec<u8> {
         if !self.replaced.is_empty() {
             let mut path = directory.to_owned();
@@ -246,7 +250,7 @@ impl Directories {
     }
 }
 
-/// The parts of a tree object that matter here.
+/// The entries of a tree object that the policy needs.
 #[derive(Default)]
 struct Listing {
     subtrees: FxHashMap<BString, Oid>,
@@ -280,7 +284,7 @@ impl Reader {
                 EntryKind::Tree => {
                     listing.subtrees.insert(name.into(), entry.oid.to_owned());
                 }
-                // As in git, a link is not followed to a policy file.
+                // As in git, a policy file that is a symbolic link is ignored.
                 EntryKind::Blob | EntryKind::BlobExecutable => {
                     if name == ATTRIBUTES_FILE.as_bytes() {
                         listing.attributes = Some(entry.oid.to_owned());

@@ -1,14 +1,14 @@
 //! Which paths and blobs are indexed, and why the others are not.
 //!
-//! In: a tree (for its `.gitattributes` and `.codeweaverignore`), the settings, a path, and later the bytes of a blob.
-//! Out: a decision with its reason. This object is the only place that decides: index, overlay, call graph and outline
-//! all ask it (requirement D2). Next in the flow: [`crate::chunk`].
+//! Input: a tree (for its `.gitattributes` and `.codeweaverignore`), the settings, a path, and later the
+//! bytes of a blob. Output: a decision with its reason. [`Policy`] is the only place that decides; index,
+//! overlay, call graph and outline all use it, so that they agree on the files of a tree.
 //!
-//! A decision depends on the path, the settings, the built-in tables and the policy files *of the tree*, nothing else:
-//! not on the working tree, the user's global git files or the machine, so the same tree has the same files everywhere.
-//! Hidden files and directories are treated like any others.
+//! A decision depends on the path, the settings, the built-in tables and the policy files *of the tree*. The
+//! working tree, the user's global git files and the machine have no influence, so a tree has the same files
+//! everywhere. Hidden files and directories are treated like all others.
 //!
-//! What decides, first that applies:
+//! The first rule that applies decides:
 //!
 //! | rule | reason |
 //! |---|---|
@@ -20,8 +20,8 @@
 //! | attributes `linguist-generated`, `linguist-vendored` | [`Generated`](SkipReason::Generated), [`Vendored`](SkipReason::Vendored) |
 //! | the tables in `data/` | `LockFile`, `Minified`, `Generated`, `Vendored`, `Binary` |
 //!
-//! `-linguist-generated` and `-linguist-vendored` overrule the tables of that subject, the attribute `codeweaver` and a
-//! literal `!path` in `.codeweaverignore` overrule all tables but credentials.
+//! `-linguist-generated` and `-linguist-vendored` override the tables of that subject. The attribute
+//! `codeweaver` and a literal `!path` in `.codeweaverignore` override all tables except that of credentials.
 
 mod content;
 mod directory;
@@ -38,13 +38,13 @@ use crate::git::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, STORE
 use directory::{Directories, Directory};
 use rules::{Attributes, Globs, Role, Verdict};
 
-/// Raised when the meaning of the rules changes without a change of the tables.
+/// Version of the rules. Raised when their meaning changes without a change of the tables.
 const VERSION: u32 = 1;
-/// Name of the file with our own ignore rules, gitignore syntax, at any level.
+/// Name of the file with ignore rules, in gitignore syntax, at any level of the tree.
 pub const IGNORE_FILE: &str = ".codeweaverignore";
 const ATTRIBUTES_FILE: &str = ".gitattributes";
 
-/// Why a file is not in the index. Stored as its number: append only.
+/// Why a file is not in the index. Discriminants are stored: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -56,22 +56,22 @@ pub enum SkipReason {
     Minified = 4,
     LockFile = 5,
     LfsPointer = 6,
-    /// A credential, by its name or its content (D5).
+    /// A credential, by its name or its content.
     Secret = 7,
-    /// By an `exclude` glob of the settings; also the store, and paths that git would not check out.
+    /// Matched by an `exclude` glob of the settings; also the store, and paths that git would not check out.
     Excluded = 8,
     /// There are `include` globs, and none matches.
     NotIncluded = 9,
-    /// By `.codeweaverignore` or the attribute `codeweaver=off`.
+    /// Ignored by `.codeweaverignore` or the attribute `codeweaver=off`.
     Ignored = 10,
     Symlink = 11,
     Submodule = 12,
     Empty = 13,
-    /// Parsing this blob brought a run down before.
+    /// Parsing this blob ended an earlier process.
     Crashed = 14,
     /// Not in this partial clone. Never stored.
     NotLocal = 15,
-    /// Has a filter driver (LFS, git-crypt), which is never run.
+    /// Has a filter driver (LFS, git-crypt). Filter drivers are never run.
     Filtered = 16,
 }
 
@@ -96,12 +96,12 @@ const REASONS: &[(SkipReason, &str)] = &[
 ];
 
 impl SkipReason {
-    /// All reasons, in the order of their numbers.
+    /// All reasons, in the order of their discriminants.
     pub fn all() -> impl Iterator<Item = SkipReason> {
         REASONS.iter().map(|(reason, _)| *reason)
     }
 
-    /// The name in output: `snake_case`.
+    /// The name in output, in `snake_case`.
     pub fn name(self) -> &'static str {
         REASONS[self as usize].1
     }
@@ -112,7 +112,7 @@ impl SkipReason {
     }
 }
 
-/// Roles of a file by its path; priors of the ranking. A set.
+/// Set of roles of a file by its path; priors of the ranking.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct PathFlags(pub u8);
@@ -124,11 +124,11 @@ impl PathFlags {
     /// Kept for compatibility: `compat`, `legacy`, `deprecated`.
     pub const COMPAT: PathFlags = PathFlags(8);
     pub const BENCH: PathFlags = PathFlags(16);
-    /// Perhaps third-party (`external`, `deps`), indexed all the same.
+    /// Possibly third-party (`external`, `deps`), but indexed.
     pub const VENDORED_LIKE: PathFlags = PathFlags(32);
     /// Declarations without bodies: `.d.ts`, `.pyi`.
     pub const STUB: PathFlags = PathFlags(64);
-    /// Often only passes on the names of other files: `__init__.py`, `index.ts`, `mod.rs`.
+    /// Often only re-exports names of other files: `__init__.py`, `index.ts`, `mod.rs`.
     pub const REEXPORT: PathFlags = PathFlags(128);
 
     const NAMES: [&str; 8] =
@@ -165,10 +165,11 @@ impl std::fmt::Debug for PathFlags {
     }
 }
 
-/// What happens to a path.
+/// The decision for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathDecision {
-    /// Indexed, unless the bytes say otherwise. `language` is `None` if only the first line of the blob can tell.
+    /// Indexed, unless [`Policy::decide_blob`] skips its content. `language` is `None` if it depends on the
+    /// first line of the blob.
     Index {
         language: Option<LanguageId>,
         flags: PathFlags,
@@ -176,7 +177,7 @@ pub enum PathDecision {
     Skip(SkipReason),
 }
 
-/// A policy that cannot be set up.
+/// Why a policy cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     #[error("cannot read the policy files of the tree")]
@@ -189,18 +190,22 @@ pub enum PolicyError {
 
 /// The policy for one tree under one configuration. Shared between threads.
 ///
-/// Policy files are read on the way to the paths asked for: the first question about a directory costs one tree object,
-/// the next ones a look-up, so a one-file update stays O(depth).
+/// Policy files are read on demand. The first decision in a directory costs one tree object, later ones a
+/// look-up, so deciding a single file is O(depth).
 pub struct Policy {
     directories: Directories,
-    /// By extension in lower case.
+    /// Configured languages by extension, in lower case and without the leading dot.
     extensions: Vec<(String, LanguageId)>,
     include_secrets: BTreeSet<BString>,
     max_blob_bytes: u64,
 }
 
 impl Policy {
-    /// The policy of `tree`; without a tree (nothing is committed yet) of the settings and tables alone.
+    /// The policy of `tree`; of the settings and tables alone if nothing is committed yet.
+    ///
+    /// # Errors
+    ///
+    /// If a glob or a language of the settings is invalid, or the root tree cannot be read.
     pub fn for_tree(
         repo: &Repo,
         tree: Option<&Oid>,
@@ -225,19 +230,19 @@ impl Policy {
         })
     }
 
-    /// Uses `bytes` (or no file) in place of what the tree has at `path`, a policy file: the overlay's view.
+    /// Replaces the policy file at `path` by `bytes`, or removes it, for an overlay over the tree.
     pub fn replace_file(&mut self, path: &BStr, bytes: Option<Vec<u8>>) {
         self.directories.replace_file(path, bytes);
     }
 
-    /// Decides by path alone; `path` is relative to the root, with `/`. Cost: O(depth) look-ups.
+    /// Decides by path alone. `path` is relative to the root, with `/`. O(depth) look-ups.
     pub fn decide_path(&self, path: &BStr, mode: Mode) -> PathDecision {
         match mode {
             Mode::Symlink => return PathDecision::Skip(SkipReason::Symlink),
             Mode::Gitlink => return PathDecision::Skip(SkipReason::Submodule),
             Mode::File | Mode::Executable => {}
         }
-        if !is_possible(path) {
+        if !can_be_checked_out(path) {
             return PathDecision::Skip(SkipReason::Excluded);
         }
         let name_at = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
@@ -251,9 +256,8 @@ impl Policy {
         }
     }
 
-    /// Decides by content. The size is checked before reading, through [`max_blob_bytes`](Self::max_blob_bytes).
-    ///
-    /// The same for every path with these bytes, so it can be kept with the blob.
+    /// Decides by content; the result is the same for every path with these bytes. Callers check
+    /// [`max_blob_bytes`](Self::max_blob_bytes) before they read a blob.
     pub fn decide_blob(&self, bytes: &[u8]) -> Option<SkipReason> {
         if bytes.len() as u64 > self.max_blob_bytes {
             return Some(SkipReason::TooLarge);
@@ -261,18 +265,18 @@ impl Policy {
         content::skip(bytes)
     }
 
-    /// Larger blobs are [`SkipReason::TooLarge`].
+    /// Maximum size of a blob. Larger ones are [`SkipReason::TooLarge`].
     pub fn max_blob_bytes(&self) -> u64 {
         self.max_blob_bytes
     }
 
-    /// Whether the user named this file in `include_secrets`: [`SkipReason::Secret`] does not apply to it.
+    /// Whether `include_secrets` names this file, so that [`SkipReason::Secret`] does not apply to it.
     pub fn includes_secret(&self, path: &BStr) -> bool {
         let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
         self.include_secrets.contains(path) || self.include_secrets.contains(name.as_bstr())
     }
 
-    /// The language of a blob: what the path decided, else what the first line says, else plain text.
+    /// The language of a blob: the one decided by path, else by its first line, else plain text.
     pub fn language(&self, decided: Option<LanguageId>, path: &BStr, bytes: &[u8]) -> LanguageId {
         decided
             .or_else(|| self.language_of_path(path))
@@ -355,39 +359,39 @@ impl Policy {
             (name[dot] == b'.' && name[dot + 1..].eq_ignore_ascii_case(extension.as_bytes()))
                 .then_some((extension.len(), *language))
         };
-        // The longest wins, so that `blade.php` can be told from `php`.
+        // The longest wins: `blade.php` before `php`.
         self.extensions.iter().filter_map(of).max_by_key(|(length, _)| *length).map(|(_, language)| language)
     }
 }
 
-/// False for paths that git would never check out, but that a tree may name: empty parts, `.`, `..`, `.git`.
-fn is_possible(path: &BStr) -> bool {
+/// False for paths that a tree may contain but git does not check out: empty components, `.`, `..`, `.git`.
+fn can_be_checked_out(path: &BStr) -> bool {
     path.split(|byte| *byte == b'/').all(|part| match part {
         b"" | b"." | b".." => false,
         part => !part.eq_ignore_ascii_case(b".git"),
     })
 }
 
-/// Whether a change of this path changes decisions about others: the prefix of the paths to decide again, `""` for all,
-/// otherwise ending in `/`.
+/// The prefix of the paths whose decisions depend on the file at `path`: `""` for all paths, otherwise ending
+/// in `/`. `None` if no other path depends on it.
 pub fn governs(path: &BStr) -> Option<BString> {
     let name_at = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
     let (directory, name): (&[u8], &[u8]) = (&path[..name_at], &path[name_at..]);
     if name == ATTRIBUTES_FILE.as_bytes() || name == IGNORE_FILE.as_bytes() {
         return Some(directory.into());
     }
-    // Beside a manifest `vendor` is third-party. At the root it is anyway.
+    // `vendor` is third-party next to a manifest, and always at the root.
     (tables::is_manifest(name) && !directory.is_empty()).then(|| [directory, b"vendor/"].concat().into())
 }
 
-/// Identity of everything that decides apart from the tree: settings, built-in tables, version of the rules. 32 hex
-/// digits.
+/// Identity of everything that decides besides the tree: settings, built-in tables, version of the rules. 32
+/// hexadecimal digits.
 pub fn settings_fingerprint(settings: &PolicySettings) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(&VERSION.to_le_bytes());
     hash.update(tables::fingerprint().as_bytes());
-    // The JSON names are part of the key: a renamed field keeps its old name by `#[serde(rename)]`. Serialising plain lists and
-    // maps of strings cannot fail.
+    // The JSON names are part of the key: a renamed field keeps its old name by `#[serde(rename)]`.
+    // Serialising plain lists and maps of strings cannot fail.
     hash.update(&serde_json::to_vec(settings).unwrap_or_default());
     hash.finalize().to_hex()[..32].to_owned()
 }

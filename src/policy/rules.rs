@@ -1,4 +1,4 @@
-//! Rules written by people: globs of the settings, `.codeweaverignore`, `.gitattributes`.
+//! Rules of users: globs of the settings, `.codeweaverignore`, `.gitattributes`.
 
 use gix::attrs::{StateRef, parse::Kind};
 use gix::glob::{Pattern, pattern::Case, wildmatch::Mode};
@@ -8,17 +8,17 @@ use super::PolicyError;
 use crate::chunk::language::LanguageId;
 use crate::git::{BStr, BString, ByteSlice as _};
 
-/// What ignore rules say about one path.
+/// Result of ignore rules for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Ignored,
-    /// Named without wildcard after `!`.
+    /// Excepted by a `!` pattern without wildcards.
     Kept,
-    /// Taken back by a `!` with wildcards.
+    /// Excepted by a `!` pattern with wildcards.
     NotIgnored,
 }
 
-/// Patterns in gitignore syntax; the last that matches decides.
+/// Patterns in gitignore syntax. The last match decides.
 #[derive(Default)]
 pub(super) struct Globs(Vec<Pattern>);
 
@@ -42,7 +42,7 @@ impl Globs {
         self.0.is_empty()
     }
 
-    /// `path` is relative to the directory of the rules. Parents are the caller's affair.
+    /// The verdict on `path`, relative to the directory of the rules, by itself and not by its parents.
     pub fn verdict(&self, path: &BStr, is_dir: bool) -> Option<Verdict> {
         let last = self.0.iter().rev().find(|pattern| matches(pattern, path, is_dir))?;
         Some(match (last.is_negative(), last.has_wildcard()) {
@@ -53,7 +53,8 @@ impl Globs {
     }
 }
 
-/// The same pattern with each run of `**/` as one: every further one multiplies the time of a path that does not match.
+/// The pattern with each run of `**/` reduced to one. Each further one would multiply the time to reject a
+/// path.
 fn simplified(mut pattern: Pattern) -> Pattern {
     while pattern.text.starts_with(b"**/**/") {
         pattern.text.drain(..3);
@@ -73,7 +74,7 @@ pub(super) enum Role {
     Test,
 }
 
-/// The attributes of a path that matter here; `None` if unspecified.
+/// The attributes of a path that the policy uses; `None` if unspecified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Attributes {
     pub generated: Option<bool>,
@@ -109,11 +110,11 @@ enum Value {
 }
 
 type Assignment = (Attribute, Value);
-/// `[attr]name …` definitions; git reads them at the root only.
+/// `[attr]name …` definitions, which git reads only at the root.
 #[derive(Default)]
 pub(super) struct Macros(FxHashMap<String, Vec<Assignment>>);
 
-/// One `.gitattributes`, reduced to the lines that matter.
+/// One `.gitattributes`, reduced to the lines that assign an attribute of [`ATTRIBUTES`].
 #[derive(Default)]
 pub(super) struct AttributeRules(Vec<(Pattern, Vec<Assignment>)>);
 
@@ -145,7 +146,8 @@ impl AttributeRules {
         self.0.is_empty()
     }
 
-    /// Fills in what these rules say of `path` (relative to their directory) and nearer rules did not.
+    /// Assigns the attributes of `path`, relative to the directory of the rules, that nearer rules did not
+    /// assign.
     pub fn apply(&self, path: &BStr, resolution: &mut Resolution) {
         for (pattern, assignments) in self.0.iter().rev() {
             if resolution.wants_any(assignments) && matches(pattern, path, false) {
@@ -155,11 +157,11 @@ impl AttributeRules {
     }
 }
 
-/// Attributes while rules are applied, from the strongest to the weakest.
+/// Attributes during resolution, in which rules are applied from the strongest to the weakest.
 #[derive(Default)]
 pub(super) struct Resolution {
     attributes: Attributes,
-    /// Bit per attribute that has been assigned, `!attribute` included.
+    /// One bit for each attribute that has been assigned, including by `!attribute`.
     done: u8,
 }
 
@@ -232,7 +234,7 @@ fn value_of(attribute: Attribute, state: StateRef<'_>) -> Value {
 
 fn matches(pattern: &Pattern, path: &BStr, is_dir: bool) -> bool {
     let name_at = path.rfind_byte(b'/').map(|slash| slash + 1);
-    // Case matters on every machine: the answer must not depend on the file system.
+    // Case-sensitive on every file system, so that a tree has the same files everywhere.
     pattern.matches_repo_relative_path(
         path,
         name_at,
@@ -242,9 +244,9 @@ fn matches(pattern: &Pattern, path: &BStr, is_dir: bool) -> bool {
     )
 }
 
-/// Policy files of one directory and where they apply.
+/// The policy files of one directory.
 pub(super) struct RuleSet {
-    /// Length of the directory's path with its slash; 0 at the root.
+    /// Length of the path of the directory with its slash; 0 at the root.
     pub base: usize,
     pub attributes: AttributeRules,
     pub ignore: Globs,
@@ -256,5 +258,5 @@ impl RuleSet {
     }
 }
 
-/// A path replaced by the overlay: its policy file's bytes, or `None` if it was deleted.
+/// Policy files of an overlay by path; `None` for deleted ones.
 pub(super) type Replaced = FxHashMap<BString, Option<Vec<u8>>>;

@@ -1,4 +1,4 @@
-//! The built-in tables of names, `data/*.txt`, in searchable form.
+//! The built-in tables of file and directory names, `data/*.txt`.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ const FILES: &str = include_str!("data/files.txt");
 const DIRECTORIES: &str = include_str!("data/directories.txt");
 const MANIFESTS: &str = include_str!("data/manifests.txt");
 
-/// What one row of a table says. The set of kinds a name has is a bit set of these.
+/// Kinds of a name: a bit set of the constants below.
 pub(super) type Kinds = u32;
 
 macro_rules! kinds {
@@ -50,7 +50,7 @@ const FLAGS: &[(Kinds, PathFlags)] = &[
     (REEXPORT, PathFlags::REEXPORT),
 ];
 
-/// Kinds whose patterns are matched without regard to case.
+/// Kinds whose patterns ignore case.
 const CASE_FOLDED: Kinds = SECRET | NOT_SECRET | BINARY;
 
 /// The roles among the kinds.
@@ -63,7 +63,7 @@ pub(super) fn flags(kinds: Kinds) -> PathFlags {
     flags
 }
 
-/// What the last component of a path says.
+/// Kinds of a file by the last component of its path.
 pub(super) fn of_file(name: &[u8]) -> Kinds {
     let tables = &*TABLES;
     let as_written = tables.files.find(name);
@@ -74,17 +74,17 @@ pub(super) fn of_file(name: &[u8]) -> Kinds {
     }
 }
 
-/// What the name of a directory says.
+/// Kinds of a directory by its name.
 pub(super) fn of_directory(name: &[u8]) -> Kinds {
     TABLES.directories.get(name).copied().unwrap_or(0)
 }
 
-/// Whether a file of this name makes its directory the root of a package.
+/// Whether a file of this name marks its directory as the root of a package.
 pub(super) fn is_manifest(name: &[u8]) -> bool {
     TABLES.manifests.contains(name)
 }
 
-/// Changes whenever a table does.
+/// Hash of all tables.
 pub(super) fn fingerprint() -> &'static str {
     &TABLES.fingerprint
 }
@@ -119,7 +119,7 @@ fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.trim_start().starts_with('#'))
 }
 
-/// `(kind, pattern)` of every row; a row of an unknown kind says nothing (a test holds that there is none).
+/// `(kind, pattern)` of every row. The kind is 0 if unknown; a test holds that there are none.
 fn rows(table: &'static str) -> impl Iterator<Item = (Kinds, &'static str)> {
     lines(table).flat_map(|line| {
         let mut words = line.split_ascii_whitespace();
@@ -129,11 +129,11 @@ fn rows(table: &'static str) -> impl Iterator<Item = (Kinds, &'static str)> {
     })
 }
 
-/// Patterns with at most one `*`, found by whole name or by last extension.
+/// Patterns with at most one `*`, indexed by whole name or by last extension.
 #[derive(Default)]
 struct Patterns {
     exact: FxHashMap<&'static [u8], Kinds>,
-    /// By the part after the last dot of the pattern, if that has no `*`.
+    /// By the part after the last dot of the pattern, if that part has no `*`.
     by_extension: FxHashMap<&'static [u8], Vec<Affixes>>,
     other: Vec<Affixes>,
 }

@@ -39,7 +39,7 @@ fn language_of(policy: &Policy, path: &str, bytes: &[u8]) -> &'static str {
 }
 
 #[test]
-fn paths_that_git_would_not_check_out_are_left_out() {
+fn paths_that_git_would_not_check_out_are_excluded() {
     let policy = no_tree(&PolicySettings::default());
     for path in
         ["", "/etc/a.rs", "../a.rs", "a/../b.rs", "a//b.rs", "./a.rs", "a/", ".git/a.rs", "a/.GIT/b.rs"]
@@ -115,7 +115,7 @@ fn vendor_is_third_party_beside_a_manifest() {
 }
 
 #[test]
-fn flags_say_the_role_of_a_path() {
+fn paths_have_flags_for_their_roles() {
     let policy = no_tree(&PolicySettings::default());
     for (path, expected) in [
         ("src/main.rs", &[][..]),
@@ -254,7 +254,7 @@ fn sizes_are_bounded_by_the_setting() {
     assert_eq!(policy.decide_blob(b"012345678\n"), None);
 }
 
-/// D2: what our ignore file leaves out is what git leaves out by the same rules, file by file.
+/// `.codeweaverignore` ignores exactly the files that git ignores by the same rules.
 #[test]
 fn ignore_rules_agree_with_git() {
     let root = "# comment\n*.log\n!important.log\n/build/\ndoc/*.txt\n!doc/keep.txt\n**/cache/**\n/a/**/z.rs\n\
@@ -315,7 +315,7 @@ fn ignore_rules_agree_with_git() {
 }
 
 #[test]
-fn a_literal_exception_keeps_what_a_table_leaves_out() {
+fn a_literal_exception_overrides_the_tables() {
     let repo = TestRepo::with_files(&[(".codeweaverignore", "!vendor/ours/\n!go.sum\n!*.min.js\n!.env\n")]);
     let policy = policy(&repo);
     assert_eq!(decided(&policy, "vendor/ours/a.go"), "index");

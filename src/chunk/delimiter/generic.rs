@@ -1,5 +1,5 @@
-//! Delimiters that most texts share: braces, brackets, blank lines. The step for texts without delimiters of their
-//! language.
+//! Delimiters that most texts share: braces, brackets, blank lines. The step for texts without delimiters of
+//! their language.
 
 use super::families;
 use crate::chunk::pieces::Piece;

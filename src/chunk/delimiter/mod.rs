@@ -1,9 +1,9 @@
 //! Chunks by the delimiters of a language's family, for languages without a grammar.
 //!
-//! [`scan`](scan::scan) finds pairs of delimiters. [`parts`] resolves overlaps by priority and takes the text apart at the
-//! remaining pairs, level by level where a pair is too large. [`packing`] joins the parts to pieces of `target_tokens`.
-//! Text between pairs becomes parts too, so no line is lost. [`generic`] does the same with delimiters that most texts
-//! share.
+//! [`scan`](scan::scan) finds pairs of delimiters. [`parts`] resolves overlaps by priority and takes the text
+//! apart at the remaining pairs, level by level where a pair is too large. [`packing`] joins the parts to
+//! pieces of `target_tokens`. Text between pairs becomes parts too, so no line is lost. [`generic`] does the
+//! same with delimiters that most texts share.
 
 use super::language::LanguageId;
 use super::pieces::Piece;
@@ -21,9 +21,9 @@ use source::Source;
 
 /// Splits `text` at the delimiters of its language.
 ///
-/// `base` is the offset of `text` in its blob. `settings.custom_delimiters` of the language take precedence. Plain text
-/// gets a family by inference. `None` if the text holds no pair. No piece exceeds `settings.token_limit`; see [`Piece`]
-/// for the other guarantees. Time is O(n log n), without recursion.
+/// `base` is the offset of `text` in its blob. `settings.custom_delimiters` of the language take precedence.
+/// Plain text gets a family by inference. `None` if the text holds no pair. No piece exceeds
+/// `settings.token_limit`; see [`Piece`] for the other guarantees. Time is O(n log n), without recursion.
 pub(super) fn chunk_delimited(
     text: &str,
     base: u32,

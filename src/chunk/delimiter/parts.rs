@@ -141,8 +141,9 @@ impl Splitter<'_> {
 
     /// The pairs among `inside` that remain where pairs overlap, by start.
     ///
-    /// Of two crossing pairs the one of higher priority remains, of equals the earlier. Of two nested pairs the outer
-    /// remains, unless the inner is of a higher tier; the inner is considered again when the outer is opened.
+    /// Of two crossing pairs the one of higher priority remains, of equals the earlier. Of two nested pairs
+    /// the outer remains, unless the inner is of a higher tier; the inner is considered again when the outer
+    /// is opened.
     fn resolved(&self, inside: &[usize]) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
         let mut highest = u8::MAX;
@@ -176,7 +177,8 @@ impl Splitter<'_> {
         kept
     }
 
-    /// The range that a pair covers inside `within`: with or without its marks, extended to whole lines or not.
+    /// The range that a pair covers inside `within`: with or without its marks, extended to whole lines or
+    /// not.
     fn covered(&self, index: usize, within: &Range<usize>) -> Range<usize> {
         let (boundary, delimiter) = (&self.source.boundaries[index], self.source.delimiter(index));
         let (start, end) = if delimiter.inclusive { (boundary.start, boundary.end) } else { boundary.inner };
@@ -208,7 +210,8 @@ impl Splitter<'_> {
         )
     }
 
-    /// Number of tokens up to which a pair stays whole: the limit for callables and custom pairs, else the soft size.
+    /// Number of tokens up to which a pair stays whole: the limit for callables and custom pairs, else the
+    /// soft size.
     fn whole_up_to(&self, index: usize) -> u32 {
         let is_custom = self.source.boundaries[index].delimiter < self.source.family.n_custom;
         let kind = self.source.delimiter(index).kind;
@@ -233,8 +236,8 @@ impl Splitter<'_> {
         self.cut(level.range, level.enclosing, limit);
     }
 
-    /// Cuts a text into paragraphs, those that exceed the soft size into lines, and lines that do into parts of at most
-    /// `limit` tokens.
+    /// Cuts a text into paragraphs, those that exceed the soft size into lines, and lines that do into parts
+    /// of at most `limit` tokens.
     fn cut(&mut self, range: Range<usize>, boundary: Option<usize>, limit: u32) {
         let source = self.source;
         let mut push = |range: Range<usize>| {
@@ -288,7 +291,8 @@ fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> 
     })
 }
 
-/// `chosen` and those of `others` that overlap none of it. Both are sorted and free of overlaps, and so is the result.
+/// `chosen` and those of `others` that overlap none of it. Both are sorted and free of overlaps, and so is
+/// the result.
 fn without_overlaps(chosen: Vec<usize>, others: Vec<usize>, boundaries: &[Boundary]) -> Vec<usize> {
     let mut merged = Vec::with_capacity(chosen.len() + others.len());
     let mut next = chosen.into_iter().peekable();

@@ -38,7 +38,8 @@ pub(super) struct Source<'a> {
 pub(super) struct Sizes {
     /// Wanted size of a piece.
     pub target: u32,
-    /// Size up to which parts are joined if that avoids a cut, and beyond which they are taken apart: 1.6 × the target.
+    /// Size up to which parts are joined if that avoids a cut, and beyond which they are taken apart: 1.6 ×
+    /// the target.
     pub soft: u32,
     /// Size that no piece exceeds.
     pub limit: u32,
@@ -73,7 +74,8 @@ impl<'a> Source<'a> {
         &self.family.delimiters[usize::from(self.boundaries[boundary].delimiter)]
     }
 
-    /// True if only white space with at least one blank line, or with the beginning of the text, precedes `at`.
+    /// True if only white space with at least one blank line, or with the beginning of the text, precedes
+    /// `at`.
     pub fn is_after_blank_line(&self, at: usize) -> bool {
         let before = &self.text.as_bytes()[..at];
         let mut newlines = 0;
@@ -90,8 +92,8 @@ impl<'a> Source<'a> {
         true
     }
 
-    /// Tokens of a range: the sums of whole lines, less what is counted outside of the range in its first and last line.
-    /// For ranges cut inside a word the result may differ by a few from counting the text.
+    /// Tokens of a range: the sums of whole lines, less what is counted outside of the range in its first and
+    /// last line. For ranges cut inside a word the result may differ by a few from counting the text.
     pub fn cost(&self, range: &Range<usize>) -> u32 {
         if range.is_empty() {
             return 0;

@@ -12,7 +12,7 @@ fn language(name: &str) -> LanguageId {
     LanguageId::by_name(name).unwrap()
 }
 
-/// What holds for all pieces; returns their texts.
+/// Asserts the invariants of pieces and returns their texts.
 fn checked<'a>(text: &'a str, pieces: &[Piece], settings: &ChunkerSettings) -> Vec<&'a str> {
     let mut covered_to = 0;
     let mut last = None;
@@ -72,7 +72,7 @@ fn found(text: &str, family: &Family) -> Vec<(&'static str, usize, usize, u8)> {
 }
 
 #[test]
-fn every_family_has_a_fixture_and_finds_what_it_says() {
+fn every_family_has_a_fixture_and_finds_the_pairs_in_it() {
     let fixtures = fixtures();
     let missing: Vec<_> = families::names()
         .into_iter()
@@ -197,14 +197,14 @@ fn nested_functions_have_levels() {
 }
 
 #[test]
-fn a_class_beats_the_comment_in_it() {
+fn a_class_takes_precedence_over_the_comment_in_it() {
     let text = "class MyClass {\n    function myMethod() {\n        // comment\n    }\n}\n";
     let pieces = chunk_delimited(text, 0, language("java"), &ChunkerSettings::default()).unwrap();
     assert_eq!(pieces[0].delimiter.as_ref().unwrap().kind, "class");
 }
 
 #[test]
-fn of_crossing_pairs_the_higher_priority_stands() {
+fn of_crossing_pairs_the_higher_priority_wins() {
     let delimiter = |start: &str, end: &str, priority| CustomDelimiter {
         starts: vec![start.to_owned()],
         ends: vec![end.to_owned()],
@@ -277,7 +277,7 @@ fn pieces_are_packed_to_the_target_and_keep_pairs_whole() {
 }
 
 #[test]
-fn large_pairs_are_opened_and_at_last_split() {
+fn large_pairs_are_opened_and_then_split() {
     let methods: String =
         (0..60).map(|n| format!("  void f{n}() {{\n{}  }}\n\n", "    call(a, b);\n".repeat(8))).collect();
     let class = format!("class A {{\n{methods}}}\n");

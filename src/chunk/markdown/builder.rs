@@ -91,8 +91,8 @@ impl<'a> Builder<'a> {
         self.add_prose(index, at..section.range.end, at == section.range.start);
     }
 
-    /// Extends the first and the last chunk of fenced code by the fence lines. Where that would exceed the token limit,
-    /// the fence line becomes a chunk of its own.
+    /// Extends the first and the last chunk of fenced code by the fence lines. Where that would exceed the
+    /// token limit, the fence line becomes a chunk of its own.
     fn attach_fence_lines(&mut self, chunks: &mut [Chunk], fence: &Fence) {
         let document = self.document;
         let mut detached = Vec::new();
@@ -123,8 +123,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a part of a section that holds no long fenced code: merged into the pending prose, as pending prose, or, if
-    /// it exceeds the chunk size, as several chunks.
+    /// Adds a part of a section that holds no long fenced code: merged into the pending prose, as pending
+    /// prose, or, if it exceeds the chunk size, as several chunks.
     fn add_prose(&mut self, index: usize, range: Range<usize>, with_heading: bool) {
         let document = self.document;
         let range = trimmed(document.text, range);
@@ -164,8 +164,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a range as one chunk, or as several if it exceeds the token limit. Each heading goes to the part in which it
-    /// begins.
+    /// Adds a range as one chunk, or as several if it exceeds the token limit. Each heading goes to the part
+    /// in which it begins.
     fn push(&mut self, range: Range<usize>, path: &[String], sections: &[usize]) {
         let document = self.document;
         let limit = document.settings.token_limit.max(1);
@@ -193,10 +193,11 @@ impl Document<'_> {
         (self.settings.markdown.chunk_size as usize).max(1)
     }
 
-    /// The path under which `n_chars` of prose at `path` are merged into the pending prose; `None` if they are not.
+    /// The path under which `n_chars` of prose at `path` are merged into the pending prose; `None` if they
+    /// are not.
     ///
-    /// Merged are parts of one section, a subsection into its parent, and small siblings under their parent, as long as
-    /// the sum fits the chunk size. Not in `definition` granularity.
+    /// Merged are parts of one section, a subsection into its parent, and small siblings under their parent,
+    /// as long as the sum fits the chunk size. Not in `definition` granularity.
     fn common_path(&self, pending: &Pending, path: &[String], n_chars: usize) -> Option<Vec<String>> {
         if self.settings.granularity == Granularity::Definition
             || pending.n_chars + n_chars > self.chunk_size()

@@ -39,7 +39,8 @@ pub(super) fn heading(context: &LineContext<'_>) -> Option<HeadingLine> {
         (true, Some('-')) if below.chars().all(|c| c == '-') => 2,
         _ => return None,
     };
-    // List items, quotes and table rows above a rule are not titles, nor is the last line of a longer paragraph.
+    // List items, quotes and table rows above a rule are not titles, nor is the last line of a longer
+    // paragraph.
     let title = line.trim();
     let is_other_block = title.starts_with(['-', '*', '+', '>', '|', '<', '=']);
     (!is_other_block && !context.inside_paragraph).then(|| HeadingLine {

@@ -23,7 +23,8 @@ pub(super) struct LineContext<'a> {
     pub line: &'a str,
     /// The next line.
     pub below: Option<&'a str>,
-    /// A non-blank line that is neither heading nor fence precedes the line without a blank line between them.
+    /// A non-blank line that is neither heading nor fence precedes the line without a blank line between
+    /// them.
     pub inside_paragraph: bool,
 }
 
@@ -87,13 +88,14 @@ impl Dialect {
         }
     }
 
-    /// Whether a fenced block without an end runs to the end of the document; otherwise its first line is text.
+    /// Whether a fenced block without an end runs to the end of the document; otherwise its first line is
+    /// text.
     pub fn unclosed_fence_runs_on(self) -> bool {
         self == Dialect::Markdown
     }
 
-    /// The heading that begins at a line. `underlines` collects the underline characters of reStructuredText in order of
-    /// their first use, which is the order of their levels.
+    /// The heading that begins at a line. `underlines` collects the underline characters of reStructuredText
+    /// in order of their first use, which is the order of their levels.
     pub fn heading(self, context: &LineContext<'_>, underlines: &mut Vec<char>) -> Option<HeadingLine> {
         match self {
             Dialect::Markdown => commonmark::heading(context),

@@ -1,8 +1,9 @@
 //! Markup documents by section: Markdown, reStructuredText, AsciiDoc, Org and formats with the same headings.
 //!
-//! Text → [`outline`] (headings and fenced blocks) → [`sections`] → [`builder`] (chunks). A section of more than
-//! `chunk_size` characters is split with overlap ([`split`]), short sections are merged under their parent heading, and
-//! fenced code in a known language becomes chunks of that language that keep the heading path.
+//! Text → [`outline`] (headings and fenced blocks) → [`sections`] → [`builder`] (chunks). A section of more
+//! than `chunk_size` characters is split with overlap ([`split`]), short sections are merged under their
+//! parent heading, and fenced code in a known language becomes chunks of that language that keep the heading
+//! path.
 
 mod asciidoc;
 mod builder;
@@ -25,14 +26,15 @@ use dialect::Dialect;
 
 /// Chunker of fenced code: `(code, language, base)`, where `base` is the byte offset of `code` in the blob.
 ///
-/// Spans of the chunks that it returns are those of the blob. No chunks: the code stays with the text around it.
+/// Spans of the chunks that it returns are those of the blob. No chunks: the code stays with the text around
+/// it.
 pub(super) type FencedCodeChunker<'a> = dyn Fn(&str, LanguageId, u32) -> Vec<Chunk> + 'a;
 
 /// Chunks a document by its headings, in order of position.
 ///
-/// `enclosing` of a chunk is its heading path, outermost first, its own heading included. A chunk that holds a heading
-/// has a symbol for it whose `byte_range` is the section with all its subsections. Every non-blank line is in some
-/// chunk. No chunk exceeds `settings.token_limit`. Time is linear.
+/// `enclosing` of a chunk is its heading path, outermost first, its own heading included. A chunk that holds
+/// a heading has a symbol for it whose `byte_range` is the section with all its subsections. Every non-blank
+/// line is in some chunk. No chunk exceeds `settings.token_limit`. Time is linear.
 pub(super) fn chunk_markdown(
     text: &str,
     language: LanguageId,

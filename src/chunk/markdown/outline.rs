@@ -118,8 +118,8 @@ impl<'a> Outliner<'a> {
         }
     }
 
-    /// Records the fenced block that opens at `line` and returns the line after it; `None` if it has no end and the
-    /// dialect requires one.
+    /// Records the fenced block that opens at `line` and returns the line after it; `None` if it has no end
+    /// and the dialect requires one.
     fn fence(&mut self, line: usize, open: OpeningFence) -> Option<usize> {
         let n_lines = self.lines.count();
         let close = match self.unclosed.contains(&open.end) {

@@ -3,8 +3,8 @@
 use super::dialect::{HeadingLine, LineContext};
 use super::titles::plain_title;
 
-/// A title with its underline. The first underline character of a document is the highest level, the next new one the
-/// second, and so on; `underlines` holds those that have occurred.
+/// A title with its underline. The first underline character of a document is the highest level, the next new
+/// one the second, and so on; `underlines` holds those that have occurred.
 pub(super) fn heading(context: &LineContext<'_>, underlines: &mut Vec<char>) -> Option<HeadingLine> {
     let below = context.below?;
     let mark = adornment(below)?;

@@ -7,8 +7,8 @@ use super::outline::Heading;
 /// Deeper headings are left out of a heading path.
 const MAX_PATH: usize = 12;
 
-/// A heading with the text up to the next heading of any level. The text before the first heading is a section without
-/// a heading.
+/// A heading with the text up to the next heading of any level. The text before the first heading is a
+/// section without a heading.
 pub(super) struct Section {
     pub heading: Option<Heading>,
     /// Up to the next heading of any level.

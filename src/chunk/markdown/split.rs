@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::chunk::pieces::trimmed;
 
-/// Parts of at most `chunk_size` characters. All but the first repeat up to `overlap` characters of the text before
-/// them; more than half of `chunk_size` is never repeated. Parts are trimmed and not blank.
+/// Parts of at most `chunk_size` characters. All but the first repeat up to `overlap` characters of the text
+/// before them; more than half of `chunk_size` is never repeated. Parts are trimmed and not blank.
 pub(super) fn split_with_overlap(
     text: &str,
     range: Range<usize>,
@@ -40,8 +40,8 @@ pub(super) fn split_with_overlap(
     parts.into_iter().map(extended).filter(|part| !part.is_empty()).collect()
 }
 
-/// The range cut at natural breaks: after paragraphs, else lines, else sentences, else words. Each block has at most
-/// `size` characters.
+/// The range cut at natural breaks: after paragraphs, else lines, else sentences, else words. Each block has
+/// at most `size` characters.
 fn blocks(text: &str, range: Range<usize>, size: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     for paragraph in cut_after(text, range, Cut::Paragraphs) {
@@ -60,8 +60,8 @@ fn blocks(text: &str, range: Range<usize>, size: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Start of an overlap of at most `overlap` characters before `at`, at the beginning of a line or else of a word;
-/// after `floor`. `at` if there is no such place.
+/// Start of an overlap of at most `overlap` characters before `at`, at the beginning of a line or else of a
+/// word; after `floor`. `at` if there is no such place.
 fn overlap_start(text: &str, floor: usize, at: usize, overlap: usize) -> usize {
     let before = &text[floor..at];
     let Some((from, _)) = before.char_indices().rev().take(overlap).last() else { return at };

@@ -34,7 +34,8 @@ pub(super) fn path_title(path: &[String]) -> String {
     titles.find(|title| title.chars().count() <= doc::MAX_CHARS).unwrap_or_default()
 }
 
-/// First sentence of the first paragraph of prose in the body of a section, at most [`doc::MAX_CHARS`] characters.
+/// First sentence of the first paragraph of prose in the body of a section, at most [`doc::MAX_CHARS`]
+/// characters.
 pub(super) fn first_sentence(body: &str) -> String {
     let is_prose = |line: &&str| {
         !line.is_empty()

@@ -1,8 +1,9 @@
 //! Parsing with bounds that fall at the same place on every machine.
 //!
-//! Some grammars and their scanners take quadratic time, look ahead to the end of the file at every token, or end the
-//! process on texts that do not occur in practice. Such texts are refused by their shape before parsing ([`refusal`]),
-//! hidden from the scanner ([`visible`]), or given up when the parse has used its budget ([`Budget`]).
+//! Some grammars and their scanners take quadratic time, look ahead to the end of the file at every token, or
+//! end the process on texts that do not occur in practice. Such texts are refused by their shape before
+//! parsing ([`refusal`]), hidden from the scanner ([`visible`]), or given up when the parse has used its
+//! budget ([`Budget`]).
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -18,32 +19,33 @@ use crate::chunk::lines::TextIndex;
 const MAX_PARSE_BYTES: usize = 8 << 20;
 /// Maximum nesting of brackets.
 const MAX_BRACKET_DEPTH: u32 = 1_000;
-/// Maximum punctuation in long runs: this much, and one more for every [`BYTES_PER_PUNCTUATION`] of the text. JSON,
-/// which consists of punctuation, is exempt. Chains of operators that the grammar does not allow take some parsers
-/// quadratic time and more, in steps that report no progress. Of 7,400 real files two have more than 57 beyond the
-/// share of their length.
+/// Maximum punctuation in long runs: this much, and one more for every [`BYTES_PER_PUNCTUATION`] of the text.
+/// JSON, which consists of punctuation, is exempt. Chains of operators that the grammar does not allow take
+/// some parsers quadratic time and more, in steps that report no progress. Of 7,400 real files two have more
+/// than 57 beyond the share of their length.
 const MIN_PUNCTUATION: u32 = 128;
 const BYTES_PER_PUNCTUATION: usize = 64;
 /// Maximum indentation. Some scanners keep it in a buffer of fixed size and abort when it is full.
 const MAX_INDENT_DEPTH: u32 = 100;
-/// Maximum length of a line. Some scanners look ahead to the line end at every token. JSON, often one line, is exempt.
+/// Maximum length of a line. Some scanners look ahead to the line end at every token. JSON, often one line,
+/// is exempt.
 const MAX_LINE_BYTES: u32 = 32 << 10;
-/// Number of progress reports that a parse may make: this many, and one more for every [`BYTES_PER_REPORT`]. Reports
-/// follow the work done and never the time. Real files need one for every 130 bytes on average and for every 34 at
-/// most.
+/// Number of progress reports that a parse may make: this many, and one more for every [`BYTES_PER_REPORT`].
+/// Reports follow the work done and never the time. Real files need one for every 130 bytes on average and
+/// for every 34 at most.
 const MIN_REPORTS: u64 = 64;
 const BYTES_PER_REPORT: u64 = 32;
 /// Number of reports in which every parse version is recovering from errors: this many, one more for every
-/// [`BYTES_PER_RECOVERY`], and at most [`MAX_RECOVERIES`]. Such a step costs a hundred times the usual. One real file
-/// in sixty has any; SQL of another dialect has up to 136 in 41 kB.
+/// [`BYTES_PER_RECOVERY`], and at most [`MAX_RECOVERIES`]. Such a step costs a hundred times the usual. One
+/// real file in sixty has any; SQL of another dialect has up to 136 in 41 kB.
 const MIN_RECOVERIES: u64 = 64;
 const BYTES_PER_RECOVERY: u64 = 256;
 const MAX_RECOVERIES: u64 = 144;
 /// Size of the blocks in which a parser reads the text.
 const BLOCK_BYTES: usize = 256;
-/// Number of blocks that a parser may read: this many, and each block of the text [`READS_PER_BLOCK`] times. Some
-/// scanners look ahead to the end of the file at every token. Real files have a block read twice on average and 24
-/// times at most.
+/// Number of blocks that a parser may read: this many, and each block of the text [`READS_PER_BLOCK`] times.
+/// Some scanners look ahead to the end of the file at every token. Real files have a block read twice on
+/// average and 24 times at most.
 const MIN_READS: u64 = 1_000;
 const READS_PER_BLOCK: u64 = 64;
 
@@ -99,7 +101,8 @@ fn refusal(index: &TextIndex<'_>, grammar: &Loaded) -> Option<DegradationReason>
     is_too_deep.then_some(DegradationReason::TooDeep)
 }
 
-/// The bytes that the parser of a grammar may read without looping for ever or ending the process. Offsets are kept.
+/// The bytes that the parser of a grammar may read without looping for ever or ending the process. Offsets
+/// are kept.
 fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> Cow<'a, [u8]> {
     match grammar::GRAMMARS[grammar.index].name {
         "kotlin" => Cow::Borrowed(without_open_annotation(bytes)),
@@ -108,19 +111,20 @@ fn visible<'a>(bytes: &'a [u8], grammar: &Loaded) -> Cow<'a, [u8]> {
     }
 }
 
-/// `bytes` without a last line that holds an annotation and has no line end. Kotlin's scanner looks for the blank or
-/// line end after an annotation, even beyond the end of the file.
+/// `bytes` without a last line that holds an annotation and has no line end. Kotlin's scanner looks for the
+/// blank or line end after an annotation, even beyond the end of the file.
 fn without_open_annotation(bytes: &[u8]) -> &[u8] {
     let last_line = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     if bytes[last_line..].contains(&b'@') { &bytes[..last_line] } else { bytes }
 }
 
-/// `bytes` with blanks for each `<<` before a longer end word than is usual, and for those after many on one line.
+/// `bytes` with blanks for each `<<` before a longer end word than is usual, and for those after many on one
+/// line.
 ///
-/// Ruby's scanner keeps the end words of open here-documents in 1,024 bytes, each with its length in one byte, and
-/// aborts when a word is longer or too many are open. What looks like a long end word is often a string that is
-/// appended without a blank. Words that stay open over several lines may still exceed the buffer; as with any grammar
-/// that ends the process, that costs the one file.
+/// Ruby's scanner keeps the end words of open here-documents in 1,024 bytes, each with its length in one
+/// byte, and aborts when a word is longer or too many are open. What looks like a long end word is often a
+/// string that is appended without a blank. Words that stay open over several lines may still exceed the
+/// buffer; as with any grammar that ends the process, that costs the one file.
 fn without_long_heredoc_words(bytes: &[u8]) -> Cow<'_, [u8]> {
     const MAX_WORD_BYTES: usize = 64;
     const MAX_LINE_TOTAL: usize = 512;
@@ -150,8 +154,8 @@ fn without_long_heredoc_words(bytes: &[u8]) -> Cow<'_, [u8]> {
     shown
 }
 
-/// The bytes at `offset`, at most [`BLOCK_BYTES`], ending on a character boundary. For a character that is cut, the
-/// lexer asks once more and decodes the answer without checking that it is not empty.
+/// The bytes at `offset`, at most [`BLOCK_BYTES`], ending on a character boundary. For a character that is
+/// cut, the lexer asks once more and decodes the answer without checking that it is not empty.
 fn block(bytes: &[u8], offset: usize) -> &[u8] {
     let rest = bytes.get(offset..).unwrap_or_default();
     let is_boundary = |&end: &usize| rest.get(end).is_none_or(|byte| byte & 0xc0 != 0x80);

@@ -1,7 +1,7 @@
 //! A syntax tree → atoms to pack, and symbols, in one walk with a cursor.
 //!
-//! Siblings become atoms. A node that alone exceeds the soft bound is *opened*: its children become atoms in its place.
-//! Nothing recurses, because the input decides the depth of the tree.
+//! Siblings become atoms. A node that alone exceeds the soft bound is *opened*: its children become atoms in
+//! its place. Nothing recurses, because the input decides the depth of the tree.
 
 use std::ops::Range;
 
@@ -16,7 +16,8 @@ use crate::chunk::{SemanticClass, Symbol, SymbolKind};
 
 /// Maximum nesting of definitions in a qualified name.
 const MAX_NESTING: usize = 24;
-/// Maximum number of keys, enum members and fields that become symbols of one file. Other definitions are not bounded.
+/// Maximum number of keys, enum members and fields that become symbols of one file. Other definitions are not
+/// bounded.
 const MAX_DATA_SYMBOLS: usize = 4_000;
 
 /// Costs of boundaries, in the unit of [`crate::chunk::pack`].
@@ -100,7 +101,8 @@ struct Visit<'t, 'g> {
     symbol: Option<usize>,
 }
 
-/// Cost of starting a chunk at an atom (`None`: the atom belongs to the one before it) and of a chunk that holds both.
+/// Cost of starting a chunk at an atom (`None`: the atom belongs to the one before it) and of a chunk that
+/// holds both.
 #[derive(Clone, Copy)]
 struct Boundary {
     cut: Option<u32>,
@@ -456,8 +458,8 @@ impl Walker<'_> {
             > 1
     }
 
-    /// True if a range has more tokens than `limit`. A range of more than 16 bytes per token of the limit counts as such
-    /// without being counted.
+    /// True if a range has more tokens than `limit`. A range of more than 16 bytes per token of the limit
+    /// counts as such without being counted.
     fn exceeds(&self, range: Range<u32>, limit: u32) -> bool {
         const MAX_BYTES_PER_TOKEN: u32 = 16;
         let length = range.end - range.start;

@@ -3,7 +3,8 @@
 /// Number of bytes at the beginning of a text that are read.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Infers the family of a text from the beginnings and ends of its lines; `plain_style` if no family stands out.
+/// Infers the family of a text from the beginnings and ends of its lines; `plain_style` if no family stands
+/// out.
 ///
 /// Reads at most [`MAX_BYTES`]. Of families with equal scores, the earlier row of [`HINTS`] wins.
 pub(super) fn infer_family(text: &str) -> &'static str {

@@ -1,7 +1,8 @@
 //! Delimiter families: what starts and ends the parts of a text, as data.
 //!
-//! A [`Family`] is a flat list of tokens with what each opens, closes or skips, dispatched by first byte. It is compiled
-//! from `data/families.txt` ([`table`]). Custom delimiters from the settings come in front ([`with_custom`]).
+//! A [`Family`] is a flat list of tokens with what each opens, closes or skips, dispatched by first byte. It
+//! is compiled from `data/families.txt` ([`table`]). Custom delimiters from the settings come in front
+//! ([`with_custom`]).
 
 mod infer;
 mod table;

@@ -12,7 +12,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     SECTIONS.iter().map(|&(name, ..)| name)
 }
 
-/// The family of that name with `custom` delimiters in front; without lines of its own if there is no such section.
+/// The family of that name with `custom` delimiters in front; without lines of its own if there is no such
+/// section.
 pub(super) fn compile(name: &str, custom: &[CustomDelimiter]) -> Family {
     let mut builder = Builder::default();
     for delimiter in custom {
@@ -318,7 +319,8 @@ fn parse_token(text: &str) -> (Anchor, Vec<u8>) {
     (anchor, bytes)
 }
 
-/// Indices have 16 bits. The table is far smaller; settings exceed them only with tens of thousands of delimiters.
+/// Indices have 16 bits. The table is far smaller; settings exceed them only with tens of thousands of
+/// delimiters.
 fn index_u16(index: usize) -> u16 {
     u16::try_from(index).unwrap_or(u16::MAX)
 }

@@ -1,9 +1,10 @@
-//! One pass over a text: delimiters found, paired and levelled (C2).
+//! Delimiter pairs of a text with their nesting, in one pass.
 //!
-//! Matches: at every place outside comments and strings the longest token of the family. Boundaries: a nestable end
-//! takes the latest open start it can end, any other the latest start of its kind; what stays open is ignored. Layout
-//! (indentation, columns, blank lines) opens and closes at the first text of a line. Nothing backtracks: work per byte is
-//! bounded by the size of the family, and searches for an end are remembered when they fail.
+//! At every place outside comments and literals the longest token of the family is used. A nestable end
+//! closes the latest open start that it can end, any other end the latest start of its kind. Starts without
+//! an end are ignored. Layout (indentation, columns, blank lines) opens and closes at the first text of a
+//! line. There is no backtracking: work per byte is bounded by the size of the family, and a failed search
+//! for the end of a literal is not repeated.
 
 mod matching;
 mod skips;
@@ -15,12 +16,12 @@ use matching::{Candidates, TokenMatch, is_label, is_word};
 use skips::SkipFinder;
 use tags::Tags;
 
-/// One pair, or a stretch that ends by layout.
+/// A pair of delimiters, or a range that ends by layout. Offsets in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Boundary {
     pub start: usize,
     pub end: usize,
-    /// Without the marks.
+    /// Range without the marks.
     pub inner: (usize, usize),
     /// Index into the delimiters of the family.
     pub delimiter: u16,
@@ -30,18 +31,18 @@ pub(crate) struct Boundary {
     pub nesting: u8,
 }
 
-/// Deeper pairs are matched but not reported: nobody cuts there.
+/// Deeper pairs are matched but not reported, because the text is not cut at them.
 const MAX_NESTING: usize = 64;
-/// How far down the stack an end looks for its start; bounds the cost of unbalanced text.
+/// Number of open starts among which an end searches its start. Bounds the cost of unbalanced text.
 const MAX_SEARCH: usize = 32;
-/// Enough for any file that is indexed.
+/// Maximum number of reported pairs; more than any file of indexed size has in practice.
 const MAX_BOUNDARIES: usize = 400_000;
-/// Pairs of low priority inside one line matter only if the line is long.
+/// Pairs of low priority inside one line are reported only from this length on.
 const MIN_INLINE_BYTES: usize = 256;
-/// Modifiers, attributes and return types before a keyword belong to the definition, but not a whole page.
+/// Maximum length of modifiers, attributes and return types that belong to the definition after them.
 const MAX_HEAD_BYTES: usize = 2000;
 
-/// All boundaries of `text`, by start, the longer first.
+/// All pairs of `text`, by start, the longer first.
 pub(crate) fn scan(text: &str, family: &Family) -> Vec<Boundary> {
     let mut scanner = Scanner::new(text.as_bytes(), family);
     scanner.run();
@@ -50,6 +51,7 @@ pub(crate) fn scan(text: &str, family: &Family) -> Vec<Boundary> {
     found
 }
 
+/// A start whose end has not been reached.
 #[derive(Clone, Copy)]
 struct Open {
     delimiter: u16,
@@ -57,7 +59,7 @@ struct Open {
     start: usize,
     /// End of the start mark.
     mark_end: usize,
-    /// Start of the line it stands on.
+    /// Start of the line it is on.
     line_start: usize,
     indent: u32,
     nesting: u32,
@@ -72,12 +74,13 @@ struct Scanner<'a> {
     at: usize,
     line_start: usize,
     indent: u32,
-    /// Nothing but blanks so far on this line.
+    /// Nothing but blanks precedes the current place on its line.
     at_line_beginning: bool,
-    /// A blank line (or the beginning of the text) stands before this one.
+    /// A blank line, or the beginning of the text, precedes the current line.
     blank_before: bool,
-    /// After the last non-blank text, and the last that is no comment.
+    /// End of the last non-blank text.
     text_end: usize,
+    /// End of the last non-blank text that is not a comment.
     code_end: usize,
     stack: Vec<Open>,
     flat: Vec<Open>,
@@ -86,7 +89,7 @@ struct Scanner<'a> {
     blanks: Vec<Open>,
     lines: Vec<Open>,
     tags: Tags,
-    /// A keyword whose body has not begun.
+    /// The keyword of a statement whose body has not begun.
     pending: Option<Open>,
     statement: Option<usize>,
     after_parenthesis: bool,
@@ -151,7 +154,6 @@ impl<'a> Scanner<'a> {
         for open in std::mem::take(&mut self.lines) {
             self.close_at(open, self.text_end);
         }
-        // A line without text is blank.
         self.blank_before = self.at_line_beginning;
         self.at += 1;
         self.line_start = self.at;
@@ -200,13 +202,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Text that is no comment is about to be read.
+    /// Prepares for text that is not a comment.
     fn code(&mut self, start: usize) {
         self.flush_comments();
         self.statement.get_or_insert(start);
     }
 
-    /// Text that is no token.
+    /// Reads text that is not a token: a tag, a word or a punctuation character.
     fn plain(&mut self, start: usize) {
         let byte = self.bytes[start];
         if let Some(delimiter) = self.tag
@@ -228,7 +230,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Moves to `end`, minding the lines on the way.
+    /// Moves to `end` and updates the line start.
     fn pass_over(&mut self, end: usize) {
         if let Some(newline) = self.bytes[self.at..end].iter().rposition(|&byte| byte == b'\n') {
             self.line_start = self.at + newline + 1;
@@ -250,7 +252,7 @@ impl<'a> Scanner<'a> {
             return;
         }
         let byte = self.bytes[self.at];
-        // What ends or continues the lines before does not begin anything.
+        // A line that ends or continues the one before begins nothing.
         let rest = &self.bytes[self.at..];
         let is_closer = matches!(byte, b')' | b']' | b'}' | b'|')
             || rest.starts_with(b"end") && rest.get(3).is_none_or(|&byte| !is_word(byte));
@@ -288,7 +290,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Where no mark ends statements, a line that is not deeper than the keyword does.
+    /// In families whose statements end with the line: ends the statement at a line that is not deeper than
+    /// its keyword.
     fn statement_may_end(&mut self, byte: u8) {
         if !self.family.newline_ends {
             return;
@@ -322,7 +325,7 @@ impl<'a> Scanner<'a> {
 
     // ---- tokens
 
-    /// Acts on a token; false if it means nothing here.
+    /// Opens or closes what a token stands for; false if it has no meaning at this place.
     fn token(&mut self, found: TokenMatch) -> bool {
         let family = self.family;
         let token = &family.tokens[usize::from(found.token)];
@@ -340,7 +343,7 @@ impl<'a> Scanner<'a> {
             _ => false,
         };
         if end - start == 1 && !matches!(byte, b'{' | b'}') {
-            // The end of a pair has restored the depth its start saw; closing one level more would be one too many.
+            // The end of a pair has restored the depth outside of it, which `punctuation` lowers once more.
             self.brackets += u32::from(closed && matches!(byte, b')' | b']'));
             self.punctuation(byte, start);
         }
@@ -378,7 +381,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `while x do`: the loop has opened what `end` will close.
+    /// Whether a start on this line has the same end: in `while x do` the loop has opened what `end` closes.
     fn opened_on_this_line(&self, delimiter: u16) -> bool {
         let same_end = |other: u16| {
             self.family.tokens.iter().any(|token| token.closes(delimiter) && token.closes(other))
@@ -396,7 +399,7 @@ impl<'a> Scanner<'a> {
         let definition = &self.family.delimiters[usize::from(delimiter)];
         let open = self.opened(delimiter, token, start, end);
         match definition.extent {
-            // A second keyword of the line is part of the first.
+            // A second keyword on the line belongs to the first.
             Extent::Dedent
                 if self.dedents.len() < MAX_NESTING
                     && self.dedents.last().is_none_or(|last| last.line_start != open.line_start) =>
@@ -442,14 +445,15 @@ impl<'a> Scanner<'a> {
         }
         let Some(position) = self.start_of(token, found.start) else { return false };
         let open = self.stack[position];
-        // What was opened later and never closed is ignored.
+        // Starts that were opened later have no end.
         self.stack.truncate(position);
         self.brackets = open.brackets;
         self.pair(open, found);
         true
     }
 
-    /// The latest start `token` can end; of several, for a word first on its line, the one as deep as that line.
+    /// The latest start that `token` can end. For a word at the start of a line, the latest with the
+    /// indentation of the line, if there is one.
     fn start_of(&self, token: &Token, start: usize) -> Option<usize> {
         let candidates = || {
             let from_top = self.stack.iter().enumerate().rev().take(MAX_SEARCH);
@@ -457,7 +461,7 @@ impl<'a> Scanner<'a> {
         };
         let (latest, _) = candidates().next()?;
         if token.bytes == b";" {
-            // It ends all open statements (`create view … as select …;`), but never reaches out of a block.
+            // It ends all open statements (`create view … as select …;`) up to the enclosing block.
             let open = self.stack.iter().rev().take(MAX_SEARCH);
             let n_ended = open.take_while(|open| token.closes(open.delimiter)).count();
             return (n_ended > 0).then(|| self.stack.len() - n_ended);
@@ -478,7 +482,7 @@ impl<'a> Scanner<'a> {
 
     fn open_head(&mut self, delimiter: u16, found: TokenMatch) -> bool {
         let TokenMatch { token, start, end } = found;
-        // `class:` and `type,` are names here, not keywords.
+        // `class:` and `type,` are names, not keywords.
         if is_word(self.bytes[start])
             && matches!(self.bytes.get(end), Some(b':' | b'=' | b',' | b'.' | b';' | b'?'))
         {
@@ -499,11 +503,11 @@ impl<'a> Scanner<'a> {
         let mut open = self.opened(delimiter, Some(token), start, end);
         let statement = self.statement.filter(|&statement| start - statement <= MAX_HEAD_BYTES);
         match (head, call) {
-            // `struct point *make(int x) {` is no struct.
+            // `struct point *make(int x) {` is a function.
             (Some(head), call) if call.is_none() || !matches!(kind(&head), "struct" | "enum") => {
                 self.pending = None;
                 open = Open { delimiter: head.delimiter, token: head.token, indent: head.indent, ..open };
-                // A keyword that must begin its line has nothing before it.
+                // Nothing precedes a keyword that must begin its line.
                 let anchored = head
                     .token
                     .is_some_and(|token| self.family.tokens[usize::from(token)].anchor != Anchor::Anywhere);
@@ -540,7 +544,7 @@ impl<'a> Scanner<'a> {
             b',' if self.brackets <= outside => self.after_parenthesis = false,
             b'=' if !matches!(self.bytes.get(at + 1), Some(b'>' | b'=')) => {
                 self.after_parenthesis = false;
-                // `x = {` is a value, whatever keyword stood before the name.
+                // `x = {` is a value, whatever keyword precedes the name.
                 let stays = |open: &Open| {
                     let definition = &self.family.delimiters[usize::from(open.delimiter)];
                     definition.priority <= 50

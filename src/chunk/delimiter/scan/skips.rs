@@ -16,8 +16,8 @@ impl<'a> SkipFinder<'a> {
         SkipFinder { bytes, family, failed_until: vec![0; family.skips.len()] }
     }
 
-    /// End of the comment or literal that `opening` begins; `None` if it begins none. `is_first`: nothing but blanks
-    /// precedes it on its line.
+    /// End of the comment or literal that `opening` begins; `None` if it begins none. `is_first`: nothing but
+    /// blanks precedes it on its line.
     pub fn end(&mut self, skip: u16, opening: TokenMatch, is_first: bool) -> Option<usize> {
         let index = usize::from(skip);
         if opening.start < self.failed_until[index] {
@@ -59,8 +59,8 @@ impl<'a> SkipFinder<'a> {
         at
     }
 
-    /// End of a character literal (`'a'`, `'\n'`). `None` for `'a` (a lifetime or label) and for the second quote of
-    /// `1'000'000`.
+    /// End of a character literal (`'a'`, `'\n'`). `None` for `'a` (a lifetime or label) and for the second
+    /// quote of `1'000'000`.
     fn short_literal_end(&self, skip: &Skip, opening: TokenMatch) -> Option<usize> {
         if opening.start > 0 && is_word(self.bytes[opening.start - 1]) {
             return None;

@@ -29,7 +29,8 @@ pub(super) struct TagStep {
 }
 
 impl Tags {
-    /// Reads `<name`, `</name>` or `>` at `start`; `None` if it is none of them. `delimiter` is that of elements.
+    /// Reads `<name`, `</name>` or `>` at `start`; `None` if it is none of them. `delimiter` is that of
+    /// elements.
     pub fn read(&mut self, bytes: &[u8], start: usize, line_start: usize, delimiter: u16) -> Option<TagStep> {
         if bytes[start] == b'>' && self.in_tag {
             self.end_tag(bytes, start);
