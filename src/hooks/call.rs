@@ -1,23 +1,23 @@
-//! What a hook tells the program: `git-codeweaver hook <event> [arguments of the hook]`.
+//! The command line that a hook passes to the program: `git-codeweaver hook <event> [arguments of the hook]`.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::Event;
 
-/// One call by git, as the `hook` verb receives it.
+/// One call of a hook by git, as the `hook` command receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCall {
     pub event: Event,
-    /// What git passed to the hook, e.g. `rebase` for post-rewrite.
+    /// The arguments that git passed to the hook, e.g. `rebase` for post-rewrite.
     pub args: Vec<String>,
 }
 
 impl HookCall {
-    /// Reads the arguments that follow `hook` on the command line.
+    /// Parses the arguments that follow `hook` on the command line.
     ///
-    /// `None` for an unknown event: a newer script may know more than this program, and a hook never fails.
-    /// More arguments than git documents are cut off; bytes that are not UTF-8 are replaced.
+    /// `None` for an unknown event, which a script of a newer version may pass: hooks never fail. Arguments
+    /// beyond those that git documents are dropped; bytes that are not UTF-8 are replaced.
     pub fn parse(args: &[OsString]) -> Option<HookCall> {
         let (event, rest) = args.split_first()?;
         let event = Event::by_name(event.to_str()?)?;
@@ -25,17 +25,18 @@ impl HookCall {
         Some(HookCall { event, args })
     }
 
-    /// True if HEAD may have moved for good, so that the index should follow it.
+    /// Whether HEAD may have moved for good, so that the index should be updated.
     ///
-    /// `git_dir` is that of the worktree git ran in. False for file-level checkouts, for a squash that commits nothing,
-    /// and inside a rebase, `am`, bisect or sequence of picks or reverts. The scripts ask the same before they start
-    /// the program; hook managers call it without those scripts. Cost: a few `stat` calls.
+    /// `git_dir` is the git directory of the worktree in which git ran. False for checkouts of single files,
+    /// for a squash merge, which commits nothing, and inside a rebase, `am`, bisect or sequence of picks or
+    /// reverts. The scripts check the same before they start the program; hook managers call the program
+    /// without those scripts. Cost: a few `stat` calls.
     pub fn moves_head(&self, git_dir: &Path) -> bool {
         let arg = |n: usize| self.args.get(n).map(String::as_str);
         match self.event {
             Event::PostCheckout if arg(2) == Some("0") => false,
             Event::PostMerge if arg(0) == Some("1") => false,
-            // The catch-up after a rebase; git removes its state only afterwards.
+            // Git removes the state of a rebase after this hook.
             Event::PostRewrite if arg(0) == Some("rebase") => true,
             event => !is_inside_sequence(event, git_dir),
         }
@@ -49,7 +50,7 @@ fn is_inside_sequence(event: Event, git_dir: &Path) -> bool {
         return true;
     }
     if exists("rebase-merge") {
-        // Nothing to replay: this checkout is the end of it, and post-rewrite will not be told.
+        // A rebase with nothing to replay ends with its first checkout, and git does not run post-rewrite.
         let todo = std::fs::metadata(git_dir.join("rebase-merge/git-rebase-todo"));
         return !(event == Event::PostCheckout && todo.is_ok_and(|todo| todo.len() == 0));
     }
@@ -58,7 +59,7 @@ fn is_inside_sequence(event: Event, git_dir: &Path) -> bool {
         return true;
     }
     if exists("BISECT_LOG") {
-        // `bisect reset` goes back to where it started before it removes its state.
+        // `bisect reset` checks out its start before it removes its state.
         let (start, head) = (read("BISECT_START"), read("HEAD"));
         let head = head.trim_end();
         return head.strip_prefix("ref: refs/heads/").unwrap_or(head) != start.trim_end();
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_moves_of_head_count() {
+    fn only_final_moves_of_head_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let moves = |args: &[&str]| call(args).unwrap().moves_head(dir.path());
         let write = |name: &str, text: &str| {

@@ -1,6 +1,6 @@
-//! The few questions that only git itself answers: its version, its hook directory, its configuration.
+//! Git commands: version, hook directory, reading and editing configuration.
 //!
-//! None of these commands runs anything that the repository names: no alias, filter, file-system monitor or hook.
+//! None of them runs anything that the repository names: no alias, filter, file-system monitor or hook.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use super::{HookError, HookSite, Scope};
 
-/// Variables that would make git look at another repository than the site's, or change its answers.
+/// Variables that would make git use another repository than that of the site, or other configuration.
 const REMOVED_VARIABLES: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -24,14 +24,14 @@ const REMOVED_VARIABLES: [&str; 9] = [
     "GIT_NAMESPACE",
 ];
 
-/// How often, and how far apart, a configuration file locked by another process is tried.
+/// Attempts to edit a configuration file that another process has locked, and the pause between them.
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(40);
 
 /// Exit codes of `git config`: no such key, and no such key to unset.
 const NO_SUCH_KEY: [i32; 2] = [1, 5];
 
-/// A git program and the environment it gets besides ours.
+/// A git program and variables that are added to its environment.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
     pub program: PathBuf,
@@ -44,7 +44,7 @@ impl Default for Git {
     }
 }
 
-/// One value of the configuration.
+/// One value of a configuration key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigEntry {
     pub scope: Scope,
@@ -54,13 +54,14 @@ pub struct ConfigEntry {
 }
 
 impl Git {
+    /// Output of `git --version`.
     pub fn version_text(&self) -> Result<String, HookError> {
         let mut command = self.command();
         command.arg("--version");
         Ok(self.run(command, &[])?.to_str_lossy().trim_end().to_owned())
     }
 
-    /// The hook directory as git sees it from the site: absolute, not resolved, may not exist.
+    /// The hook directory of the site: absolute, not resolved. It may not exist.
     pub fn hooks_dir(&self, site: &HookSite) -> Result<PathBuf, HookError> {
         let mut command = self.at(site);
         command.args(["rev-parse", "--git-path", "hooks"]);
@@ -80,7 +81,7 @@ impl Git {
             let scope = match scope {
                 b"local" | b"worktree" => Scope::Local,
                 b"global" => Scope::Global,
-                _ => continue, // system and command line are never ours
+                _ => continue, // never written by us
             };
             let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
             entries.push(ConfigEntry { scope, key: key.to_str_lossy().into_owned(), value: value.into() });
@@ -88,7 +89,7 @@ impl Git {
         Ok(entries)
     }
 
-    /// Sets `key` to one value, whatever it had before in this scope.
+    /// Sets `key` to one value and removes other values in this scope.
     pub fn set(&self, site: &HookSite, scope: Scope, key: &str, value: &OsStr) -> Result<(), HookError> {
         self.edit(site, scope, |command| {
             command.args(["--replace-all", key]).arg(value);
@@ -102,7 +103,7 @@ impl Git {
         })
     }
 
-    /// Removes the values of `key` that match the whole of `pattern`, or all of them; none is no error.
+    /// Removes the values of `key` that match `pattern` as a whole, or all values. No such value is no error.
     pub fn unset(
         &self,
         site: &HookSite,
@@ -115,7 +116,8 @@ impl Git {
         })
     }
 
-    /// Git locks the file it edits and gives up at once if another process holds the lock.
+    /// Runs `git config` with `arguments`. Tries again if another process has locked the file, since git does
+    /// not wait.
     fn edit(&self, site: &HookSite, scope: Scope, arguments: impl Fn(&mut Command)) -> Result<(), HookError> {
         let mut tries = 0;
         loop {
@@ -145,8 +147,8 @@ impl Git {
     fn at(&self, site: &HookSite) -> Command {
         let mut command = self.command();
         command.arg("-C").arg(site.root());
-        // Left to find the repository itself, git keeps its check of who owns it; only a layout that it cannot find
-        // from the worktree (GIT_DIR and GIT_WORK_TREE given by hand) is named.
+        // Git checks the owner of a repository only if it finds the repository itself. So `--git-dir` is
+        // passed only where git cannot find it from the worktree (GIT_DIR and GIT_WORK_TREE set by hand).
         if site.work_dir.as_ref().is_some_and(|dir| !dir.join(".git").exists()) {
             command.arg("--git-dir").arg(&site.git_dir);
         }
@@ -166,12 +168,12 @@ impl Git {
     }
 }
 
-/// True if `name` can be started from a directory of `path` (the value of `PATH`).
+/// Whether a directory of `path`, the value of `PATH`, has an executable `name`.
 pub(super) fn is_on_path(name: &str, path: Option<&OsStr>) -> bool {
     path.is_some_and(|path| std::env::split_paths(path).any(|dir| is_program(&dir.join(name))))
 }
 
-/// True if `path` is a file that may be executed.
+/// Whether `path` is an executable file.
 pub(super) fn is_program(path: &Path) -> bool {
     let path =
         if path.exists() { path.to_owned() } else { path.with_extension(std::env::consts::EXE_EXTENSION) };

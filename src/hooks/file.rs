@@ -1,4 +1,4 @@
-//! Reading and replacing hook files, without following links and without leaving half a file.
+//! Reading and atomically replacing hook files, without following links.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
@@ -7,19 +7,21 @@ use std::path::Path;
 use super::HookError;
 use crate::durable::Replacement;
 
-/// No hook script is as long; what is longer is a program, and only its beginning matters.
+/// Maximum size of a hook script. A larger file is taken for a program.
 const MAX_HOOK_BYTES: u64 = 1 << 20;
 
-/// What lies at the path of a hook.
+/// The file at the path of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookFile {
     Missing,
-    /// A regular file; a longer one than a script ever is counts as a binary.
+    /// A regular file. `bytes` of a file above [`MAX_HOOK_BYTES`] are its beginning and a zero byte, as in a
+    /// binary.
     Regular {
         bytes: Vec<u8>,
         executable: bool,
     },
-    /// A symbolic link, possibly into a tracked directory or out of the repository: never written through.
+    /// A symbolic link. Never followed for writing: it may lead into a tracked directory or out of the
+    /// repository.
     Link,
     /// A directory, a pipe, …
     Other,
@@ -43,7 +45,7 @@ impl HookFile {
         let file = fs::File::open(path).map_err(failed)?;
         file.take(MAX_HOOK_BYTES).read_to_end(&mut bytes).map_err(failed)?;
         if metadata.len() > MAX_HOOK_BYTES {
-            bytes.push(0); // makes it the binary it is taken for
+            bytes.push(0); // marks it as binary
         }
         Ok(HookFile::Regular { bytes, executable: is_executable(&metadata) })
     }
@@ -52,9 +54,9 @@ impl HookFile {
 /// Permission bits of a new hook, before the umask.
 const NEW_FILE_MODE: u32 = 0o777;
 
-/// Writes `bytes` to `path` by way of a temporary file beside it, so that git never runs half a hook.
+/// Writes `bytes` to `path` through a temporary file beside it, so that git never runs an incomplete hook.
 ///
-/// An existing file keeps its permissions. A new one may be executed by whoever may read it under the usual mask.
+/// An existing file keeps its permissions. A new one gets mode 777, reduced by the umask.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
     let failed = |source| HookError::Write { path: path.to_owned(), source };
     let permissions = match fs::symlink_metadata(path) {

@@ -1,4 +1,4 @@
-//! Carrying out plans, and reporting the state.
+//! Installation, removal and inspection of hooks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,22 +9,22 @@ use gix::bstr::ByteSlice;
 use super::command::{self, Git};
 use super::plan::{Change, is_called_by, plan, plan_config_removal, plan_file_removal, values};
 use super::script::{self, Rendering};
-use super::survey::{self, Surroundings, SurveyedFile};
+use super::survey::{self, HookSurvey, SurveyedFile};
 use super::{
-    Event, EventState, Found, GitVersion, HookError, HookFile, HookMode, HookSite, InstallOptions,
+    DetectedManager, Event, EventState, GitVersion, HookError, HookFile, HookMode, HookSite, InstallOptions,
     InstallReport, Manager, Method, Scope, file,
 };
 
-/// What `uninstall` changed.
+/// What [`uninstall`] changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UninstallReport {
-    /// Files that were ours and are gone.
+    /// Files that we had created and that were removed.
     pub removed: Vec<PathBuf>,
-    /// Files of the user's, byte for byte as they were before us.
+    /// Files of the user from which our block was removed. All other bytes are as before.
     pub restored: Vec<PathBuf>,
-    /// Configuration files our keys were taken from.
+    /// Configuration files from which our keys were removed.
     pub scopes: Vec<Scope>,
-    /// Files with a block that was edited by hand and therefore left.
+    /// Files that were not changed because their block was edited by hand.
     pub damaged: Vec<PathBuf>,
 }
 
@@ -32,19 +32,19 @@ pub struct UninstallReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookStatus {
     pub git: GitVersion,
-    /// How this git would be, or is, told about us.
+    /// How the hooks are installed, or would be with this git.
     pub method: Method,
     /// One per event, in the order of [`Event::ALL`].
     pub events: Vec<(Event, EventState)>,
-    pub managers: Vec<Found>,
-    /// The program recorded in the hooks; `None` if they leave it to the path.
+    pub managers: Vec<DetectedManager>,
+    /// The program recorded in the hooks; `None` if they search `PATH`.
     pub recorded_binary: Option<PathBuf>,
-    /// The recorded program exists, or the path has one.
+    /// Whether the recorded program exists, or `PATH` has one.
     pub binary_found: bool,
 }
 
 impl HookStatus {
-    /// True if every event reaches us.
+    /// Whether the hooks of all events call us.
     pub fn is_installed(&self) -> bool {
         let reaches = |state: &EventState| {
             matches!(state, EventState::Current | EventState::Outdated | EventState::Native(_))
@@ -53,12 +53,12 @@ impl HookStatus {
     }
 }
 
-/// Installs the hooks. Doing it again changes nothing; an older installation is updated.
+/// Installs the hooks, or updates an older installation. Idempotent.
 ///
-/// Two runs at once are safe: files are replaced as a whole, and git locks its configuration.
+/// Concurrent runs are safe: files are replaced atomically, and git locks its configuration.
 ///
 /// # Errors
-/// See [`HookError`]; what was written before the error stays, and a second run completes it.
+/// See [`HookError`]. Changes made before the error stay; a second run completes them.
 pub fn install(site: &HookSite, options: &InstallOptions) -> Result<InstallReport, HookError> {
     install_with(&Git::default(), site, options)
 }
@@ -68,18 +68,18 @@ pub(super) fn install_with(
     site: &HookSite,
     options: &InstallOptions,
 ) -> Result<InstallReport, HookError> {
-    let seen = survey::survey_with(git, site)?;
-    let plan = plan(site, &seen, options)?;
+    let survey = survey::survey_with(git, site)?;
+    let plan = plan(site, &survey, options)?;
     for change in &plan.changes {
         apply(git, site, change)?;
     }
     Ok(plan.report)
 }
 
-/// Takes the hooks out: files and configuration are as they were before the installation.
+/// Removes the hooks: files and configuration are then as before the installation.
 ///
-/// Looks where git looks now and in the repository's own hook directory, whichever git installed them; in the user's
-/// configuration only if `global`.
+/// Covers the hook directory that git uses now and that of the repository, whichever version of git installed
+/// the hooks. Covers the configuration of the user only if `global`.
 ///
 /// # Errors
 /// See [`HookError`].
@@ -88,17 +88,17 @@ pub fn uninstall(site: &HookSite, global: bool) -> Result<UninstallReport, HookE
 }
 
 pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result<UninstallReport, HookError> {
-    let seen = survey::survey_with(git, site)?;
+    let survey = survey::survey_with(git, site)?;
     let mut changes = Vec::new();
     let mut report = UninstallReport::default();
     for scope in [Scope::Local, Scope::Global] {
         if scope == Scope::Local || global {
-            let removal = plan_config_removal(&seen, scope);
+            let removal = plan_config_removal(&survey, scope);
             report.scopes.extend((!removal.is_empty()).then_some(scope));
             changes.extend(removal);
         }
     }
-    for dir in BTreeSet::from([seen.hooks_dir.clone(), site.common_dir.join("hooks")]) {
+    for dir in BTreeSet::from([survey.hooks_dir.clone(), site.common_dir.join("hooks")]) {
         let mut files = survey::files_of(&dir)?;
         files.extend(survey::set_aside_in(&dir)?);
         report.damaged.extend(files.iter().filter(|file| is_damaged(file)).map(|file| file.path.clone()));
@@ -115,7 +115,8 @@ pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result
     Ok(report)
 }
 
-/// Reports the state without changing anything. Looks for the program on `PATH` if no hook records one.
+/// Reports the state of the hooks without changing anything. Searches `PATH` for the program if no hook
+/// records one.
 ///
 /// # Errors
 /// See [`HookError`].
@@ -124,18 +125,18 @@ pub fn inspect(site: &HookSite) -> Result<HookStatus, HookError> {
 }
 
 pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, HookError> {
-    let seen = survey::survey_with(git, site)?;
+    let survey = survey::survey_with(git, site)?;
     let scope = [Scope::Local, Scope::Global]
         .into_iter()
-        .find(|scope| seen.version.has_configured_hooks() && !values(&seen, *scope, "event").is_empty());
-    let commands = scope.map(|scope| values(&seen, scope, "command")).unwrap_or_default();
+        .find(|scope| survey.version.has_configured_hooks() && !values(&survey, *scope, "event").is_empty());
+    let commands = scope.map(|scope| values(&survey, scope, "command")).unwrap_or_default();
     let command = commands.last().map(|value| value.as_bytes());
     let mut recorded = command.and_then(script::recorded_binary);
     let mut events = Vec::new();
-    for surveyed in &seen.files {
+    for surveyed in &survey.files {
         let state = match (scope, command) {
-            (Some(_), _) if is_switched_off(&seen) => EventState::SwitchedOff,
-            (Some(scope), Some(command)) if has_event(&seen, scope, surveyed.event) => {
+            (Some(_), _) if is_switched_off(&survey) => EventState::SwitchedOff,
+            (Some(scope), Some(command)) if has_event(&survey, scope, surveyed.event) => {
                 let is_current = |rendering: &Rendering| rendering.command() == command;
                 if renderings(recorded.as_deref())?.iter().any(is_current) {
                     EventState::Current
@@ -144,7 +145,7 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
                 }
             }
             _ => {
-                let state = state_of_file(surveyed, &seen)?;
+                let state = state_of_file(surveyed, &survey)?;
                 if let (HookFile::Regular { bytes, .. }, EventState::Current | EventState::Outdated) =
                     (&surveyed.file, state)
                 {
@@ -155,20 +156,20 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
         };
         events.push((surveyed.event, state));
     }
-    let default_scope = seen.version.has_configured_hooks().then_some(Scope::Local);
+    let default_scope = survey.version.has_configured_hooks().then_some(Scope::Local);
     let method = match scope.or(default_scope) {
         Some(scope) => Method::Configuration(scope),
-        None => Method::Files(seen.hooks_dir.clone()),
+        None => Method::Files(survey.hooks_dir.clone()),
     };
     let binary_found = recorded.as_deref().is_some_and(command::is_program)
         || command::is_on_path("git-codeweaver", std::env::var_os("PATH").as_deref());
-    let managers = seen.managers;
-    Ok(HookStatus { git: seen.version, method, events, managers, recorded_binary: recorded, binary_found })
+    let managers = survey.managers;
+    Ok(HookStatus { git: survey.version, method, events, managers, recorded_binary: recorded, binary_found })
 }
 
-fn state_of_file(surveyed: &SurveyedFile, seen: &Surroundings) -> Result<EventState, HookError> {
+fn state_of_file(surveyed: &SurveyedFile, survey: &HookSurvey) -> Result<EventState, HookError> {
     let managers = [Manager::Husky, Manager::Lefthook, Manager::PreCommit];
-    let native = managers.into_iter().find(|manager| is_called_by(seen, *manager, surveyed.event));
+    let native = managers.into_iter().find(|manager| is_called_by(survey, *manager, surveyed.event));
     let (bytes, executable) = match (&surveyed.file, native) {
         (HookFile::Regular { bytes, executable }, _) => (bytes, *executable),
         (_, Some(manager)) => return Ok(EventState::Native(manager)),
@@ -180,7 +181,7 @@ fn state_of_file(surveyed: &SurveyedFile, seen: &Surroundings) -> Result<EventSt
         let called = bytes.contains_str(format!("git-codeweaver hook {}", surveyed.event.name()));
         return Ok(match native {
             Some(manager) => EventState::Native(manager),
-            None if called && executable => EventState::Current, // the line we advised, added by hand
+            None if called && executable => EventState::Current, // the advised line, added by hand
             None => EventState::Foreign,
         });
     }
@@ -194,23 +195,23 @@ fn state_of_file(surveyed: &SurveyedFile, seen: &Surroundings) -> Result<EventSt
     })
 }
 
-/// What this version would write for the same program, in either mode.
+/// What this version would write for the recorded program, in either mode.
 fn renderings(recorded: Option<&Path>) -> Result<[Rendering; 2], HookError> {
     let recorded = recorded.filter(|path| path.is_absolute());
     Ok([Rendering::new(recorded, HookMode::Background)?, Rendering::new(recorded, HookMode::Foreground)?])
 }
 
-/// The user's own `hook.codeweaver.enabled = false`; the last value counts.
-fn is_switched_off(seen: &Surroundings) -> bool {
+/// Whether the user has set `hook.codeweaver.enabled = false`. The last value counts.
+fn is_switched_off(survey: &HookSurvey) -> bool {
     let last =
-        [Scope::Global, Scope::Local].into_iter().flat_map(|scope| values(seen, scope, "enabled")).last();
+        [Scope::Global, Scope::Local].into_iter().flat_map(|scope| values(survey, scope, "enabled")).last();
     last.is_some_and(|value| {
         ["false", "no", "off", "0"].iter().any(|off| value.eq_ignore_ascii_case(off.as_bytes()))
     })
 }
 
-fn has_event(seen: &Surroundings, scope: Scope, event: Event) -> bool {
-    values(seen, scope, "event").iter().any(|value| *value == event.name())
+fn has_event(survey: &HookSurvey, scope: Scope, event: Event) -> bool {
+    values(survey, scope, "event").iter().any(|value| *value == event.name())
 }
 
 fn is_damaged(surveyed: &SurveyedFile) -> bool {
@@ -225,7 +226,7 @@ pub(super) fn apply(git: &Git, site: &HookSite, change: &Change) -> Result<(), H
         Change::WriteFile { path, bytes } => file::replace(path, bytes),
         Change::RemoveFile(path) => file::remove(path),
         Change::RemoveDirIfEmpty(dir) => {
-            let _ = fs::remove_dir(dir); // not empty: somebody else's files are in it by now
+            let _ = fs::remove_dir(dir); // fails if it contains other files, which stay
             Ok(())
         }
         Change::SetConfig { scope, key, value } => git.set(site, *scope, key, &value.to_os_str_lossy()),

@@ -1,7 +1,7 @@
-//! Tools that keep a repository's hooks for a team: how each is recognised, and the entry it wants.
+//! Hook managers: how each is recognised, and the entry that makes it call us.
 //!
-//! Nothing of theirs is edited. Their configuration is tracked and belongs to the team, and the scripts they generate
-//! are written anew whenever they run; what we can do is say exactly which lines to add.
+//! Their files are never edited. Their configuration is tracked and belongs to the team, and they regenerate
+//! their scripts whenever they run. So the report names the exact lines to add.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use gix::bstr::ByteSlice;
 
 use super::{Event, HookFile};
 
+/// A program that owns the hook files of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Manager {
     Husky,
@@ -19,23 +20,24 @@ pub enum Manager {
 /// Lines to add to a file that we do not write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
-    /// `None`: no manager, but a hook or directory that is not ours to change.
+    /// `None` for a hook or directory that no manager owns and that we must not change.
     pub manager: Option<Manager>,
     pub file: PathBuf,
-    /// The exact text, ending in a newline; may be several lines.
+    /// The exact text: one or more lines, each with its newline.
     pub text: String,
-    /// What to run afterwards, if the tool needs telling.
+    /// Command to run afterwards, if the manager needs one.
     pub then: Option<String>,
-    /// True if our own hook runs without it, so that the entry is only for the rest of the team.
+    /// Whether our hook runs without the entry, so that it only serves the rest of the team.
     pub optional: bool,
 }
 
 struct Traits {
     manager: Manager,
     name: &'static str,
-    /// Paths below the root of the worktree, any of which shows the tool is used; the first is what we name if none is.
+    /// Paths below the root of the worktree, any of which shows that the manager is used. Advice names the
+    /// first if none exists.
     files: &'static [&'static str],
-    /// Text of a hook script that the tool generated.
+    /// Text in the hook scripts that the manager generates.
     signatures: &'static [&'static str],
 }
 
@@ -68,9 +70,9 @@ const MANAGERS: [Traits; 3] = [
     },
 ];
 
-/// A manager in use, and the file or directory that shows it.
+/// A manager in use, and the file or directory by which it was detected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DetectedManager {
     pub manager: Manager,
     pub file: PathBuf,
 }
@@ -90,25 +92,25 @@ impl Manager {
         MANAGERS.iter().find(generated).map(|traits| traits.manager)
     }
 
-    /// True if the tool writes the files of this directory and overwrites ours in it.
+    /// Whether the manager writes this hook directory and would overwrite our files in it.
     pub(super) fn owns_dir(self, hooks_dir: &Path) -> bool {
         self == Manager::Husky && (hooks_dir.ends_with(".husky/_") || hooks_dir.ends_with(".husky"))
     }
 
-    /// Where the entry of `event` belongs.
+    /// The file for the entry of `event`.
     fn entry_file(self, found: &Path, event: Event) -> PathBuf {
         if self == Manager::Husky { found.join(event.name()) } else { found.to_owned() }
     }
 
-    /// True if the entry of `event` has been added. Reads the beginning of one file; a link, which a hostile repository
-    /// may lead anywhere, has none.
+    /// Whether the entry of `event` exists. Reads at most [`MAX_HOOK_BYTES`](super::file) of one file. A link
+    /// counts as a file without entry, since a hostile repository could let it point anywhere.
     pub(super) fn has_entry(self, found: &Path, event: Event) -> bool {
         let call = format!("git-codeweaver hook {}", event.name());
         let file = HookFile::read(&self.entry_file(found, event));
         matches!(file, Ok(HookFile::Regular { bytes, .. }) if bytes.contains_str(call))
     }
 
-    /// The entries that make the tool call us for `events`.
+    /// The entries that make the manager call us for `events`.
     pub(super) fn advice(self, found: &Path, events: &[Event], optional: bool) -> Vec<Advice> {
         let advise = |file, text, then| Advice { manager: Some(self), file, text, then, optional };
         if events.is_empty() {
@@ -133,22 +135,23 @@ impl Manager {
     }
 }
 
-/// The tools in use in a worktree. `hooks_dir` is the directory git takes hooks from.
-pub(super) fn detect(work_dir: Option<&Path>, hooks_dir: &Path) -> Vec<Found> {
+/// The managers in use in a worktree. `hooks_dir` is the hook directory of git.
+pub(super) fn detect(work_dir: Option<&Path>, hooks_dir: &Path) -> Vec<DetectedManager> {
     let Some(root) = work_dir else { return Vec::new() };
     let mut found = Vec::new();
     for traits in &MANAGERS {
         let shown = traits.files.iter().map(|file| root.join(file)).find(|file| file.exists());
         let owned = || traits.manager.owns_dir(hooks_dir).then(|| root.join(traits.files[0]));
         if let Some(file) = shown.or_else(owned) {
-            found.push(Found { manager: traits.manager, file });
+            found.push(DetectedManager { manager: traits.manager, file });
         }
     }
     found
 }
 
-/// One line for any POSIX shell script. Without the program it does nothing and says nothing: the streams are
-/// redirected before the shell looks for it. The program itself checks for a running rebase or bisect.
+/// One line for any POSIX shell script. Does nothing and prints nothing if the program is missing, since the
+/// streams are redirected before the shell searches for it. The program itself checks for a running rebase or
+/// bisect.
 pub(super) fn plain_line(event: Event) -> String {
     format!("{}\n", background_call(event, "\"$@\""))
 }
@@ -170,7 +173,7 @@ fn lefthook_entry(event: Event, file: &Path) -> String {
     }
 }
 
-/// pre-commit passes what git said in variables of its own.
+/// pre-commit passes the arguments of git in environment variables.
 fn pre_commit_entry(event: Event) -> String {
     let args = match event {
         Event::PostCommit => "",
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_found_by_their_files_and_directories() {
+    fn managers_are_found_by_their_files_and_directories() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         let found = |hooks: &str| -> Vec<_> {
@@ -214,14 +217,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn entries_are_not_looked_for_behind_links() {
+    fn entries_behind_links_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("lefthook.yml");
         std::fs::write(dir.path().join("other"), "git-codeweaver hook post-commit\n").unwrap();
         std::os::unix::fs::symlink("other", &file).unwrap();
         assert!(!Manager::Lefthook.has_entry(&file, Event::PostCommit));
         std::fs::remove_file(&file).unwrap();
-        // Without an end.
+        // An endless file.
         std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
         assert!(!Manager::Lefthook.has_entry(&file, Event::PostCommit));
         std::fs::rename(dir.path().join("other"), &file).unwrap();

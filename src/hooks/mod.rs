@@ -1,26 +1,42 @@
-//! Git hooks: installing them where git looks, taking them out again, and reading what they say.
+//! Git hooks: installation, removal and inspection, and the arguments that they pass to the program.
 //!
-//! In: a [`HookSite`] and what the user wants. Out: reports for `init`, `deinit`, `status` and `doctor`, and
-//! [`HookCall`] for the `hook` verb. Requirements G1–G3, G5, P2, X5.
+//! In: a [`HookSite`] and [`InstallOptions`]. Out: reports for `init`, `deinit`, `status` and `doctor`, and
+//! [`HookCall`] for the `hook` command.
 //!
 //! ```text
-//! survey (asks git, reads files) ─► plan (pure) ─► apply (writes)
+//! survey (runs git, reads files) ─► plan (pure) ─► apply (writes)
 //! ```
 //!
-//! **Where.** Git ≥ 2.54 runs hooks named in its configuration, beside whatever hook files exist: no file is touched and
-//! hook managers do not matter. Older git gets a marked block in the hook files of the directory that git itself
-//! reports. `core.hooksPath` is never set. A hook that is not a plain shell script, a link, or a directory that belongs
-//! to a hook manager or to other repositories is left alone, and the line to add is reported instead.
+//! # Where hooks are installed
 //!
-//! **What.** The scripts in `hooks/` decide in the shell whether HEAD moved for good (not within a rebase, bisect or
-//! sequence of picks; not for single files) and start `git-codeweaver hook <event> [arguments]` in the background.
-//! Nothing from the repository is run; the program is the one recorded at installation, else the one on the path.
+//! Git 2.54 and later run hooks that are named in the configuration, in addition to hook files. There only
+//! configuration is written, and hook managers do not matter. With older git a marked block is added to the
+//! hook files in the directory that git reports. `core.hooksPath` is never set. A hook is left alone if it is
+//! not a plain shell script or is a link, or if its directory belongs to a hook manager or to other
+//! repositories. The report then says which line to add by hand.
 //!
-//! **Cost.** Median of 200 `git commit` of one file on Linux with dash and two cores, 2.6 ms without hooks: an empty
-//! hook adds 1.05 ms, ours 1.9 ms, and one that calls the program and waits until that has started a worker 2.95 ms
-//! with a program that does nothing else (ours is far larger). So the shell detaches; as it cannot ask the settings,
-//! the foreground mode is written into the script when it is installed. Hooks are a prefetch only: `reset`, `stash`, `rebase --abort` and `am` call none of the four, and every
-//! query compares HEAD by itself.
+//! # What they do
+//!
+//! The scripts in `hooks/` check in the shell whether HEAD moved for good: not within a rebase, bisect or
+//! sequence of picks, and not for a checkout of single files. If so, they start `git-codeweaver hook <event>
+//! [arguments]` in the background. Nothing from the repository is run. The program is the one recorded at
+//! installation, else the one on `PATH`.
+//!
+//! # What they cost
+//!
+//! Medians of 200 runs of `git commit` of one file, on Linux with dash and two cores; 2.6 ms without hooks:
+//!
+//! | hook | additional time |
+//! |---|---|
+//! | empty script | 1.05 ms |
+//! | ours, detached by the shell | 1.9 ms |
+//! | a script that runs a minimal program and waits until that has started a worker | 2.95 ms |
+//!
+//! The real program is far larger than the minimal one, so the shell detaches. Since the shell cannot read
+//! the settings, the foreground mode is written into the script at installation.
+//!
+//! Hooks only start updates early: `reset`, `stash`, `rebase --abort` and `am` call none of the four, and
+//! every query compares HEAD itself.
 
 mod call;
 mod command;
@@ -41,30 +57,30 @@ pub use call::HookCall;
 pub use command::ConfigEntry;
 pub use file::HookFile;
 pub use install::{HookStatus, UninstallReport, inspect, install, uninstall};
-pub use manager::{Advice, Found, Manager};
+pub use manager::{Advice, DetectedManager, Manager};
 pub use plan::{Change, InstallPlan, plan};
-pub use survey::{Place, Surroundings, SurveyedFile, survey};
+pub use survey::{HookSurvey, HooksDirLocation, SurveyedFile, survey};
 pub use version::GitVersion;
 
-/// Where hooks are to be installed: the paths of one worktree, as `Repo` reports them, absolute.
+/// Paths of the worktree for which hooks are installed. Absolute, as `Repo` reports them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSite {
-    /// Of this worktree: `.git`, or `.git/worktrees/<name>`.
+    /// Git directory of this worktree: `.git`, or `.git/worktrees/<name>`.
     pub git_dir: PathBuf,
-    /// Shared by all worktrees.
+    /// Git directory shared by all worktrees.
     pub common_dir: PathBuf,
     /// `None` for a bare repository.
     pub work_dir: Option<PathBuf>,
 }
 
 impl HookSite {
-    /// The directory git runs hooks in, to which a relative `core.hooksPath` refers.
+    /// The directory in which git runs hooks, to which a relative `core.hooksPath` refers.
     pub fn root(&self) -> &Path {
         self.work_dir.as_deref().unwrap_or(&self.git_dir)
     }
 }
 
-/// The events that may move HEAD, in the order of reports.
+/// Hook events that may move HEAD, in the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Event {
     PostCommit,
@@ -77,6 +93,7 @@ impl Event {
     pub const ALL: [Event; 4] =
         [Event::PostCommit, Event::PostCheckout, Event::PostMerge, Event::PostRewrite];
 
+    /// The name of the hook in git.
     pub fn name(self) -> &'static str {
         self.row().0
     }
@@ -85,7 +102,7 @@ impl Event {
         Event::ALL.into_iter().find(|event| event.name() == name)
     }
 
-    /// How many arguments git passes.
+    /// Number of arguments that git passes.
     pub(self) fn n_args(self) -> usize {
         self.row().1
     }
@@ -105,8 +122,8 @@ impl Event {
     }
 }
 
-/// Whether a git command waits for the index. Recorded in the script; `CODEWEAVER_HOOKS=foreground|background|off` in
-/// the environment overrides it.
+/// Whether a git command waits until the index is updated. Recorded in the script;
+/// `CODEWEAVER_HOOKS=foreground|background|off` in the environment overrides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HookMode {
     #[default]
@@ -114,12 +131,12 @@ pub enum HookMode {
     Foreground,
 }
 
-/// Which configuration file holds the hooks.
+/// The configuration file that names the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// The repository's own, shared by its worktrees.
+    /// That of the repository, shared by its worktrees.
     Local,
-    /// The user's: every repository.
+    /// That of the user, for every repository.
     Global,
 }
 
@@ -132,16 +149,16 @@ impl Scope {
     }
 }
 
-/// What the user asked for.
+/// Options of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallOptions {
-    /// For every repository of this user; needs git ≥ 2.54.
+    /// Install for every repository of this user. Needs git 2.54 or later.
     pub global: bool,
-    /// Absolute path of the program, tried before the path. Left out of scripts inside the worktree, where other
-    /// people's machines would see it.
+    /// Absolute path of the program, tried before `PATH`. Not written to scripts inside the worktree, which
+    /// may be committed and used on other machines.
     pub binary: PathBuf,
     pub mode: HookMode,
-    /// Write to a hook directory outside the repository, which other repositories use too.
+    /// Write to a hook directory outside of the repository, which other repositories may use too.
     pub shared_dir: bool,
 }
 
@@ -156,11 +173,11 @@ impl InstallOptions {
 pub enum Method {
     /// `hook.codeweaver.command` and `.event`.
     Configuration(Scope),
-    /// Files in this directory.
+    /// Hook files in this directory.
     Files(PathBuf),
 }
 
-/// What became of one event.
+/// Result of the installation for one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// New file, or new configuration.
@@ -170,13 +187,13 @@ pub enum Outcome {
     /// An older block or command was replaced.
     Updated,
     Unchanged,
-    /// A hook manager calls us already, by an entry in its own configuration.
+    /// An entry in the configuration of a hook manager calls us already.
     Native(Manager),
-    /// Not installed; an [`Advice`] of the report says what to add, and this says why.
+    /// Not installed, for this reason. An [`Advice`] of the report says what to add.
     Advised(Reason),
 }
 
-/// Why a hook was left alone.
+/// Why a hook was not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reason {
     #[error("the hook is written by {}", .0.name())]
@@ -189,15 +206,15 @@ pub enum Reason {
     NotAFile,
     #[error("the hook is not executable, so git does not run it")]
     NotExecutable,
-    #[error("the codeweaver block in it has been edited; remove what is left of it and try again")]
+    #[error("its codeweaver block was edited by hand; remove the rest of the block and try again")]
     Damaged,
     #[error("hook files are switched off: core.hooksPath is not a directory")]
     NoDirectory,
-    #[error("the hook directory lies outside the repository and serves others too")]
+    #[error("the hook directory is outside of the repository and may serve others too")]
     SharedDir,
 }
 
-/// What an installation did, or would do.
+/// What an installation changed, or would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallReport {
     pub git: GitVersion,
@@ -205,46 +222,47 @@ pub struct InstallReport {
     /// One per event, in the order of [`Event::ALL`].
     pub events: Vec<(Event, Outcome)>,
     pub advice: Vec<Advice>,
-    /// The hook files lie in the worktree, so they show in `git status`.
+    /// The hook files are in the worktree, so `git status` shows them.
     pub in_worktree: bool,
 }
 
-/// State of one event.
+/// State of the hook of one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventState {
-    /// Ours, as this version would write it (the path of the binary and the mode may differ).
+    /// Installed as this version would write it. Path of the binary and mode may differ.
     Current,
-    /// Ours, of another version; installing again replaces it.
+    /// Installed by another version. Installing again replaces it.
     Outdated,
     /// Called by a hook manager.
     Native(Manager),
-    /// Configured, but switched off by `hook.codeweaver.enabled = false`.
+    /// Installed, but disabled by `hook.codeweaver.enabled = false`.
     SwitchedOff,
-    /// A hook without us.
+    /// A hook that does not call us.
     Foreign,
     Missing,
 }
 
+/// A failure to inspect or change hooks.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    #[error("git could not be started: {source}")]
+    #[error("cannot start git: {source}")]
     GitNotStarted { source: io::Error },
     #[error("`git {command}` failed: {stderr}")]
     GitFailed { command: String, stderr: String },
-    #[error("`git --version` answered {text:?}")]
+    #[error("cannot parse the output of `git --version`: {text:?}")]
     UnknownVersion { text: String },
     #[error("hooks for every repository need git {}, this is git {found}", GitVersion::CONFIGURED_HOOKS)]
     GlobalNeedsNewerGit { found: GitVersion },
-    #[error("{path} cannot be read: {source}")]
+    #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} cannot be written: {source}")]
+    #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: io::Error },
-    #[error("{path:?} cannot be named in a hook: it must be absolute and on one line")]
+    #[error("cannot name {path:?} in a hook: the path must be absolute and without line breaks")]
     UnusableBinaryPath { path: PathBuf },
 }
 
 impl HookError {
-    /// What the user can do about it, one sentence.
+    /// One sentence on what the user can do.
     pub fn fix(&self) -> String {
         match self {
             HookError::GitNotStarted { .. } => "install git, or put it on the PATH".into(),
@@ -253,10 +271,10 @@ impl HookError {
                     .into()
             }
             HookError::GitFailed { stderr, .. } if stderr.contains("lock") => {
-                "another process edits the configuration; try again, or remove a left-over config.lock".into()
+                "another process edits the configuration; try again, or remove a stale config.lock".into()
             }
             HookError::GitFailed { .. } | HookError::UnknownVersion { .. } => {
-                "run the command by hand to see what is wrong; `init --no-hooks` works without hooks".into()
+                "run the command by hand to see the problem, or use `git codeweaver init --no-hooks`".into()
             }
             HookError::GlobalNeedsNewerGit { .. } => {
                 "update git, or run `git codeweaver init` in each repository".into()
@@ -265,7 +283,9 @@ impl HookError {
                 "check the permissions of {}, or use `git codeweaver init --no-hooks`",
                 path.parent().unwrap_or(path).display()
             ),
-            HookError::UnusableBinaryPath { .. } => "move the program to a plain path".into(),
+            HookError::UnusableBinaryPath { .. } => {
+                "move the program to an absolute path without line breaks".into()
+            }
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Deciding what to change; no input or output happens here.
+//! Installation plans: the changes for a survey of the hooks. Pure functions.
 
 use std::path::PathBuf;
 
 use gix::bstr::BString;
 
-use super::manager::{Advice, Found, Manager, plain_line};
+use super::manager::{Advice, DetectedManager, Manager, plain_line};
 use super::script::{self, Origin, Rendering};
-use super::survey::{NAME, Place, Surroundings, SurveyedFile};
+use super::survey::{HookSurvey, HooksDirLocation, NAME, SurveyedFile};
 use super::{
     Event, HookError, HookFile, HookSite, InstallOptions, InstallReport, Method, Outcome, Reason, Scope,
 };
 
-/// One write, to be done in order.
+/// One change to a file or the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     CreateDir(PathBuf),
@@ -41,7 +41,7 @@ pub enum Change {
     },
 }
 
-/// The changes, and the report that holds once they are made.
+/// Changes in the order in which they must be applied, and the report of the installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallPlan {
     pub changes: Vec<Change>,
@@ -50,36 +50,41 @@ pub struct InstallPlan {
 
 /// Plans an installation. Planning again after applying yields no changes.
 ///
-/// With git ≥ 2.54: the command first, then the events, because git refuses to run anything for an event whose hook
-/// has no command; then blocks left in hook files by an earlier installation go, or they would run twice.
+/// With git 2.54 or later, the plan sets the command before the events, because git fails for an event whose
+/// hook has no command. Then it removes blocks of an earlier installation from hook files, which would run in
+/// addition.
 ///
-/// The semantics relied on (git 2.54 and 2.55: `Documentation/config/hook.adoc`, `hook.c`; the same in 2.55.GIT
-/// 1a3e64c, against which the tests were also run): `event` is multi-valued, `command` is a shell line of which the
-/// last value counts, the event's arguments are appended and its name is not told; configured hooks run in addition
-/// to, and before, the hook file. From 2.55, hooks of an event may run in parallel if all of them are marked
-/// `parallel`, so ours is, not to hold up others; older git ignores the key.
+/// Semantics of configured hooks (git 2.54 and 2.55: `Documentation/config/hook.adoc`, `hook.c`; the same in
+/// 2.55.GIT 1a3e64c):
+///
+/// * `event` is multi-valued.
+/// * `command` is a shell line. The last value counts. The arguments of the event are appended; its name is
+///   not passed.
+/// * Configured hooks run before the hook file, which runs too.
+/// * From 2.55 on, the hooks of an event run in parallel if all of them are marked `parallel`. Ours is, so
+///   that it does not delay others. Older git ignores the key.
 ///
 /// # Errors
 /// [`HookError::GlobalNeedsNewerGit`], [`HookError::UnusableBinaryPath`].
 pub fn plan(
     site: &HookSite,
-    seen: &Surroundings,
+    survey: &HookSurvey,
     options: &InstallOptions,
 ) -> Result<InstallPlan, HookError> {
-    if seen.version.has_configured_hooks() {
-        return plan_configuration(seen, options);
+    if survey.version.has_configured_hooks() {
+        return plan_configuration(survey, options);
     }
     if options.global {
-        return Err(HookError::GlobalNeedsNewerGit { found: seen.version });
+        return Err(HookError::GlobalNeedsNewerGit { found: survey.version });
     }
-    plan_files(site, seen, options)
+    plan_files(site, survey, options)
 }
 
-fn plan_configuration(seen: &Surroundings, options: &InstallOptions) -> Result<InstallPlan, HookError> {
+fn plan_configuration(survey: &HookSurvey, options: &InstallOptions) -> Result<InstallPlan, HookError> {
     let scope = if options.global { Scope::Global } else { Scope::Local };
     let command = Rendering::new(Some(&options.binary), options.mode)?.command();
     let mut changes = Vec::new();
-    let existing = values(seen, scope, "command");
+    let existing = values(survey, scope, "command");
     let outcome = match existing.as_slice() {
         [] => Outcome::Created,
         [only] if *only == &command => Outcome::Unchanged,
@@ -88,10 +93,10 @@ fn plan_configuration(seen: &Surroundings, options: &InstallOptions) -> Result<I
     if outcome != Outcome::Unchanged {
         changes.push(Change::SetConfig { scope, key: key("command"), value: command });
     }
-    if values(seen, scope, "parallel").is_empty() {
+    if values(survey, scope, "parallel").is_empty() {
         changes.push(Change::SetConfig { scope, key: key("parallel"), value: "true".into() });
     }
-    let present = values(seen, scope, "event");
+    let present = values(survey, scope, "event");
     let mut events = Vec::new();
     for event in Event::ALL {
         let is_new = !present.iter().any(|value| *value == event.name());
@@ -100,9 +105,9 @@ fn plan_configuration(seen: &Surroundings, options: &InstallOptions) -> Result<I
         }
         events.push((event, if is_new { Outcome::Created } else { outcome.clone() }));
     }
-    changes.extend(plan_file_removal(seen.files.iter().chain(&seen.set_aside)));
+    changes.extend(plan_file_removal(survey.files.iter().chain(&survey.set_aside)));
     let report = InstallReport {
-        git: seen.version,
+        git: survey.version,
         method: Method::Configuration(scope),
         events,
         advice: Vec::new(),
@@ -113,23 +118,25 @@ fn plan_configuration(seen: &Surroundings, options: &InstallOptions) -> Result<I
 
 fn plan_files(
     site: &HookSite,
-    seen: &Surroundings,
+    survey: &HookSurvey,
     options: &InstallOptions,
 ) -> Result<InstallPlan, HookError> {
-    let in_worktree = seen.place == Place::Worktree;
+    let in_worktree = survey.location == HooksDirLocation::Worktree;
     // A script in the worktree may be committed, and this machine's paths mean nothing elsewhere.
     let binary = (!in_worktree).then_some(options.binary.as_path());
     let rendering = Rendering::new(binary, options.mode)?;
-    let origin = if seen.hooks_dir_exists { Origin::MadeFile } else { Origin::MadeDir };
-    let owner = seen.managers.iter().find(|found| found.manager.owns_dir(&seen.hooks_dir));
+    let origin = if survey.hooks_dir_exists { Origin::CreatedFile } else { Origin::CreatedDir };
+    let owner = survey.managers.iter().find(|found| found.manager.owns_dir(&survey.hooks_dir));
 
     let mut writes = Vec::new();
     let mut events = Vec::new();
-    for surveyed in &seen.files {
+    for surveyed in &survey.files {
         let decided = match owner {
             Some(found) => Err(Reason::Managed(found.manager)),
-            None if seen.place == Place::Nowhere => Err(Reason::NoDirectory),
-            None if seen.place == Place::Outside && !options.shared_dir => Err(Reason::SharedDir),
+            None if survey.location == HooksDirLocation::Nowhere => Err(Reason::NoDirectory),
+            None if survey.location == HooksDirLocation::Outside && !options.shared_dir => {
+                Err(Reason::SharedDir)
+            }
             None => decide_file(surveyed, &rendering, origin),
         };
         let outcome = match decided {
@@ -138,23 +145,23 @@ fn plan_files(
                 writes.push(Change::WriteFile { path: surveyed.path.clone(), bytes });
                 outcome
             }
-            Err(Reason::Managed(manager)) if is_called_by(seen, manager, surveyed.event) => {
+            Err(Reason::Managed(manager)) if is_called_by(survey, manager, surveyed.event) => {
                 Outcome::Native(manager)
             }
             Err(reason) => Outcome::Advised(reason),
         };
         events.push((surveyed.event, outcome));
     }
-    let advice = advise(site, seen, &events);
+    let advice = advise(site, survey, &events);
     let mut changes = Vec::new();
-    if !seen.hooks_dir_exists && !writes.is_empty() {
-        changes.push(Change::CreateDir(seen.hooks_dir.clone()));
+    if !survey.hooks_dir_exists && !writes.is_empty() {
+        changes.push(Change::CreateDir(survey.hooks_dir.clone()));
     }
     changes.extend(writes);
-    let method = Method::Files(seen.hooks_dir.clone());
+    let method = Method::Files(survey.hooks_dir.clone());
     Ok(InstallPlan {
         changes,
-        report: InstallReport { git: seen.version, method, events, advice, in_worktree },
+        report: InstallReport { git: survey.version, method, events, advice, in_worktree },
     })
 }
 
@@ -180,7 +187,7 @@ fn decide_file(
         }
     }
     if !executable {
-        // Making it executable would also switch on whatever the user has switched off.
+        // Making it executable would enable other parts of a hook that the user has disabled.
         return Err(Reason::NotExecutable);
     }
     let with = rendering.insert(surveyed.event, bytes).map_err(|_| Reason::Damaged)?;
@@ -191,10 +198,10 @@ fn decide_file(
     })
 }
 
-/// Native entries for managers, the plain line for everything else that we left alone.
-fn advise(site: &HookSite, seen: &Surroundings, events: &[(Event, Outcome)]) -> Vec<Advice> {
+/// What to add by hand: entries for hook managers, and the plain line for other hooks that were not changed.
+fn advise(site: &HookSite, survey: &HookSurvey, events: &[(Event, Outcome)]) -> Vec<Advice> {
     let mut advice = Vec::new();
-    for found in &seen.managers {
+    for found in &survey.managers {
         let missing = |event: &Event| !found.manager.has_entry(&found.file, *event);
         let needed = |outcome: &Outcome| *outcome == Outcome::Advised(Reason::Managed(found.manager));
         let (required, optional): (Vec<_>, Vec<_>) =
@@ -204,10 +211,12 @@ fn advise(site: &HookSite, seen: &Surroundings, events: &[(Event, Outcome)]) -> 
             advice.extend(found.manager.advice(&found.file, &part, is_optional));
         }
     }
-    for ((event, outcome), surveyed) in events.iter().zip(&seen.files) {
+    for ((event, outcome), surveyed) in events.iter().zip(&survey.files) {
         let is_covered = match outcome {
-            // Its script is there, but its configuration is not: all we can name is the place it would be.
-            Outcome::Advised(Reason::Managed(manager)) => seen.managers.iter().any(|f| f.manager == *manager),
+            // The script of a manager whose configuration is missing gets the plain line.
+            Outcome::Advised(Reason::Managed(manager)) => {
+                survey.managers.iter().any(|f| f.manager == *manager)
+            }
             Outcome::Advised(reason) => *reason == Reason::NoDirectory, // no file to name
             _ => true,
         };
@@ -220,16 +229,19 @@ fn advise(site: &HookSite, seen: &Surroundings, events: &[(Event, Outcome)]) -> 
     advice
 }
 
-pub(super) fn is_called_by(seen: &Surroundings, manager: Manager, event: Event) -> bool {
-    let is_entry = |found: &&Found| found.manager == manager && manager.has_entry(&found.file, event);
-    let is_legacy = manager == Manager::PreCommit && seen.is_run_by_pre_commit(event);
-    is_legacy || seen.managers.iter().any(|found| is_entry(&found))
+/// Whether the manager calls us for `event`.
+pub(super) fn is_called_by(survey: &HookSurvey, manager: Manager, event: Event) -> bool {
+    let is_entry =
+        |found: &&DetectedManager| found.manager == manager && manager.has_entry(&found.file, event);
+    let is_legacy = manager == Manager::PreCommit && survey.is_run_by_pre_commit(event);
+    is_legacy || survey.managers.iter().any(|found| is_entry(&found))
 }
 
-/// Takes our blocks out of these files; leaves files with none, or with a damaged one.
+/// Plans the removal of our blocks from `files`. Files without a block, or with a damaged one, are not
+/// changed.
 pub(super) fn plan_file_removal<'a>(files: impl IntoIterator<Item = &'a SurveyedFile>) -> Vec<Change> {
     let mut changes = Vec::new();
-    let mut made_dir = None;
+    let mut created_dir = None;
     for surveyed in files {
         let HookFile::Regular { bytes, .. } = &surveyed.file else { continue };
         let Ok(Some(block)) = script::find(bytes) else { continue };
@@ -237,19 +249,21 @@ pub(super) fn plan_file_removal<'a>(files: impl IntoIterator<Item = &'a Surveyed
             Some(rest) => Change::WriteFile { path: surveyed.path.clone(), bytes: rest },
             None => Change::RemoveFile(surveyed.path.clone()),
         });
-        if block.origin == Origin::MadeDir {
-            made_dir = surveyed.path.parent();
+        if block.origin == Origin::CreatedDir {
+            created_dir = surveyed.path.parent();
         }
     }
-    changes.extend(made_dir.map(|dir| Change::RemoveDirIfEmpty(dir.to_owned())));
+    changes.extend(created_dir.map(|dir| Change::RemoveDirIfEmpty(dir.to_owned())));
     changes
 }
 
-/// Takes our keys out of one configuration file: the events first (an event without a command is an error to git),
-/// then, if none that the user added is left, the command. Keys we do not set stay.
-pub(super) fn plan_config_removal(seen: &Surroundings, scope: Scope) -> Vec<Change> {
+/// Plans the removal of our keys from one configuration file.
+///
+/// Events come first, since git fails for an event without a command. The command is removed unless the user
+/// added other events. Keys that we do not set stay.
+pub(super) fn plan_config_removal(survey: &HookSurvey, scope: Scope) -> Vec<Change> {
     let mut changes = Vec::new();
-    let present = values(seen, scope, "event");
+    let present = values(survey, scope, "event");
     let mut n_other = present.len();
     for event in Event::ALL {
         let n_ours = present.iter().filter(|value| **value == event.name()).count();
@@ -259,16 +273,17 @@ pub(super) fn plan_config_removal(seen: &Surroundings, scope: Scope) -> Vec<Chan
         }
     }
     for name in ["parallel", "command"] {
-        if n_other == 0 && !values(seen, scope, name).is_empty() {
+        if n_other == 0 && !values(survey, scope, name).is_empty() {
             changes.push(Change::UnsetConfig { scope, key: key(name), value: None });
         }
     }
     changes
 }
 
-pub(super) fn values<'a>(seen: &'a Surroundings, scope: Scope, name: &str) -> Vec<&'a BString> {
+/// The values of `hook.codeweaver.<name>` in one configuration file.
+pub(super) fn values<'a>(survey: &'a HookSurvey, scope: Scope, name: &str) -> Vec<&'a BString> {
     let key = key(name);
-    seen.configured.iter().filter(|e| e.scope == scope && e.key == key).map(|e| &e.value).collect()
+    survey.configured.iter().filter(|e| e.scope == scope && e.key == key).map(|e| &e.value).collect()
 }
 
 fn key(name: &str) -> String {

@@ -1,7 +1,8 @@
-//! The shell side: rendering the scripts in `hooks/`, and putting their block into a file and taking it out again.
+//! Hook scripts: rendering the templates in `hooks/`, and adding, replacing and removing their block in a
+//! file.
 //!
-//! The four scripts are the same text but for the event. Each is usable as it is; installing one replaces the lines
-//! that name the binary and the mode. Everything between the two markers is ours, everything outside is not.
+//! The four templates differ only in the event. Each is usable as it is; installation replaces the lines that
+//! name the binary and the mode. Only the lines from the first marker to the second are ours.
 
 use gix::bstr::{BString, ByteSlice, ByteVec};
 use std::path::Path;
@@ -11,18 +12,19 @@ use super::{Event, HookError, HookMode};
 const BEGIN: &str = "# >>> codeweaver >>>";
 const END: &str = "# <<< codeweaver <<<";
 const SHEBANG: &str = "#!/bin/sh\n";
-/// Ends the first line of a block whose file, and whose directory, did not exist before.
-const MADE_FILE: &str = " (file made by codeweaver)";
-const MADE_DIR: &str = " (file and directory made by codeweaver)";
+/// Suffixes of the first line of a block whose file, or file and directory, we created. `deinit` recognises
+/// blocks of earlier versions by these and the markers, so they never change.
+const CREATED_FILE: &str = " (file made by codeweaver)";
+const CREATED_DIR: &str = " (file and directory made by codeweaver)";
 
 const BINARY_LINE: &str = "  binary=git-codeweaver\n";
 const MODE_LINE: &str = "  mode=background\n";
 
-/// Shells that understand the block. Others (fish, csh, python, …) do not, whatever their name looks like.
+/// Shells that can run the block. Others, such as fish and csh, cannot.
 const SHELLS: [&str; 9] = ["sh", "bash", "dash", "ash", "ksh", "ksh93", "mksh", "zsh", "busybox"];
 
-/// A hook configured in git is told its arguments, but not which event it is for. They differ in number and kind,
-/// which githooks(5) fixes: none, `previous new flag`, `amend|rebase`, and a squash flag.
+/// Derives the event from the arguments. Git does not pass the event to a configured hook, but the arguments
+/// differ as documented in githooks(5): none, `previous new flag`, `amend|rebase`, and a squash flag.
 const EVENT_FROM_ARGUMENTS: &str = "\
 case $#,${1-} in
 0,*) set -- post-commit ;;
@@ -33,23 +35,23 @@ case $#,${1-} in
 esac
 ";
 
-/// What an installed script does, besides its event.
+/// Binary and mode of an installed script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rendering {
-    /// Program as a shell word, or `None` to find it on the path.
+    /// The program as a shell word, or `None` to search `PATH`.
     binary: Option<BString>,
     mode: HookMode,
 }
 
-/// Whether a file was there before us, so that taking our block out can leave what was.
+/// What we created, so that removal of the block restores the state before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Existing,
-    MadeFile,
-    MadeDir,
+    CreatedFile,
+    CreatedDir,
 }
 
-/// The block found in a file, as byte offsets of what to cut.
+/// A block in a file, as the byte range to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     start: usize,
@@ -57,18 +59,19 @@ pub(super) struct Block {
     pub origin: Origin,
 }
 
-/// Two blocks, or one without its end: somebody edited it, and guessing could cut the user's lines.
+/// A file with two blocks or half a block, which was edited by hand. Removing a guessed range could remove
+/// lines of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damaged;
 
 impl Rendering {
-    /// `binary` absolute, or `None` to leave the choice to the path.
+    /// `binary` must be absolute; `None` searches `PATH`.
     pub fn new(binary: Option<&Path>, mode: HookMode) -> Result<Rendering, HookError> {
         let binary = binary.map(shell_word).transpose()?;
         Ok(Rendering { binary, mode })
     }
 
-    /// The whole script as the block inside it, from marker to marker, ending in a newline.
+    /// The block: the template from marker to marker, with its final newline.
     fn block(&self, event: Event, origin: Origin) -> BString {
         let template = event.template();
         let body = template.strip_prefix(SHEBANG).unwrap_or(template);
@@ -76,24 +79,25 @@ impl Rendering {
         let mut block = BString::from(first);
         block.push_str(match origin {
             Origin::Existing => "",
-            Origin::MadeFile => MADE_FILE,
-            Origin::MadeDir => MADE_DIR,
+            Origin::CreatedFile => CREATED_FILE,
+            Origin::CreatedDir => CREATED_DIR,
         });
         block.push_byte(b'\n');
-        block.push_str(self.settled(rest));
+        block.push_str(self.with_settings(rest));
         block
     }
 
-    /// A new hook file.
+    /// A new hook file with the block.
     pub fn file(&self, event: Event, origin: Origin) -> BString {
         let mut file = BString::from(SHEBANG);
         file.push_str(self.block(event, origin));
         file
     }
 
-    /// The value of `hook.<name>.command`: the same script for all events, without comments and indentation.
+    /// The value of `hook.<name>.command`: one script for all events, without comments and indentation.
     ///
-    /// Git appends ` "$@"` and has a shell run it, so it is a function followed by its name.
+    /// Git appends ` "$@"` and passes the value to a shell, so it is a function definition followed by a
+    /// call.
     pub fn command(&self) -> BString {
         let template = Event::PostCommit.template();
         let lines: String = template
@@ -105,16 +109,16 @@ impl Rendering {
             .collect();
         let mut command = BString::from("codeweaver() (\n");
         command.push_str(EVENT_FROM_ARGUMENTS);
-        command.push_str(self.settled_with(&lines, BINARY_LINE.trim_start(), MODE_LINE.trim_start()));
+        command.push_str(self.with_setting_lines(&lines, BINARY_LINE.trim_start(), MODE_LINE.trim_start()));
         command.push_str(")\ncodeweaver");
         command
     }
 
-    fn settled(&self, text: &str) -> BString {
-        self.settled_with(text, BINARY_LINE, MODE_LINE)
+    fn with_settings(&self, text: &str) -> BString {
+        self.with_setting_lines(text, BINARY_LINE, MODE_LINE)
     }
 
-    fn settled_with(&self, text: &str, binary_line: &str, mode_line: &str) -> BString {
+    fn with_setting_lines(&self, text: &str, binary_line: &str, mode_line: &str) -> BString {
         let mut text = text.to_owned();
         if self.mode == HookMode::Foreground {
             text = text.replacen(mode_line, &mode_line.replace("background", "foreground"), 1);
@@ -127,8 +131,8 @@ impl Rendering {
         text.as_bytes().replacen(binary_line, &replacement, 1).into()
     }
 
-    /// `text` with our block in it: replaced where it is, else added below the shebang (an `exit` or `exec` further
-    /// down would keep a later one from running). Every other byte stays.
+    /// `text` with our block: replaced where it is, else added below the shebang, since an `exit` or `exec`
+    /// could keep a later block from running. All other bytes stay.
     pub fn insert(&self, event: Event, text: &[u8]) -> Result<BString, Damaged> {
         let (before, after, origin) = match find(text)? {
             Some(block) => (&text[..block.start], &text[block.end..], block.origin),
@@ -140,7 +144,7 @@ impl Rendering {
         let mut out = BString::from(before);
         let block = self.block(event, origin);
         if before.last().is_some_and(|byte| *byte != b'\n') {
-            // A shebang without a newline: the newline belongs to the block, whose own last one is left off.
+            // After a shebang without newline, the block starts with a newline and omits its last one.
             out.push_byte(b'\n');
             out.push_str(block.trim_end());
         } else {
@@ -175,22 +179,21 @@ pub(super) fn find(text: &[u8]) -> Result<Option<Block>, Damaged> {
     if open.is_some() { Err(Damaged) } else { Ok(found) }
 }
 
-/// What remains without the block; `None` if that is what we had made ourselves, so that the file goes.
+/// `text` without the block; `None` if the file should be removed because we created all of it.
 pub(super) fn without(text: &[u8], block: Block) -> Option<BString> {
     let rest: BString = [&text[..block.start], &text[block.end..]].concat().into();
     (block.origin == Origin::Existing || rest != SHEBANG).then_some(rest)
 }
 
-/// The program named in an installed script or command, if it names one by its full path.
+/// The program recorded in an installed script or command; `None` if it searches `PATH`.
 pub(super) fn recorded_binary(text: &[u8]) -> Option<std::path::PathBuf> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(b"binary='"))?;
     let word = line.strip_suffix(b"'")?;
     Some(word.replace(r"'\''", "'").into_path_buf_lossy())
 }
 
-/// True if a POSIX shell runs this file, so that our block may stand in it.
-///
-/// A text without shebang counts: git hands such a hook to `sh`.
+/// Whether a POSIX shell runs this file, so that it may contain our block. True for a text without shebang,
+/// which git passes to `sh`.
 pub(super) fn is_shell_script(text: &[u8]) -> bool {
     if text.contains(&0) {
         return false;
@@ -209,8 +212,8 @@ pub(super) fn is_shell_script(text: &[u8]) -> bool {
 
 fn origin_of(line: &[u8]) -> Origin {
     match line {
-        line if line.ends_with_str(MADE_FILE) => Origin::MadeFile,
-        line if line.ends_with_str(MADE_DIR) => Origin::MadeDir,
+        line if line.ends_with_str(CREATED_FILE) => Origin::CreatedFile,
+        line if line.ends_with_str(CREATED_DIR) => Origin::CreatedDir,
         _ => Origin::Existing,
     }
 }
@@ -219,7 +222,7 @@ fn line_end(text: &[u8], start: usize) -> usize {
     text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at + 1)
 }
 
-/// `path` in single quotes, in which a shell treats nothing as special.
+/// `path` in single quotes, inside which a shell treats no character as special.
 fn shell_word(path: &Path) -> Result<BString, HookError> {
     let bytes = <[u8]>::from_path(path)
         .filter(|bytes| path.is_absolute() && !bytes.iter().any(|byte| b"\n\r\0".contains(byte)))
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scripts_differ_in_their_event_only() {
+    fn the_templates_differ_in_their_event_only() {
         let first = Event::PostCommit.template();
         assert!(first.contains(BINARY_LINE) && first.contains(MODE_LINE));
         for event in Event::ALL {
@@ -294,8 +297,8 @@ mod tests {
     }
 
     #[test]
-    fn a_made_file_goes_unless_the_user_added_to_it() {
-        let made = rendering().file(Event::PostCommit, Origin::MadeFile);
+    fn a_created_file_is_removed_unless_the_user_added_to_it() {
+        let made = rendering().file(Event::PostCommit, Origin::CreatedFile);
         assert_eq!(without(&made, find(&made).unwrap().unwrap()), None);
         let mut more = made.clone();
         more.push_str("echo mine\n");
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn shells_are_told_from_other_programs() {
+    fn shells_are_distinguished_from_other_programs() {
         let table: [(&[u8], bool); 13] = [
             (b"#!/bin/sh\n", true),
             (b"#! /bin/bash -e\n", true),

@@ -1,32 +1,33 @@
-//! What is there before anything is changed: git's version, its hook directory, the hooks, the managers.
+//! Survey of the state before an installation: version of git, hook directory, hooks, configuration, hook
+//! managers.
 
 use std::path::{Path, PathBuf};
 
 use super::command::{ConfigEntry, Git};
-use super::manager::{self, Found};
+use super::manager::{self, DetectedManager};
 use super::script;
 use super::{Event, GitVersion, HookError, HookFile, HookSite};
 
 /// Name of our hook in the configuration (`hook.codeweaver.*`).
 pub(super) const NAME: &str = "codeweaver";
 
-/// How pre-commit names a hook it found and goes on running.
+/// Extension that pre-commit gives to an existing hook, which it then runs itself.
 const LEGACY: &str = "legacy";
 
-/// Whose the hook directory is.
+/// Where the hook directory is, which tells who uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// Inside the git directory: this repository's alone and never tracked.
+pub enum HooksDirLocation {
+    /// Inside the git directory: used by this repository only, and never tracked.
     Repository,
-    /// Inside the worktree, so perhaps tracked and shared with the team.
+    /// Inside the worktree: possibly tracked and shared with the team.
     Worktree,
-    /// Elsewhere: other repositories may use it.
+    /// Outside of the repository: other repositories may use it.
     Outside,
-    /// No directory at all, such as `/dev/null`: the user has switched hook files off.
+    /// Not a directory, such as `/dev/null`: the user has disabled hook files.
     Nowhere,
 }
 
-/// One hook file git would run.
+/// The hook file of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurveyedFile {
     pub event: Event,
@@ -34,39 +35,39 @@ pub struct SurveyedFile {
     pub file: HookFile,
 }
 
-/// All that a plan depends on.
+/// The input of an installation plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct HookSurvey {
     pub version: GitVersion,
-    /// As git reports it; absolute.
+    /// The hook directory that git reports; absolute.
     pub hooks_dir: PathBuf,
     pub hooks_dir_exists: bool,
-    pub place: Place,
+    pub location: HooksDirLocation,
     /// One per event, in the order of [`Event::ALL`].
     pub files: Vec<SurveyedFile>,
-    /// Hooks that a manager has set aside under another name: `.legacy` (pre-commit, which still runs them) and
-    /// `.old` (lefthook, which does not). Only those that exist.
+    /// Existing hooks that a manager has renamed: to `.legacy` (pre-commit, which still runs them) or to
+    /// `.old` (lefthook, which does not).
     pub set_aside: Vec<SurveyedFile>,
-    /// `hook.codeweaver.*`, local and global.
+    /// Values of `hook.codeweaver.*`, local and global.
     pub configured: Vec<ConfigEntry>,
-    pub managers: Vec<Found>,
+    pub managers: Vec<DetectedManager>,
 }
 
-/// Looks around; changes nothing and runs nothing but git.
+/// Takes a survey. Changes nothing and runs no program other than git.
 ///
 /// # Errors
-/// Git missing or failing, and hooks that cannot be read.
-pub fn survey(site: &HookSite) -> Result<Surroundings, HookError> {
+/// Git is missing or fails, or a hook cannot be read.
+pub fn survey(site: &HookSite) -> Result<HookSurvey, HookError> {
     survey_with(&Git::default(), site)
 }
 
-pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<Surroundings, HookError> {
+pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<HookSurvey, HookError> {
     let hooks_dir = git.hooks_dir(site)?;
     let files = files_of(&hooks_dir)?;
-    Ok(Surroundings {
+    Ok(HookSurvey {
         version: GitVersion::of(git)?,
         hooks_dir_exists: hooks_dir.is_dir(),
-        place: place_of(site, &hooks_dir),
+        location: location_of(site, &hooks_dir),
         files,
         set_aside: set_aside_in(&hooks_dir)?,
         configured: git.hook_entries(site, NAME)?,
@@ -75,8 +76,8 @@ pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<Surroundings, Ho
     })
 }
 
-impl Surroundings {
-    /// True if pre-commit has set our hook aside and runs it after its own.
+impl HookSurvey {
+    /// Whether pre-commit has renamed our hook and runs it after its own.
     pub(super) fn is_run_by_pre_commit(&self, event: Event) -> bool {
         self.set_aside.iter().any(|surveyed| {
             surveyed.event == event
@@ -87,40 +88,42 @@ impl Surroundings {
     }
 }
 
+/// The hook files of all events in `dir`, missing ones included.
 pub(super) fn files_of(dir: &Path) -> Result<Vec<SurveyedFile>, HookError> {
-    Event::ALL.into_iter().map(|event| look(event, dir.join(event.name()))).collect()
+    Event::ALL.into_iter().map(|event| read_hook(event, dir.join(event.name()))).collect()
 }
 
+/// The renamed hooks that exist in `dir`.
 pub(super) fn set_aside_in(dir: &Path) -> Result<Vec<SurveyedFile>, HookError> {
     let mut files = Vec::new();
     for event in Event::ALL {
         for suffix in [LEGACY, "old"] {
-            files.push(look(event, dir.join(event.name()).with_extension(suffix))?);
+            files.push(read_hook(event, dir.join(event.name()).with_extension(suffix))?);
         }
     }
     files.retain(|surveyed| surveyed.file != HookFile::Missing);
     Ok(files)
 }
 
-fn look(event: Event, path: PathBuf) -> Result<SurveyedFile, HookError> {
+fn read_hook(event: Event, path: PathBuf) -> Result<SurveyedFile, HookError> {
     HookFile::read(&path).map(|file| SurveyedFile { event, path, file })
 }
 
-/// Judges by resolved paths: a link named `hooks` may lead anywhere.
-fn place_of(site: &HookSite, hooks_dir: &Path) -> Place {
+/// Compares resolved paths, since `hooks` may be a link.
+fn location_of(site: &HookSite, hooks_dir: &Path) -> HooksDirLocation {
     let dir = resolved(hooks_dir);
     if dir.exists() && !dir.is_dir() {
-        Place::Nowhere
+        HooksDirLocation::Nowhere
     } else if dir.starts_with(resolved(&site.common_dir)) || dir.starts_with(resolved(&site.git_dir)) {
-        Place::Repository
+        HooksDirLocation::Repository
     } else if site.work_dir.as_ref().is_some_and(|root| dir.starts_with(resolved(root))) {
-        Place::Worktree
+        HooksDirLocation::Worktree
     } else {
-        Place::Outside
+        HooksDirLocation::Outside
     }
 }
 
-/// `path` without links and `..`; of a path that does not exist, its nearest existing parent is resolved.
+/// `path` without links and `..`. If it does not exist, its nearest existing parent is resolved.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => resolved(parent).join(name),

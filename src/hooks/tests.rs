@@ -14,7 +14,7 @@ use super::install::{inspect_with, install_with, uninstall_with};
 use super::survey::survey_with;
 use super::*;
 
-/// A repository with its own home; nothing of the machine's git configuration is seen.
+/// A repository with its own home; the git configuration of the machine has no effect.
 struct TestRepo {
     dir: tempfile::TempDir,
     root: PathBuf,
@@ -22,7 +22,7 @@ struct TestRepo {
 }
 
 impl TestRepo {
-    /// With a directory name that would break careless quoting.
+    /// A repository in a directory whose name needs correct quoting.
     fn new() -> TestRepo {
         TestRepo::with_args(&["init", "-q", "-b", "main"])
     }
@@ -132,9 +132,9 @@ impl TestRepo {
 
     /// Installs as for an older git, whichever is there.
     fn install_files(&self) -> InstallReport {
-        let (site, mut seen) = (self.site(), survey_with(&self.git, &self.site()).unwrap());
-        seen.version = GitVersion { major: 2, minor: 53 };
-        let plan = plan(&site, &seen, &InstallOptions::new(self.binary())).unwrap();
+        let (site, mut survey) = (self.site(), survey_with(&self.git, &self.site()).unwrap());
+        survey.version = GitVersion { major: 2, minor: 53 };
+        let plan = plan(&site, &survey, &InstallOptions::new(self.binary())).unwrap();
         for change in &plan.changes {
             super::install::apply(&self.git, &site, change).unwrap();
         }
@@ -312,7 +312,7 @@ fn a_linked_worktree_calls_from_its_own_root() {
     let report = install_with(&repo.git, &site, &InstallOptions::new(repo.binary())).unwrap();
     assert_eq!(outcomes(&report), vec![Outcome::Unchanged; 4]);
 
-    // A rebase in the linked worktree is seen there, not in the main one.
+    // A rebase in the linked worktree is detected there, not in the main one.
     repo.git_in(&linked, &["rebase", "-q", "--force-rebase", "HEAD~1"]);
     assert_eq!(repo.calls(1), ["hook post-rewrite rebase"]);
 }
@@ -380,7 +380,7 @@ fn installing_twice_changes_nothing_and_uninstalling_gives_back_every_byte() {
 }
 
 #[test]
-fn a_hook_directory_of_our_making_goes_again() {
+fn a_created_hook_directory_is_removed() {
     let repo = TestRepo::new();
     assert!(!repo.root.join(".git/hooks").exists(), "no template");
     repo.install_files();
@@ -393,7 +393,7 @@ fn a_hook_directory_of_our_making_goes_again() {
 fn an_existing_hook_runs_as_before() {
     let repo = TestRepo::new().with_binary();
     repo.commit("a");
-    // Strict options, its arguments, the status it starts with, its own jobs, its exit code.
+    // Shell options, arguments, initial exit status, background jobs and exit code are as without our block.
     let hook = "#!/bin/sh -eu\necho \"args $# status $? [$*]\" >&2\nsleep 0 & wait\nexit 7\n";
     write_executable(&repo.hook("post-checkout"), hook);
     let without = repo.try_git_in(&repo.root, &["checkout", "-q", "-b", "one"]);
@@ -419,7 +419,7 @@ fn a_chained_hook_that_waits_does_not_wait_for_us() {
 }
 
 #[test]
-fn hooks_that_are_not_ours_to_change_are_left_and_the_line_is_given() {
+fn hooks_that_must_not_be_changed_get_advice() {
     let repo = TestRepo::new();
     write_executable(&repo.hook("post-commit"), "#!/usr/bin/env python3\nprint('x')\n");
     write_executable(&repo.root.join("tracked.sh"), "#!/bin/sh\n");
@@ -471,32 +471,32 @@ fn a_shared_hooks_directory_is_written_only_when_asked() {
     let repo = TestRepo::new().with_binary();
     let shared = repo.base().join("shared");
     fs::create_dir(&shared).unwrap();
-    // Reached through a link inside the git directory: the resolved place counts.
+    // Reached through a link inside the git directory: the resolved path counts.
     std::os::unix::fs::symlink(&shared, repo.root.join(".git/hooks")).unwrap();
     let report = repo.install_files();
     assert_eq!(outcomes(&report), vec![Outcome::Advised(Reason::SharedDir); 4]);
     assert_eq!(listing(&shared), []);
     assert_eq!(report.advice.len(), 4);
 
-    let mut seen = survey_with(&repo.git, &repo.site()).unwrap();
-    seen.version = GitVersion { major: 2, minor: 40 };
+    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
+    survey.version = GitVersion { major: 2, minor: 40 };
     let options = InstallOptions { shared_dir: true, ..InstallOptions::new(repo.binary()) };
-    let asked = plan(&repo.site(), &seen, &options).unwrap();
+    let asked = plan(&repo.site(), &survey, &options).unwrap();
     assert_eq!(outcomes(&asked.report), vec![Outcome::Created; 4]);
 }
 
 #[test]
-fn managers_get_their_own_entries() {
+fn managers_get_advice_in_their_own_format() {
     let repo = TestRepo::new();
-    let seen = |repo: &TestRepo| {
-        let mut seen = survey_with(&repo.git, &repo.site()).unwrap();
-        seen.version = GitVersion { major: 2, minor: 53 };
-        plan(&repo.site(), &seen, &InstallOptions::new(repo.binary())).unwrap()
+    let survey = |repo: &TestRepo| {
+        let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
+        survey.version = GitVersion { major: 2, minor: 53 };
+        plan(&repo.site(), &survey, &InstallOptions::new(repo.binary())).unwrap()
     };
-    // lefthook: its generated hooks are left, free events are installed.
+    // lefthook: its generated hooks are not changed, hooks of other events are installed.
     fs::write(repo.root.join("lefthook.yml"), "post-merge:\n").unwrap();
     write_executable(&repo.hook("post-merge"), "#!/bin/sh\ncall_lefthook run \"post-merge\" \"$@\"\n");
-    let planned = seen(&repo);
+    let planned = survey(&repo);
     assert_eq!(
         outcomes(&planned.report)[1..3],
         [Outcome::Created, Outcome::Advised(Reason::Managed(Manager::Lefthook))]
@@ -506,15 +506,15 @@ fn managers_get_their_own_entries() {
         !needed.optional && needed.text.starts_with("post-merge:\n") && !needed.text.contains("post-commit")
     );
     assert!(optional.optional && optional.text.starts_with("post-commit:\n"));
-    // Once the entry is there, so are we.
+    // The entry makes the hook count as installed.
     fs::write(repo.root.join("lefthook.yml"), &needed.text).unwrap();
-    assert_eq!(outcomes(&seen(&repo).report)[2], Outcome::Native(Manager::Lefthook));
+    assert_eq!(outcomes(&survey(&repo).report)[2], Outcome::Native(Manager::Lefthook));
 
-    // husky writes its directory anew, so nothing goes there.
+    // husky regenerates its directory, so nothing is installed there.
     let repo = TestRepo::new();
     repo.git(&["config", "core.hooksPath", ".husky/_"]);
     fs::create_dir_all(repo.root.join(".husky/_")).unwrap();
-    let planned = seen(&repo);
+    let planned = survey(&repo);
     assert_eq!(planned.changes, []);
     assert_eq!(planned.report.advice.len(), 4);
     assert_eq!(planned.report.advice[0].file, repo.root.join(".husky/post-commit"));
@@ -522,7 +522,7 @@ fn managers_get_their_own_entries() {
 }
 
 #[test]
-fn a_hook_that_a_manager_has_set_aside_is_found_again() {
+fn a_hook_that_a_manager_has_renamed_is_found() {
     let repo = TestRepo::new().with_binary();
     repo.install_files();
     for (event, suffix) in [("post-commit", "legacy"), ("post-merge", "old")] {
@@ -530,9 +530,9 @@ fn a_hook_that_a_manager_has_set_aside_is_found_again() {
         fs::rename(repo.hook(event), moved).unwrap();
         write_executable(&repo.hook(event), "#!/bin/sh\n# File generated by pre-commit: x\n");
     }
-    let mut seen = survey_with(&repo.git, &repo.site()).unwrap();
-    seen.version = GitVersion { major: 2, minor: 53 };
-    let report = plan(&repo.site(), &seen, &InstallOptions::new(repo.binary())).unwrap().report;
+    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
+    survey.version = GitVersion { major: 2, minor: 53 };
+    let report = plan(&repo.site(), &survey, &InstallOptions::new(repo.binary())).unwrap().report;
     assert_eq!(report.events[0].1, Outcome::Native(Manager::PreCommit), "pre-commit runs it");
     assert_eq!(report.events[2].1, Outcome::Advised(Reason::Managed(Manager::PreCommit)));
     assert_eq!(repo.states()[0], EventState::Native(Manager::PreCommit));
@@ -544,7 +544,7 @@ fn a_hook_that_a_manager_has_set_aside_is_found_again() {
 }
 
 #[test]
-fn hook_files_switched_off_stay_so() {
+fn disabled_hook_files_stay_disabled() {
     let repo = TestRepo::new();
     repo.git(&["config", "core.hooksPath", "/dev/null"]);
     let report = repo.install_files();
@@ -558,10 +558,10 @@ fn configuration_needs_no_hook_file_and_replaces_older_blocks() {
     let repo = TestRepo::new().with_binary();
     write_executable(&repo.hook("post-commit"), "#!/bin/sh\nexit 1\n");
     repo.install_files();
-    let mut seen = survey_with(&repo.git, &repo.site()).unwrap();
-    seen.version = GitVersion::CONFIGURED_HOOKS;
+    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
+    survey.version = GitVersion::CONFIGURED_HOOKS;
     let options = InstallOptions::new(repo.binary());
-    let planned = plan(&repo.site(), &seen, &options).unwrap();
+    let planned = plan(&repo.site(), &survey, &options).unwrap();
     for change in &planned.changes {
         super::install::apply(&repo.git, &repo.site(), change).unwrap();
     }
@@ -576,7 +576,7 @@ fn configuration_needs_no_hook_file_and_replaces_older_blocks() {
     let events = repo.git(&["config", "--local", "--get-all", "hook.codeweaver.event"]);
     assert_eq!(events.lines().collect::<Vec<_>>(), Event::ALL.map(Event::name));
 
-    // Values of the user's under our name stay.
+    // Values that the user set under our name stay.
     repo.git(&["config", "hook.codeweaver.enabled", "false"]);
     if repo.version().has_configured_hooks() {
         assert_eq!(repo.states(), [EventState::SwitchedOff; 4]);
@@ -588,10 +588,10 @@ fn configuration_needs_no_hook_file_and_replaces_older_blocks() {
 }
 
 #[test]
-fn the_configured_command_tells_events_by_their_arguments() {
+fn the_configured_command_derives_the_event_from_its_arguments() {
     let repo = TestRepo::new().with_binary();
     let rendering = super::script::Rendering::new(Some(&repo.binary()), HookMode::Foreground).unwrap();
-    // As git does it: the arguments are appended to the line.
+    // Git appends the arguments to the line.
     let line = format!("{} \"$@\"", rendering.command());
     let table: [(&[&str], &str); 5] = [
         (&[], "hook post-commit"),
@@ -610,15 +610,15 @@ fn the_configured_command_tells_events_by_their_arguments() {
 }
 
 #[test]
-fn for_all_repositories_only_with_a_newer_git() {
+fn a_global_installation_needs_a_newer_git() {
     let repo = TestRepo::new();
-    let mut seen = survey_with(&repo.git, &repo.site()).unwrap();
+    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
     let options = InstallOptions { global: true, ..InstallOptions::new(repo.binary()) };
-    seen.version = GitVersion { major: 2, minor: 53 };
-    let error = plan(&repo.site(), &seen, &options).unwrap_err();
+    survey.version = GitVersion { major: 2, minor: 53 };
+    let error = plan(&repo.site(), &survey, &options).unwrap_err();
     assert!(matches!(error, HookError::GlobalNeedsNewerGit { .. }), "{error}");
-    seen.version = GitVersion { major: 2, minor: 54 };
-    let planned = plan(&repo.site(), &seen, &options).unwrap();
+    survey.version = GitVersion { major: 2, minor: 54 };
+    let planned = plan(&repo.site(), &survey, &options).unwrap();
     for change in &planned.changes {
         super::install::apply(&repo.git, &repo.site(), change).unwrap();
     }
@@ -628,7 +628,7 @@ fn for_all_repositories_only_with_a_newer_git() {
 }
 
 #[test]
-fn states_tell_current_outdated_foreign_and_missing() {
+fn states_are_current_outdated_foreign_and_missing() {
     let repo = TestRepo::new().with_binary();
     let status = || {
         let mut status = inspect_with(&repo.git, &repo.site()).unwrap();
@@ -652,13 +652,13 @@ fn states_tell_current_outdated_foreign_and_missing() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_a_clear_error() {
+fn an_unwritable_directory_is_an_error_that_names_it() {
     let repo = TestRepo::new();
     fs::write(repo.root.join(".git/in the way"), "a file").unwrap();
     repo.git(&["config", "core.hooksPath", repo.root.join(".git/in the way/hooks").to_str().unwrap()]);
-    let mut seen = survey_with(&repo.git, &repo.site()).unwrap();
-    seen.version = GitVersion { major: 2, minor: 53 };
-    let planned = plan(&repo.site(), &seen, &InstallOptions::new(repo.binary())).unwrap();
+    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
+    survey.version = GitVersion { major: 2, minor: 53 };
+    let planned = plan(&repo.site(), &survey, &InstallOptions::new(repo.binary())).unwrap();
     let error = super::install::apply(&repo.git, &repo.site(), &planned.changes[0]).unwrap_err();
     assert!(matches!(error, HookError::Write { .. }), "{error}");
     assert!(error.fix().contains("permissions"));
@@ -666,8 +666,8 @@ fn a_directory_that_cannot_be_written_is_a_clear_error() {
 
 /// Prints what the hooks add to `git commit`, on an otherwise idle machine.
 ///
-/// Run the test program itself with `overhead_of_a_commit --ignored --nocapture`: cargo sets a library path that every
-/// process started here has to search, which doubles the figure.
+/// Run the test program itself with `overhead_of_a_commit --ignored --nocapture`: cargo sets a library path
+/// that every process started here has to search, which doubles the figure.
 #[test]
 #[ignore = "a measurement"]
 fn overhead_of_a_commit() {

@@ -1,11 +1,11 @@
-//! Which git is in use, as far as hooks care.
+//! Version of git, which decides how hooks are installed.
 
 use std::fmt;
 
 use super::HookError;
 use super::command::Git;
 
-/// Version of the git on the path; vendor suffixes and release candidates are dropped.
+/// Version of the git on `PATH`, without vendor suffix and release candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GitVersion {
     pub major: u32,
@@ -16,10 +16,11 @@ impl GitVersion {
     /// First version that runs hooks named in the configuration (`hook.<name>.command`, `hook.<name>.event`).
     pub const CONFIGURED_HOOKS: GitVersion = GitVersion { major: 2, minor: 54 };
 
-    /// Asks `git --version`.
+    /// Runs `git --version`.
     ///
     /// # Errors
-    /// [`HookError::GitNotStarted`] without git, [`HookError::UnknownVersion`] for an answer that is not a version.
+    /// [`HookError::GitNotStarted`] without git, [`HookError::UnknownVersion`] for output that is not a
+    /// version.
     pub fn detect() -> Result<GitVersion, HookError> {
         GitVersion::of(&Git::default())
     }
@@ -29,14 +30,14 @@ impl GitVersion {
         GitVersion::parse(&text).ok_or(HookError::UnknownVersion { text })
     }
 
-    /// Reads `git version 2.39.3 (Apple Git-146)`, `git version 2.45.1.windows.1`, `git version 2.55.GIT`, …
+    /// Parses `git version 2.39.3 (Apple Git-146)`, `git version 2.45.1.windows.1`, `git version 2.55.GIT`, …
     pub fn parse(text: &str) -> Option<GitVersion> {
         let version = text.trim().strip_prefix("git version ")?;
         let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
         Some(GitVersion { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })
     }
 
-    /// True if hooks can live in the configuration.
+    /// Whether hooks can be named in the configuration.
     pub fn has_configured_hooks(self) -> bool {
         self >= GitVersion::CONFIGURED_HOOKS
     }
@@ -68,8 +69,8 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            let seen = GitVersion::parse(text).map(|v| (v.major, v.minor, v.has_configured_hooks()));
-            assert_eq!(seen, expected, "{text}");
+            let parsed = GitVersion::parse(text).map(|v| (v.major, v.minor, v.has_configured_hooks()));
+            assert_eq!(parsed, expected, "{text}");
         }
     }
 }

@@ -6,8 +6,8 @@ use codeweaver::config::{self, Origin, REPOSITORY_FILE_NAME, Settings, Sources, 
 use codeweaver::eval::Suite;
 use codeweaver::git::{BStr, Mode, Repo};
 use codeweaver::hooks::{
-    Change, Event, GitVersion, HookCall, HookFile, HookSite, InstallOptions, Outcome, Place, Surroundings,
-    SurveyedFile, plan,
+    Change, Event, GitVersion, HookCall, HookFile, HookSite, HookSurvey, HooksDirLocation, InstallOptions,
+    Outcome, SurveyedFile, plan,
 };
 use codeweaver::policy::{PathDecision, Policy, governs};
 use codeweaver::store::lock;
@@ -364,19 +364,19 @@ impl Hook {
     }
 }
 
-fn surroundings(git_dir: &Path, bytes: &[u8]) -> Surroundings {
+fn hook_survey(git_dir: &Path, bytes: &[u8]) -> HookSurvey {
     let hooks_dir = git_dir.join("hooks");
     let file = |event: Event| SurveyedFile {
         event,
         path: hooks_dir.join(event.name()),
         file: HookFile::Regular { bytes: bytes.to_vec(), executable: true },
     };
-    Surroundings {
+    HookSurvey {
         version: GitVersion { major: 2, minor: 39 },
         files: Event::ALL.map(file).into(),
         hooks_dir,
         hooks_dir_exists: true,
-        place: Place::Repository,
+        location: HooksDirLocation::Repository,
         set_aside: Vec::new(),
         configured: Vec::new(),
         managers: Vec::new(),
@@ -391,7 +391,7 @@ fn install(git_dir: &Path, bytes: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
         work_dir: git_dir.parent().map(Path::to_owned),
     };
     let options = InstallOptions::new("/usr/bin/git-codeweaver");
-    let Ok(plan) = plan(&site, &surroundings(git_dir, bytes), &options) else { return Vec::new() };
+    let Ok(plan) = plan(&site, &hook_survey(git_dir, bytes), &options) else { return Vec::new() };
     for (event, outcome) in &plan.report.events {
         assert!(event.name().starts_with("post-") && *outcome != Outcome::Created, "there is a file already");
     }
