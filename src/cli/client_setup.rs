@@ -3,14 +3,13 @@
 use super::context::{Context, shown_path};
 use super::error::CliError;
 use super::render;
-use crate::mcp::clients::edit::EditError;
-use crate::mcp::clients::places::Surroundings;
+use crate::mcp::clients::places::Environment;
 use crate::mcp::clients::plan::{Command, Plan, Planner, Step};
 use crate::mcp::clients::receipt::Receipts;
 use crate::mcp::clients::table::{self, CLIENTS, Client};
 use crate::mcp::clients::{Scope, diff, plan};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,10 +34,29 @@ pub struct SetupArgs {
     pub dry_run: bool,
     /// Configuration to change
     #[arg(long, value_enum, value_name = "SCOPE", default_value_t, requires = "setup")]
-    pub scope: Scope,
+    pub scope: ScopeArg,
     /// Register the full path of this program, for clients that do not have your PATH
     #[arg(long, requires = "setup", conflicts_with = "uninstall")]
     pub absolute_path: bool,
+}
+
+/// Values of `--scope`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ScopeArg {
+    /// Your own configuration, for all repositories
+    #[default]
+    User,
+    /// A file of this repository, for everyone who works on it
+    Project,
+}
+
+impl From<ScopeArg> for Scope {
+    fn from(scope: ScopeArg) -> Scope {
+        match scope {
+            ScopeArg::User => Scope::User,
+            ScopeArg::Project => Scope::Project,
+        }
+    }
 }
 
 impl SetupArgs {
@@ -51,7 +69,7 @@ impl SetupArgs {
 fn client_parser() -> impl TypedValueParser<Value = &'static Client> {
     let values = CLIENTS.iter().map(|client| PossibleValue::new(client.id).aliases(client.aliases));
     PossibleValuesParser::new(values)
-        .try_map(|name| table::find(&name).ok_or_else(|| EditError(format!("no client is called {name}"))))
+        .try_map(|name| table::find(&name).ok_or_else(|| format!("unknown client {name}")))
 }
 
 /// Prints or changes the configuration of clients. Nothing is written unless every file can be edited.
@@ -60,22 +78,18 @@ fn client_parser() -> impl TypedValueParser<Value = &'static Client> {
 /// A file cannot be read, edited safely or written; the home directory is unknown; there is no repository for
 /// `--scope project`.
 pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let surroundings = Surroundings::of_process();
-    let command = Command::find(&surroundings, args.absolute_path)?;
+    let environment = Environment::of_process();
+    let command = Command::find(&environment, args.absolute_path)?;
     if let Some(client) = args.print {
-        return print(client, args.scope, &command, &surroundings, context);
+        return print(client, args.scope.into(), &command, &environment, context);
     }
-    let root = match args.scope {
+    let root = match Scope::from(args.scope) {
         Scope::User => None,
         Scope::Project => Some(project_root(context)?),
     };
-    let mut receipts = Receipts::load(&surroundings);
-    let planner = Planner {
-        surroundings: &surroundings,
-        receipts: &receipts,
-        root: root.as_deref(),
-        command: &command,
-    };
+    let mut receipts = Receipts::load(&environment);
+    let planner =
+        Planner { environment: &environment, receipts: &receipts, root: root.as_deref(), command: &command };
     let mut plans = Vec::new();
     for client in distinct(&args.install) {
         plans.push((client, planner.install(client)?));
@@ -86,7 +100,7 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
     if root.is_some() && command.is_absolute() && !args.install.is_empty() {
         context.warn(&format!(
             "{} is a path of this machine, written to a file that others share",
-            command.shown()
+            command.as_str()
         ));
     }
     for (client, step) in plans {
@@ -126,11 +140,11 @@ fn print(
     client: &'static Client,
     scope: Scope,
     command: &Command,
-    surroundings: &Surroundings,
+    environment: &Environment,
     context: &Context,
 ) -> Result<ExitCode, CliError> {
     let file = match scope {
-        Scope::User => client.user.first().and_then(|place| surroundings.find(place)),
+        Scope::User => client.user.first().and_then(|place| environment.find(place)),
         Scope::Project => Some(PathBuf::from(plan::project_file(client)?)),
     };
     if let Some(file) = file {
@@ -152,10 +166,7 @@ fn apply(
     let earlier = receipts.find(client.id, &plan.target).cloned();
     // The receipt is written first: without the edit it is harmless, and without it the edit could not be undone exactly.
     if let Err(error) = receipts.set(client.id, &plan.target, plan.receipt.clone()) {
-        context.warn(&format!(
-            "{}: {}; the entry can be taken out later, blanks may differ",
-            error.what, error.why
-        ));
+        context.warn(&format!("{error}; the entry can still be removed later, but white space may differ"));
     }
     if let Err(error) = plan.write() {
         let _ = receipts.set(client.id, &plan.target, earlier);

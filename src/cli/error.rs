@@ -6,7 +6,7 @@
 //!   fix: …
 //! ```
 
-use super::context::Context;
+use super::context::{Context, shown_path};
 use super::{exit, render};
 use crate::config::ConfigError;
 use crate::embed::EmbedError;
@@ -16,6 +16,7 @@ use crate::git::GitError;
 use crate::hooks::HookError;
 use crate::index::{IndexError, Lifecycle};
 use crate::mcp::clients::ClientError;
+use crate::mcp::clients::entry::NAME;
 use crate::policy::PolicyError;
 use crate::query::QueryError;
 use crate::store::StoreError;
@@ -90,8 +91,102 @@ impl From<std::io::Error> for CliError {
 }
 
 impl From<ClientError> for CliError {
-    fn from(ClientError { what, why, fix }: ClientError) -> Self {
-        CliError::new(what, why, fix)
+    fn from(error: ClientError) -> Self {
+        let unreadable = |path: &Path, why: String, fix: &str| {
+            CliError::new(format!("{} cannot be read", shown_path(path)), why, fix)
+        };
+        let not_edited = |path: &Path, why: String, fix: String| {
+            CliError::new(format!("{} is not edited", shown_path(path)), why, fix)
+        };
+        let check_permissions =
+            |path: &Path| format!("check the permissions of {}", shown_path(path.parent().unwrap_or(path)));
+        let yaml = |client: &str| format!("{client} keeps its configuration in YAML, which is not edited");
+        match error {
+            ClientError::LinkCycle { path } => {
+                unreadable(&path, "its symbolic links form a cycle".to_owned(), "remove the link")
+            }
+            ClientError::OutsideRepository { path } => not_edited(
+                &path,
+                "it is a link that leads out of the repository".to_owned(),
+                "remove the link, or use --scope user".to_owned(),
+            ),
+            ClientError::Read { path, source } => {
+                unreadable(&path, source.to_string(), "check the path and its permissions")
+            }
+            ClientError::NotAFile { path } => {
+                unreadable(&path, "it is not a file".to_owned(), "move it out of the way")
+            }
+            ClientError::TooLarge { path, size } => {
+                unreadable(&path, format!("it has {size} bytes"), "check which program wrote it")
+            }
+            ClientError::NotUtf8 { path } => {
+                unreadable(&path, "it is not UTF-8 text".to_owned(), "save it as UTF-8")
+            }
+            ClientError::ReadOnly { path } => CliError::new(
+                format!("{} may not be changed", shown_path(&path)),
+                "the file is read-only",
+                "make it writable, or change the source it is generated from: --print shows what to add",
+            ),
+            ClientError::ConcurrentChange { path } => CliError::new(
+                format!("{} is not changed", shown_path(&path)),
+                "another program changed it at the same time",
+                "run the command again; if it fails again, close the client first",
+            ),
+            ClientError::Write { path, source } => CliError::new(
+                format!("{} cannot be written", shown_path(&path)),
+                source.to_string(),
+                check_permissions(&path),
+            ),
+            ClientError::Remove { path, source } => CliError::new(
+                format!("{} cannot be removed", shown_path(&path)),
+                source.to_string(),
+                check_permissions(&path),
+            ),
+            ClientError::Insert { path, snippet, source } => not_edited(
+                &path,
+                source.to_string(),
+                format!("correct the file and run this again, or add by hand:\n{snippet}"),
+            ),
+            ClientError::Uninstall { path, source } => not_edited(
+                &path,
+                source.to_string(),
+                format!("correct the file and run this again, or remove `{NAME}` by hand"),
+            ),
+            ClientError::YamlInsert { path, client, id } => not_edited(
+                &path,
+                yaml(client),
+                format!("add what `git codeweaver mcp --print {id}` prints by hand"),
+            ),
+            ClientError::YamlUninstall { path, client, table } => {
+                not_edited(&path, yaml(client), format!("remove `{NAME}` from `{table}` by hand"))
+            }
+            ClientError::NoHome { client } => CliError::new(
+                format!("the configuration of {client} is not found"),
+                "the home directory is not known",
+                "set HOME, or use --print",
+            ),
+            ClientError::NoProjectFile { client } => CliError::new(
+                format!("{client} has no configuration per project"),
+                "it reads only the configuration of the user",
+                "omit --scope project",
+            ),
+            ClientError::ProgramPath { source } => CliError::new(
+                "the path of this program cannot be determined",
+                source.to_string(),
+                "add its directory to PATH",
+            ),
+            ClientError::ProgramPathNotUtf8 { path } => CliError::new(
+                "the path of this program cannot be written to a configuration",
+                format!("{} is not UTF-8", shown_path(&path)),
+                "add its directory to PATH",
+            ),
+            ClientError::Snippet { source } => {
+                CliError::new("the entry cannot be formatted", source.to_string(), "please report this")
+            }
+            ClientError::Receipts { source } => {
+                CliError::new("the receipts cannot be written", source.to_string(), "please report this")
+            }
+        }
     }
 }
 

@@ -54,9 +54,7 @@ fn tree(dir: &Path) -> Vec<String> {
 
 /// The entry in a text that may hold comments: everything from its key on.
 fn entry(text: &str) -> &str {
-    let key = ["\"git-codeweaver\": {", "[mcp_servers.git-codeweaver]", "\n  git-codeweaver:"]
-        .iter()
-        .find_map(|key| text.find(key));
+    let key = ["\"git-codeweaver\": {", "[mcp_servers.git-codeweaver]"].iter().find_map(|key| text.find(key));
     &text[key.unwrap_or_else(|| panic!("no entry in\n{text}"))..]
 }
 
@@ -253,6 +251,24 @@ fn a_broken_configuration_is_refused_and_nothing_is_written() {
     mcp(&repo, &["--uninstall", "cursor"]).fails(2).is_an_error("is not edited", "by hand");
     std::fs::write(home(&repo).join(".cursor/mcp.json"), b"{\"a\": \"\xff\"}").unwrap();
     mcp(&repo, &["--install", "cursor"]).fails(2).is_an_error("cannot be read", "UTF-8");
+}
+
+#[test]
+fn yaml_configurations_are_printed_but_not_edited() {
+    let repo = repo();
+    let file = home(&repo).join(".config/goose/config.yaml");
+    mcp(&repo, &["--install", "goose"])
+        .fails(2)
+        .is_an_error("config.yaml is not edited", "mcp --print goose");
+    mcp(&repo, &["--uninstall", "goose"]).success().says(&["Not found:"]);
+    assert_eq!(tree(&home(&repo)), Vec::<String>::new());
+    put(&file, &format!("# mine\n{}", mcp(&repo, &["--print", "goose"]).success().stdout()));
+    let before = tree(&home(&repo));
+    // Cursor could be changed, but nothing is written unless every file can be edited.
+    mcp(&repo, &["--install", "cursor", "goose"]).fails(2).is_an_error("is not edited", "by hand");
+    let run = mcp(&repo, &["--uninstall", "goose"]);
+    run.fails(2).is_an_error("config.yaml is not edited", "remove `git-codeweaver` from `extensions`");
+    assert_eq!(tree(&home(&repo)), before);
 }
 
 #[test]

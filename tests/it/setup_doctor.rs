@@ -49,7 +49,6 @@ fn no_client_is_information_and_every_client_is_found() {
         ("opencode", "opencode"),
         ("zed", "Zed"),
         ("windsurf", "Windsurf"),
-        ("goose", "Goose"),
     ];
     for (i, (id, name)) in clients.iter().enumerate() {
         let how = if i % 2 == 0 {
@@ -82,11 +81,7 @@ fn a_command_that_is_gone_or_does_not_run_fails_with_its_fix() {
     put(&broken, "#!/bin/sh\nexit 3\n");
     let no_program = home.join("bin/no-program");
     put(&no_program, "");
-    let (cursor, codex, goose) = (
-        home.join(".cursor/mcp.json"),
-        home.join(".codex/config.toml"),
-        home.join(".config/goose/config.yaml"),
-    );
+    let (cursor, codex) = (home.join(".cursor/mcp.json"), home.join(".codex/config.toml"));
     let at = |path: &Path| path.to_str().unwrap().to_owned();
     for (file, text, said) in [
         (&cursor, entry("/no/such/git-codeweaver", "\"mcp\""), "there is no such program"),
@@ -94,7 +89,7 @@ fn a_command_that_is_gone_or_does_not_run_fails_with_its_fix() {
         (&cursor, entry(&at(&broken), "\"mcp\""), "there is no such program"),
         (&cursor, entry("no-such-program", "\"mcp\""), "not on the PATH"),
         (&cursor, entry("bin/git-codeweaver", "\"mcp\""), "where the client is started"),
-        (&cursor, entry(&at(program()), ""), "does not serve"),
+        (&cursor, entry(&at(program()), ""), "does not start the server"),
         (
             &cursor,
             "{ \"mcpServers\": { \"git-codeweaver\": { \"url\": \"http://x\" } } }".to_owned(),
@@ -104,16 +99,6 @@ fn a_command_that_is_gone_or_does_not_run_fails_with_its_fix() {
         (
             &codex,
             "[mcp_servers.git-codeweaver]\ncommand = \"/no/such\"\nargs = [\"mcp\"]\n".to_owned(),
-            "no such program",
-        ),
-        (
-            &goose,
-            "extensions:\n  git-codeweaver:\n    cmd: /no/such\n    args: [mcp]\n".to_owned(),
-            "no such program",
-        ),
-        (
-            &goose,
-            "extensions:\n  git-codeweaver:\n    cmd: /no/such\n    args:\n      - mcp\n".to_owned(),
             "no such program",
         ),
     ] {

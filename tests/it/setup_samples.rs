@@ -11,8 +11,8 @@ pub struct Sample {
     pub project: Option<&'static str>,
 }
 
-/// In the order of the documentation.
-pub const SAMPLES: [Sample; 10] = [
+/// In the order of the documentation. Goose is missing: its YAML is not edited.
+pub const SAMPLES: [Sample; 9] = [
     Sample {
         id: "claude-code",
         file: ".claude.json",
@@ -79,14 +79,6 @@ pub const SAMPLES: [Sample; 10] = [
         file: ".codeium/windsurf/mcp_config.json",
         rich: "{\n  \"mcpServers\": {\n    \"github\": {\n      \"command\": \"docker\",\n      \"args\": [\"run\"],\n      \"env\": {\"TOKEN\": \"ghp_secret\"}\n    }\n  }\n}\n",
         broken: "",
-        project: None,
-    },
-    Sample {
-        id: "goose",
-        file: ".config/goose/config.yaml",
-        rich: "# model\nGOOSE_MODEL: \"m\"\nextensions:\n  developer:   # built in\n    bundled: true\n    enabled: true\n    type: builtin\n\n  \
-               memory:\n    enabled: false\n    description: |\n      extensions:\n        git-codeweaver:\n\nGOOSE_MODE: smart_approve\n",
-        broken: "extensions:\n  developer: [\nGOOSE_MODE: x\n",
         project: None,
     },
 ];

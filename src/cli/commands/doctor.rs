@@ -8,7 +8,7 @@ use crate::hooks::{self, EventState, GitVersion};
 use crate::index::status::hook_site;
 use crate::index::{Codebase, Lifecycle};
 use crate::mcp::clients::Scope;
-use crate::mcp::clients::places::Surroundings;
+use crate::mcp::clients::places::Environment;
 use crate::mcp::clients::registered;
 use crate::store::{StoreReader, lock};
 use clap::Args;
@@ -243,15 +243,15 @@ fn index(codebase: &Codebase) -> Check {
 
 /// Checks the MCP clients: one check for all that can start the server, and one for each that cannot.
 fn clients(codebase: &Codebase) -> Vec<Check> {
-    let surroundings = Surroundings::of_process();
-    let found = registered::find(&surroundings, codebase.repo.work_dir());
+    let environment = Environment::of_process();
+    let found = registered::find(&environment, codebase.repo.work_dir());
     let (mut good, mut checks) = (Vec::new(), Vec::new());
     for entry in &found {
         let name = match entry.scope {
             Scope::User => entry.client.name.to_owned(),
             Scope::Project => format!("{} (project)", entry.client.name),
         };
-        match entry.problem(&surroundings) {
+        match entry.problem(&environment) {
             None => good.push(name),
             Some(problem) => {
                 let what = format!("{name}: {problem} ({})", shown_path(&entry.file));

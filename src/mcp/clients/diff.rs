@@ -1,30 +1,30 @@
-//! What an edit would change, as a unified diff. An edit is one stretch of text, so one hunk shows it.
+//! Unified diffs of edits. An edit changes one range of text, so a diff has one hunk.
 
 use std::fmt::Write as _;
 
 const CONTEXT: usize = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
-/// The diff of `name` from `old` to `new`; `None` stands for no file. Empty if nothing differs.
+/// Returns the diff of the file `name` from `old` to `new`, where `None` means no file. Empty if the texts are equal.
 pub fn unified(name: &str, old: Option<&str>, new: Option<&str>) -> String {
     if old == new {
         return String::new();
     }
     let before: Vec<&str> = old.unwrap_or_default().split_inclusive('\n').collect();
     let after: Vec<&str> = new.unwrap_or_default().split_inclusive('\n').collect();
-    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
-    let rest = before.len().min(after.len()) - same;
-    let same_end = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    let (from, tail) = (same.saturating_sub(CONTEXT), same_end.min(CONTEXT));
-    let (old_end, new_end) = (before.len() - same_end, after.len() - same_end);
+    let prefix = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let rest = before.len().min(after.len()) - prefix;
+    let suffix = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let (from, tail) = (prefix.saturating_sub(CONTEXT), suffix.min(CONTEXT));
+    let (old_end, new_end) = (before.len() - suffix, after.len() - suffix);
 
     let mut out = String::new();
-    let shown = |file: Option<&str>| if file.is_some() { name } else { "/dev/null" }.to_owned();
+    let header = |file: Option<&str>| if file.is_some() { name } else { "/dev/null" }.to_owned();
     let range = |end: usize| {
         let n = end + tail - from;
         format!("{},{n}", if n == 0 { from } else { from + 1 })
     };
-    let _ = writeln!(out, "--- {}\n+++ {}", shown(old), shown(new));
+    let _ = writeln!(out, "--- {}\n+++ {}", header(old), header(new));
     let _ = writeln!(out, "@@ -{} +{} @@", range(old_end), range(new_end));
     let mut lines = |mark: char, lines: &[&str]| {
         for line in lines {
@@ -34,9 +34,9 @@ pub fn unified(name: &str, old: Option<&str>, new: Option<&str>) -> String {
             };
         }
     };
-    lines(' ', &before[from..same]);
-    lines('-', &before[same..old_end]);
-    lines('+', &after[same..new_end]);
+    lines(' ', &before[from..prefix]);
+    lines('-', &before[prefix..old_end]);
+    lines('+', &after[prefix..new_end]);
     lines(' ', &after[new_end..new_end + tail]);
     out
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_hunk_with_three_lines_around() {
+    fn a_hunk_has_three_lines_of_context() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = "1\n2\n3\n4\n5\nnew\n6\n7\n8\n9\n";
         assert_eq!(
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_come_and_go_and_ends_without_newline() {
+    fn new_and_removed_files_and_a_missing_final_newline() {
         assert_eq!(unified("f", None, Some("a\n")), "--- /dev/null\n+++ f\n@@ -0,0 +1,1 @@\n+a\n");
         assert_eq!(unified("f", Some("a\n"), None), "--- f\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n");
         let end = unified("f", Some("a\nb"), Some("a\nb\nc\n"));

@@ -1,26 +1,26 @@
-//! What stands in a configuration: the name of the server, and the fields in the shape that a client wants.
+//! The server's entry in a configuration: its name, and its fields in the shape that a client expects.
 
 /// The key of the server in every configuration.
 pub const NAME: &str = "git-codeweaver";
 
 const DESCRIPTION: &str = "Code search by meaning, call graphs and outlines of git repositories";
-/// Seconds; the first question to a large repository may wait for its index.
+/// In seconds. The first query to a large repository may wait for its index.
 const TIMEOUT: u32 = 300;
 
-/// How a client spells a server that it starts and talks to over stdin and stdout.
+/// Shape of the entry of a server that the client talks to over stdin and stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// `command` and `args`.
     Plain,
-    /// `type = "stdio"` before them.
+    /// `type = "stdio"`, `command` and `args`.
     Stdio,
-    /// `type = "local"`, and one list of the command with its arguments.
+    /// `type = "local"`, and `command` as a list with the arguments.
     CommandList,
     /// An extension of Goose.
     Extension,
 }
 
-/// A value of a field.
+/// The value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     Text(String),
@@ -29,7 +29,7 @@ pub enum Value {
     Number(u32),
 }
 
-/// The fields of the server's entry, in the order they are written.
+/// The fields of the server's entry, in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub fields: Vec<(&'static str, Value)>,
@@ -66,7 +66,7 @@ impl Shape {
 }
 
 impl Value {
-    /// As JSON, which TOML and the flow style of YAML read the same way for these values.
+    /// The value as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Value::Text(text) => text.as_str().into(),
@@ -76,7 +76,7 @@ impl Value {
         }
     }
 
-    /// On one line, with a blank after each comma.
+    /// The value on one line, with a blank after each comma; valid in JSON, TOML and YAML.
     pub fn to_line(&self) -> String {
         match self {
             Value::List(words) => {

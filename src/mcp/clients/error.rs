@@ -1,44 +1,54 @@
-//! Why a client's configuration could not be read, edited or written.
+//! Errors of reading, editing and writing the configurations of clients.
 
-use std::path::Path;
+use super::text::EditError;
+use std::io;
+use std::path::PathBuf;
 
-/// A failed registration, in the three parts that the command line prints.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {why}")]
-pub struct ClientError {
-    pub what: String,
-    pub why: String,
-    pub fix: String,
-}
-
-impl ClientError {
-    pub fn new(what: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> ClientError {
-        ClientError { what: what.into(), why: why.into(), fix: fix.into() }
-    }
-}
-
-impl From<std::io::Error> for ClientError {
-    fn from(error: std::io::Error) -> Self {
-        ClientError::new(
-            "the output cannot be written",
-            error.to_string(),
-            "check the disk and where the output goes",
-        )
-    }
-}
-
-impl From<serde_json::Error> for ClientError {
-    fn from(error: serde_json::Error) -> Self {
-        ClientError::new("the answer cannot be written as JSON", error.to_string(), "please report this")
-    }
-}
-
-/// `path` relative to the current directory if it lies below it.
-pub(super) fn shown_path(path: &Path) -> String {
-    let below = std::env::current_dir().ok().and_then(|cwd| Some(path.strip_prefix(cwd).ok()?.to_path_buf()));
-    match below {
-        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
-        Some(below) => below.to_string_lossy().into_owned(),
-        None => path.to_string_lossy().into_owned(),
-    }
+/// Why a server is not registered with, or removed from, a client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("the symbolic links of {} form a cycle", path.display())]
+    LinkCycle { path: PathBuf },
+    #[error("{} is a link that leads out of the repository", path.display())]
+    OutsideRepository { path: PathBuf },
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is not a file", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("{} has {size} bytes", path.display())]
+    TooLarge { path: PathBuf, size: u64 },
+    #[error("{} is not UTF-8 text", path.display())]
+    NotUtf8 { path: PathBuf },
+    #[error("{} is read-only", path.display())]
+    ReadOnly { path: PathBuf },
+    /// Another program wrote the file between reading and replacing it.
+    #[error("{} was changed by another program", path.display())]
+    ConcurrentChange { path: PathBuf },
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot remove {}: {source}", path.display())]
+    Remove { path: PathBuf, source: io::Error },
+    /// The entry cannot be added safely. `snippet` is what has to be added by hand.
+    #[error("cannot add the entry to {}: {source}", path.display())]
+    Insert { path: PathBuf, snippet: String, source: EditError },
+    #[error("cannot remove the entry from {}: {source}", path.display())]
+    Uninstall { path: PathBuf, source: EditError },
+    /// The configuration is YAML, which is not edited. `id` is the client as typed.
+    #[error("{} is YAML and is not edited", path.display())]
+    YamlInsert { path: PathBuf, client: &'static str, id: &'static str },
+    #[error("{} is YAML and is not edited", path.display())]
+    YamlUninstall { path: PathBuf, client: &'static str, table: String },
+    #[error("the home directory is not known, and so is the configuration of {client}")]
+    NoHome { client: &'static str },
+    #[error("{client} has no configuration per project")]
+    NoProjectFile { client: &'static str },
+    #[error("the path of this program is not known: {source}")]
+    ProgramPath { source: io::Error },
+    #[error("the path of this program is not UTF-8: {}", path.display())]
+    ProgramPathNotUtf8 { path: PathBuf },
+    /// The entry does not fit into an empty configuration, which is an internal error.
+    #[error("the entry cannot be formatted: {source}")]
+    Snippet { source: EditError },
+    #[error("the receipts cannot be serialised: {source}")]
+    Receipts { source: serde_json::Error },
 }

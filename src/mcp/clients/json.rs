@@ -1,8 +1,8 @@
-//! JSON, with comments and trailing commas as editors allow them. What is not ours stays as it was written: the tree
-//! that an entry is put into holds every blank and every comment, and an entry is taken out of the text itself.
+//! Editing of JSON with comments and trailing commas. Everything else keeps its spelling: an entry is inserted into a
+//! concrete syntax tree, which contains white space and comments, and is removed from the text itself.
 
-use super::edit::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
 use super::entry::{Entry, NAME, Value};
+use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
 use jsonc_parser::ast::{Object, ObjectProp, ObjectPropName, Value as Ast};
 use jsonc_parser::common::Range;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
@@ -10,8 +10,7 @@ use jsonc_parser::errors::ParseError;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast};
 
-/// As JSON, but for what VS Code and its kin read too. Anything looser would be broken for most clients, and is for the
-/// user to mend.
+/// Strict JSON plus what VS Code and similar programs accept. Most clients cannot read anything looser.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -25,18 +24,18 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub(super) fn put(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
+pub(super) fn insert(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
     let root = parse(text)?;
     let object = root
         .object_value_or_create()
         .ok_or_else(|| EditError("it does not hold a JSON object".to_owned()))?;
     let table = choose(&object, tables);
-    let (mut at, mut made) = (object, 0);
+    let (mut at, mut n_new_tables) = (object, 0);
     for key in table {
         at = match child(&at, key)? {
             Some(child) => child,
             None => {
-                made += 1;
+                n_new_tables += 1;
                 at.append(key, CstInputValue::Object(Vec::new()));
                 child(&at, key)?.ok_or_else(|| EditError(format!("`{key}` cannot be added to it")))?
             }
@@ -63,28 +62,31 @@ pub(super) fn put(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited,
     }
     let after = root.to_string();
     check(text, &after, table, Some(entry))?;
-    Ok(Edited { text: after, made })
+    Ok(Edited { text: after, n_new_tables })
 }
 
-pub(super) fn take(text: &str, tables: &[&Keys], made: usize) -> Result<Option<String>, EditError> {
+pub(super) fn remove(text: &str, tables: &[&Keys], n_new_tables: usize) -> Result<Option<String>, EditError> {
     let tree = read(text)?;
     let tokens = tree.tokens.unwrap_or_default();
     let Some(Ast::Object(root)) = &tree.value else { return Ok(None) };
     for table in tables {
         let Some(way) = way(root, table)? else { continue };
-        // Outwards, as long as a table was made for the entry and holds nothing else.
-        let mut gone = way.len() - 1;
-        while gone > 0 && way.len() - 1 - gone < made && is_bare(&way[gone - 1].value, &tokens) {
-            gone -= 1;
+        // Also remove the tables around the entry that were created for it and contain nothing else.
+        let mut outermost = way.len() - 1;
+        while outermost > 0
+            && way.len() - 1 - outermost < n_new_tables
+            && is_only_entry(&way[outermost - 1].value, &tokens)
+        {
+            outermost -= 1;
         }
-        let after = without(text, &way[gone].range, &tokens);
+        let after = without(text, &way[outermost].range, &tokens);
         check(text, &after, table, None)?;
         return Ok(Some(after));
     }
     Ok(None)
 }
 
-/// The fields of the entry.
+/// Returns the fields of the entry; `None` if there is no entry.
 pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, EditError> {
     let root = parse(text)?.to_serde_value().unwrap_or_default();
     let entry = |table: &&Keys| table.iter().try_fold(&root, |at, key| at.get(key))?.get(NAME);
@@ -97,7 +99,7 @@ pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, Edi
     Ok(Some(fields.map(|(name, value)| (name.clone(), words(value))).collect()))
 }
 
-/// The properties along `table` down to the entry; `None` if there is none.
+/// Returns the properties along `table` down to the entry; `None` if there is no entry.
 fn way<'a, 't>(root: &'a Object<'t>, table: &Keys) -> Result<Option<Vec<&'a ObjectProp<'t>>>, EditError> {
     let (mut at, mut way) = (Some(root), Vec::new());
     for key in table.iter().chain(std::iter::once(&NAME)) {
@@ -120,8 +122,8 @@ fn name<'a>(property: &'a ObjectProp) -> &'a str {
     }
 }
 
-/// One property and no comment.
-fn is_bare(value: &Ast, tokens: &[TokenAndRange]) -> bool {
+/// True if an object has one property and no comment.
+fn is_only_entry(value: &Ast, tokens: &[TokenAndRange]) -> bool {
     let Some(object) = value.as_object() else { return false };
     let mut inside =
         tokens.iter().filter(|t| t.range.start >= object.range.start && t.range.end <= object.range.end);
@@ -132,13 +134,14 @@ fn is_comment(token: &Token) -> bool {
     matches!(token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
-/// `text` without a property and the comma that is too many then. Comments stay, and blanks that are not between the
-/// property and what set it off.
-fn without(text: &str, gone: &Range, tokens: &[TokenAndRange]) -> String {
-    let before = tokens.iter().rev().filter(|t| !is_comment(&t.token)).find(|t| t.range.end <= gone.start);
-    let after = tokens.iter().filter(|t| !is_comment(&t.token)).find(|t| t.range.start >= gone.end);
+/// Returns `text` without a property and the comma that becomes superfluous. Comments are kept, and so is white space
+/// other than that before the property.
+fn without(text: &str, property: &Range, tokens: &[TokenAndRange]) -> String {
+    let before =
+        tokens.iter().rev().filter(|t| !is_comment(&t.token)).find(|t| t.range.end <= property.start);
+    let after = tokens.iter().filter(|t| !is_comment(&t.token)).find(|t| t.range.start >= property.end);
     let is_blank = |text: &str| text.chars().all(char::is_whitespace);
-    let (mut start, mut end) = (gone.start, gone.end);
+    let (mut start, mut end) = (property.start, property.end);
     let mut changes = Vec::new();
     match (before, after) {
         (_, Some(next)) if matches!(next.token, Token::Comma) => {
@@ -163,8 +166,8 @@ fn without(text: &str, gone: &Range, tokens: &[TokenAndRange]) -> String {
     replaced(text, changes)
 }
 
-/// True if both texts hold the same, however it is written, and neither has comments.
-pub(super) fn is_same(one: &str, other: &str) -> bool {
+/// True if both texts have the same value and neither has comments.
+pub(super) fn is_equivalent(one: &str, other: &str) -> bool {
     let value = |text: &str| {
         let text = text.trim_start_matches('\u{feff}');
         let is_commented = read(text).ok()?.tokens?.iter().any(|token| is_comment(&token.token));
@@ -173,7 +176,7 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
     value(one).is_some_and(|one| Some(one) == value(other))
 }
 
-/// The syntax tree with every token and comment, to find places in the text.
+/// Parses `text` into a syntax tree with all tokens and comments, for their positions.
 fn read(text: &str) -> Result<ParseResult<'_>, EditError> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
     parse_to_ast(text, &collect, &OPTIONS).map_err(invalid)
@@ -195,7 +198,7 @@ fn not_an_object(key: &str) -> EditError {
     EditError(format!("`{key}` in it is not an object"))
 }
 
-/// The property of a key. Of two with one key, clients take either.
+/// Returns the property of a key. Duplicate keys are an error, since clients differ in which one they use.
 fn property(object: &CstObject, key: &str) -> Result<Option<CstObjectProp>, EditError> {
     let mut found = object.properties().into_iter().filter(|p| p.decoded_name().as_deref() == Some(key));
     match (found.next(), found.next()) {
@@ -211,7 +214,7 @@ fn child(object: &CstObject, key: &str) -> Result<Option<CstObject>, EditError> 
     }
 }
 
-/// The first table that exists, else the last. A table with a `type` is a server of that name, not a table.
+/// Returns the first table that exists, else the last. An object with a `type` is a server of that name, not a table.
 fn choose<'k>(root: &CstObject, tables: &[&'k Keys]) -> &'k Keys {
     let is_table = |table: &&&Keys| {
         let found = table.iter().try_fold(root.clone(), |at, key| child(&at, key).ok().flatten());
@@ -231,7 +234,7 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// The edited text says what it should, and apart from the entry what it said.
+/// Verifies that `after` contains the entry, or does not if `entry` is `None`, and is otherwise equal to `before`.
 fn check(before: &str, after: &str, table: &Keys, entry: Option<&Entry>) -> Result<(), EditError> {
     let wrong = || EditError("editing it would change more than the entry".to_owned());
     let value = |text: &str| Ok(parse(text)?.to_serde_value().unwrap_or_else(|| serde_json::json!({})));
@@ -249,7 +252,7 @@ fn check(before: &str, after: &str, table: &Keys, entry: Option<&Entry>) -> Resu
     if is_right && before == after { Ok(()) } else { Err(wrong()) }
 }
 
-/// Takes the entry out, and every table around it that is empty then.
+/// Removes the entry, and every table around it that is then empty.
 fn without_entry(at: &mut serde_json::Value, table: &Keys) {
     let (key, rest) = table.split_first().map_or((NAME, None), |(key, rest)| (*key, Some(rest)));
     let Some(object) = at.as_object_mut() else { return };

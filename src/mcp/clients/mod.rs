@@ -1,15 +1,16 @@
 //! Registration of the server in the configuration files of MCP clients.
 //!
 //! ```text
-//! table (data) ─► places (which file) ─► file (read) ─► edit (json, toml, yaml) ─► plan ─► diff, or receipt and file
+//! table (data) ─► places (which file) ─► file (read) ─► edit (json, toml) ─► plan ─► diff, or receipt and file
 //! ```
 //!
-//! * [`table`], [`entry`], [`places`]: who keeps what where.
-//! * [`edit`]: one text → one text, everything else in it kept.
-//! * [`plan`]: what would change, before anything does.
-//! * [`receipt`]: what was changed, so that `--uninstall` restores the earlier bytes.
-//! * [`registered`]: who has the server already, for `doctor`.
-//! * [`diff`], [`file`]: what `--dry-run` shows; what is written, and how.
+//! * [`table`], [`entry`], [`places`]: the clients, the shape of their entries, and the location of their files.
+//! * [`edit`]: adds and removes an entry in a text, for the formats `json` and `toml`; [`text`]: their shared types.
+//! * `yaml`: prints an entry in YAML, which is not edited.
+//! * [`plan`]: plans all changes before anything is written.
+//! * [`receipt`]: records changes, so that `--uninstall` restores the earlier bytes.
+//! * [`registered`]: finds the clients that have the server, for `doctor`.
+//! * [`diff`], [`file`]: formatting of changes for `--dry-run`; reading and writing of files.
 
 pub mod diff;
 pub mod edit;
@@ -24,18 +25,17 @@ pub mod registered;
 pub mod table;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod toml;
 mod yaml;
 
-use clap::ValueEnum;
 pub use error::ClientError;
 
-/// Where an entry goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+/// The configuration that contains an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Your own configuration: the server is there in every repository
-    #[default]
+    /// The user's own configuration, for all repositories.
     User,
-    /// A file of this repository, for everyone who works on it
+    /// A file of the repository, for everyone who works on it.
     Project,
 }

@@ -1,16 +1,16 @@
-//! Where configurations lie on each system. The environment is read here and nowhere else in the setup.
+//! Locations of configurations on each system. Only this module of the room reads environment variables.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A folder that places are relative to.
+/// A directory that places are relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// `HOME`, on Windows `USERPROFILE`.
     Home,
     /// `XDG_CONFIG_HOME`, or `~/.config`.
     XdgConfig,
-    /// `~/.config`, whatever the variable says.
+    /// `~/.config`, regardless of `XDG_CONFIG_HOME`.
     DotConfig,
     /// `~/Library/Application Support`.
     Support,
@@ -18,10 +18,10 @@ pub enum Base {
     Roaming,
 }
 
-/// A file, per system.
+/// Location of a file on each system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// If this variable is set, the file lies there, at this path below it.
+    /// Environment variable that overrides the location, and the path relative to its value.
     pub variable: Option<(&'static str, &'static str)>,
     pub linux: (Base, &'static str),
     pub macos: (Base, &'static str),
@@ -35,9 +35,9 @@ pub enum Os {
     Windows,
 }
 
-/// The system and the variables that say where things are.
+/// The operating system and the environment variables.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct Environment {
     os: Option<Os>,
     variables: Vec<(String, OsString)>,
 }
@@ -47,17 +47,17 @@ impl Place {
         Place { variable: None, linux: (base, path), macos: (base, path), windows: (base, path) }
     }
 
-    /// Below the home directory on every system.
+    /// Relative to the home directory on every system.
     pub const fn home(path: &'static str) -> Place {
         Place::everywhere(Base::Home, path)
     }
 
-    /// Below the XDG folder on every system.
+    /// Relative to the XDG configuration directory on every system.
     pub const fn dot_config(path: &'static str) -> Place {
         Place::everywhere(Base::XdgConfig, path)
     }
 
-    /// Where the system wants the data of programs.
+    /// Relative to the standard directory for application data of each system.
     pub const fn program(path: &'static str) -> Place {
         Place {
             variable: None,
@@ -67,15 +67,15 @@ impl Place {
         }
     }
 
-    /// The same, unless `variable` names the folder of `path`.
-    pub const fn moved_by(self, variable: &'static str, path: &'static str) -> Place {
+    /// The same place, at `path` in the directory `variable` if that is set.
+    pub const fn overridden_by(self, variable: &'static str, path: &'static str) -> Place {
         Place { variable: Some((variable, path)), ..self }
     }
 }
 
-impl Surroundings {
-    /// Those of this process.
-    pub fn of_process() -> Surroundings {
+impl Environment {
+    /// The environment of this process.
+    pub fn of_process() -> Environment {
         let os = if cfg!(windows) {
             Os::Windows
         } else if cfg!(target_os = "macos") {
@@ -85,15 +85,15 @@ impl Surroundings {
         };
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-        Surroundings { os: Some(os), variables: variables.collect() }
+        Environment { os: Some(os), variables: variables.collect() }
     }
 
-    /// The file of `place`; `None` if no variable says where the home directory is.
+    /// The path of `place`; `None` if the home directory is not known.
     pub fn find(&self, place: &Place) -> Option<PathBuf> {
         if let Some((name, path)) = place.variable
-            && let Some(folder) = self.folder(name)
+            && let Some(dir) = self.directory(name)
         {
-            return Some(folder.join(path));
+            return Some(dir.join(path));
         }
         let (base, path) = match self.os() {
             Os::Linux => place.linux,
@@ -103,19 +103,19 @@ impl Surroundings {
         Some(self.base(base)?.join(path))
     }
 
-    /// Where this program keeps what it must remember of its own doings.
+    /// The path of a state file of this program.
     pub fn state_file(&self, name: &str) -> Option<PathBuf> {
-        let folder = match self.os() {
-            Os::Linux => {
-                self.folder("XDG_STATE_HOME").or_else(|| Some(self.base(Base::Home)?.join(".local/state")))?
-            }
+        let dir = match self.os() {
+            Os::Linux => self
+                .directory("XDG_STATE_HOME")
+                .or_else(|| Some(self.base(Base::Home)?.join(".local/state")))?,
             Os::MacOs => self.base(Base::Support)?,
-            Os::Windows => self.folder("LOCALAPPDATA").or_else(|| self.base(Base::Roaming))?,
+            Os::Windows => self.directory("LOCALAPPDATA").or_else(|| self.base(Base::Roaming))?,
         };
-        Some(folder.join("codeweaver").join(name))
+        Some(dir.join("codeweaver").join(name))
     }
 
-    /// The program of this name that the path leads to.
+    /// Finds a program on `PATH`.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         let file = format!(
             "{}{}",
@@ -128,15 +128,15 @@ impl Surroundings {
 
     fn base(&self, base: Base) -> Option<PathBuf> {
         let home = match self.os() {
-            Os::Windows => self.folder("USERPROFILE").or_else(|| self.folder("HOME")),
-            _ => self.folder("HOME"),
+            Os::Windows => self.directory("USERPROFILE").or_else(|| self.directory("HOME")),
+            _ => self.directory("HOME"),
         };
         match base {
             Base::Home => home,
-            Base::XdgConfig => self.folder("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config"))),
+            Base::XdgConfig => self.directory("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config"))),
             Base::DotConfig => Some(home?.join(".config")),
             Base::Support => Some(home?.join("Library/Application Support")),
-            Base::Roaming => self.folder("APPDATA").or_else(|| Some(home?.join("AppData/Roaming"))),
+            Base::Roaming => self.directory("APPDATA").or_else(|| Some(home?.join("AppData/Roaming"))),
         }
     }
 
@@ -148,8 +148,8 @@ impl Surroundings {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// Relative folders would depend on where the client is started, so they count as not set.
-    fn folder(&self, name: &str) -> Option<PathBuf> {
+    /// The directory in a variable. A relative path would depend on where the client is started and is ignored.
+    fn directory(&self, name: &str) -> Option<PathBuf> {
         self.value(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 }
@@ -159,17 +159,17 @@ mod tests {
     use super::super::table::{CLIENTS, find};
     use super::*;
 
-    fn with(os: Os, variables: &[(&str, &str)]) -> Surroundings {
+    fn with(os: Os, variables: &[(&str, &str)]) -> Environment {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
-        Surroundings { os: Some(os), variables }
+        Environment { os: Some(os), variables }
     }
 
-    fn file(surroundings: &Surroundings, client: &str) -> String {
-        surroundings.find(&find(client).unwrap().user[0]).unwrap().to_string_lossy().replace('\\', "/")
+    fn file(environment: &Environment, client: &str) -> String {
+        environment.find(&find(client).unwrap().user[0]).unwrap().to_string_lossy().replace('\\', "/")
     }
 
     #[test]
-    fn every_client_has_its_place_on_every_system() {
+    fn every_client_has_a_location_on_every_system() {
         let home = &[("HOME", "/h"), ("USERPROFILE", "/h"), ("APPDATA", "/h/AppData/Roaming")];
         let places = |os| CLIENTS.map(|client| file(&with(os, home), client.id));
         assert_eq!(
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_move_files_unless_they_are_relative() {
+    fn variables_override_locations_unless_they_are_relative() {
         let moved = with(
             Os::Linux,
             &[("HOME", "/h"), ("CODEX_HOME", "/c"), ("XDG_CONFIG_HOME", "/x"), ("CLAUDE_CONFIG_DIR", "rel")],

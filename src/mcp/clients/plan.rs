@@ -1,83 +1,83 @@
-//! Deciding what to change. Files are read here, nothing is written until [`Plan::write`].
+//! Planning of changes. Files are only read here; [`Plan::write`] writes them.
 
-use super::edit::EditError;
+use super::edit::Format;
 use super::entry::{Entry, NAME};
-use super::error::{ClientError, shown_path};
-use super::file;
-use super::places::Surroundings;
-use super::receipt::{Receipt, Receipts, Stretch, hash};
+use super::error::ClientError;
+use super::places::Environment;
+use super::receipt::{Receipt, Receipts, TextChange, hash};
 use super::table::Client;
+use super::{file, yaml};
 use std::path::{Path, PathBuf};
 
-/// Configurations are not secret by themselves; the usual mask applies.
+/// Mode of a new configuration, reduced by the umask.
 const MODE: u32 = 0o666;
 
-/// What a client is to run.
+/// The program that a client starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     program: String,
 }
 
-/// What is to be done with one file.
+/// The outcome of planning for one file.
 #[derive(Debug)]
 pub enum Step {
-    /// It says already what it should.
+    /// The file already contains the entry.
     Keep {
         file: PathBuf,
     },
-    /// There is no entry to take out.
+    /// There is no entry to remove.
     Absent {
         file: PathBuf,
     },
     Change(Box<Plan>),
 }
 
-/// One change of one file.
+/// A planned change of a file.
 #[derive(Debug)]
 pub struct Plan {
-    /// As the client names it.
+    /// Path of the file in the client's documentation.
     pub file: PathBuf,
-    /// Where the links of `file` lead.
+    /// `file` with symbolic links resolved.
     pub target: PathBuf,
-    /// The text now; `None` if there is no file.
+    /// The current text; `None` if there is no file.
     pub before: Option<String>,
-    /// The text to be; `None` if the file goes.
+    /// The new text; `None` if the file will be removed.
     pub after: Option<String>,
-    /// Folders that go with the file if they are empty.
-    pub folders: Vec<PathBuf>,
-    /// The receipt of an installation; `None` drops the one that is there.
+    /// Directories that are removed with the file if they are empty.
+    pub directories: Vec<PathBuf>,
+    /// The receipt of an installation; `None` removes an existing receipt.
     pub receipt: Option<Receipt>,
 }
 
-/// What plans depend on.
+/// Plans changes in one scope.
 #[derive(Debug, Clone, Copy)]
 pub struct Planner<'a> {
-    pub surroundings: &'a Surroundings,
+    pub environment: &'a Environment,
     pub receipts: &'a Receipts,
-    /// The root of the project, with `--scope project`.
+    /// Root of the project, with `--scope project`.
     pub root: Option<&'a Path>,
     pub command: &'a Command,
 }
 
 impl Command {
-    /// The plain name if the path leads to such a program, so that an update elsewhere is found; else this very program.
-    pub fn find(surroundings: &Surroundings, absolute: bool) -> Result<Command, ClientError> {
-        if !absolute && surroundings.program(NAME).is_some() {
+    /// The plain name if it is found on `PATH`, so that a program installed elsewhere later is used; otherwise, or if
+    /// `absolute`, the full path of this program.
+    pub fn find(environment: &Environment, absolute: bool) -> Result<Command, ClientError> {
+        if !absolute && environment.program(NAME).is_some() {
             return Ok(Command { program: NAME.to_owned() });
         }
-        let failed = |why: String| {
-            ClientError::new("the path of this program cannot be written down", why, "add its folder to PATH")
-        };
-        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+        let program = std::env::current_exe().map_err(|source| ClientError::ProgramPath { source })?;
         let program = program.into_os_string().into_string();
-        Ok(Command { program: program.map_err(|path| failed(format!("{path:?} is not UTF-8")))? })
+        let program = program.map_err(|path| ClientError::ProgramPathNotUtf8 { path: path.into() })?;
+        Ok(Command { program })
     }
 
     pub fn is_absolute(&self) -> bool {
         self.program != NAME
     }
 
-    pub fn shown(&self) -> &str {
+    /// The command as written into configurations.
+    pub fn as_str(&self) -> &str {
         &self.program
     }
 
@@ -85,43 +85,51 @@ impl Command {
         client.shape.entry(&self.program, &["mcp"])
     }
 
-    /// A whole configuration with nothing but the entry.
+    /// A configuration that contains nothing but the entry.
     pub fn snippet(&self, client: &Client) -> Result<String, ClientError> {
-        let edited = client.format.put(client.fresh, client.tables, &self.entry(client));
-        edited.map(|edited| edited.text).map_err(|error| {
-            ClientError::new("the entry cannot be written", error.to_string(), "please report this")
-        })
+        let entry = self.entry(client);
+        match client.format {
+            None => Ok(yaml::snippet(client.tables.last().copied().unwrap_or_default(), &entry)),
+            Some(format) => {
+                let edited = format.insert(client.fresh, client.tables, &entry);
+                edited.map(|edited| edited.text).map_err(|source| ClientError::Snippet { source })
+            }
+        }
     }
 }
 
-/// The file of a project that a client would be given.
+/// Returns the file of a project that a client creates.
 pub fn project_file(client: &Client) -> Result<&'static str, ClientError> {
-    client.project.first().copied().ok_or_else(|| {
-        ClientError::new(
-            format!("{} has no configuration per project", client.name),
-            "it reads the user's own file only",
-            "leave --scope project out",
-        )
-    })
+    client.project.first().copied().ok_or(ClientError::NoProjectFile { client: client.name })
 }
 
 impl Planner<'_> {
-    /// The entry in the file that the client prefers of those that exist, or in a new one.
+    /// Plans the installation of the entry, in the preferred file of those that exist, or in a new one.
     pub fn install(&self, client: &'static Client) -> Result<Step, ClientError> {
         let files = self.files(client)?;
         let file =
             files.iter().rev().find(|file| file.exists()).or(files.first()).cloned().unwrap_or_default();
+        let Some(format) = client.format else {
+            return Err(ClientError::YamlInsert { path: file, client: client.name, id: client.id });
+        };
         let target = self.target(&file)?;
         let before = file::read(&target)?;
         let earlier = self.receipts.find(client.id, &target).filter(|_| before.is_some());
-        let put = |text: &str| client.format.put(text, client.tables, &self.command.entry(client));
+        let insert = |text: &str| format.insert(text, client.tables, &self.command.entry(client));
         let now = before.as_deref().unwrap_or(client.fresh);
-        // From the text before the earlier edit, if that can still be told: then the new receipt covers both.
+        // If an earlier edit can be undone, insert into the text before it: the new receipt then covers both edits.
         let undone = earlier.and_then(|receipt| receipt.undo(now));
-        let redone = undone.and_then(|base| put(&base).ok().map(|edited| (base, edited)));
+        let redone = undone.and_then(|base| insert(&base).ok().map(|edited| (base, edited)));
         let (base, edited) = match redone {
-            Some(done) => done,
-            None => (now.to_owned(), put(now).map_err(|error| self.refused(client, &file, &error))?),
+            Some(redone) => redone,
+            None => {
+                let edited = insert(now).map_err(|source| ClientError::Insert {
+                    path: file.clone(),
+                    snippet: self.command.snippet(client).unwrap_or_default(),
+                    source,
+                })?;
+                (now.to_owned(), edited)
+            }
         };
         if before.as_ref() == Some(&edited.text) {
             return Ok(Step::Keep { file });
@@ -130,12 +138,12 @@ impl Planner<'_> {
             client: client.id.to_owned(),
             file: target.clone(),
             created_file: earlier.map_or(before.is_none(), |earlier| earlier.created_file),
-            created_folders: match earlier {
-                Some(earlier) => earlier.created_folders.clone(),
-                None => file::missing_folders(&target),
+            created_directories: match earlier {
+                Some(earlier) => earlier.created_directories.clone(),
+                None => file::missing_directories(&target),
             },
-            made: edited.made.max(earlier.map_or(0, |earlier| earlier.made)),
-            stretch: Stretch::between(&base, &edited.text),
+            n_new_tables: edited.n_new_tables.max(earlier.map_or(0, |earlier| earlier.n_new_tables)),
+            change: TextChange::between(&base, &edited.text),
             after: hash(&edited.text),
         };
         let after = Some(edited.text);
@@ -144,20 +152,27 @@ impl Planner<'_> {
             target,
             before,
             after,
-            folders: Vec::new(),
+            directories: Vec::new(),
             receipt: Some(receipt),
         })))
     }
 
-    /// The entry out of every file that the client may read.
+    /// Plans the removal of the entry from every file that the client reads.
     pub fn uninstall(&self, client: &'static Client) -> Result<Vec<Step>, ClientError> {
         let files = self.files(client)?;
         let mut steps = Vec::new();
         for file in &files {
             let target = self.target(file)?;
-            if let Some(before) = file::read(&target)?
-                && let Some(plan) = self.removal(client, file, target, before)?
-            {
+            let Some(before) = file::read(&target)? else { continue };
+            let Some(format) = client.format else {
+                if before.contains(NAME) {
+                    let table = client.tables.last().copied().unwrap_or_default().join(".");
+                    let path = file.clone();
+                    return Err(ClientError::YamlUninstall { path, client: client.name, table });
+                }
+                continue;
+            };
+            if let Some(plan) = self.removal(client, format, file, before)? {
                 steps.push(Step::Change(Box::new(plan)));
             }
         }
@@ -170,48 +185,44 @@ impl Planner<'_> {
     fn removal(
         &self,
         client: &'static Client,
+        format: Format,
         file: &Path,
-        target: PathBuf,
         before: String,
     ) -> Result<Option<Plan>, ClientError> {
+        let target = self.target(file)?;
         let receipt = self.receipts.find(client.id, &target);
-        let take = |text: &str, made: usize| client.format.take(text, client.tables, made);
-        // An undone text is taken only if it still makes sense.
-        let undone = receipt.and_then(|receipt| receipt.undo(&before)).filter(|text| take(text, 0).is_ok());
+        let remove = |text: &str, n_new_tables: usize| format.remove(text, client.tables, n_new_tables);
+        // An undone text is used only if it is still valid.
+        let undone = receipt.and_then(|receipt| receipt.undo(&before)).filter(|text| remove(text, 0).is_ok());
         let after = match undone {
             Some(text) => Some(text),
             None => {
-                let made = receipt.map_or(0, |receipt| receipt.made);
-                take(&before, made).map_err(|error| self.refused_removal(file, &error))?
+                let n_new_tables = receipt.map_or(0, |receipt| receipt.n_new_tables);
+                remove(&before, n_new_tables)
+                    .map_err(|source| ClientError::Uninstall { path: file.to_path_buf(), source })?
             }
         };
         let Some(after) = after else { return Ok(None) };
-        let is_ours = receipt.is_some_and(|receipt| receipt.created_file)
-            && client.format.says_no_more_than(&after, client.fresh);
-        let folders = receipt.map(|receipt| receipt.created_folders.clone()).unwrap_or_default();
-        let after = (!is_ours).then_some(after);
+        let is_file_removed =
+            receipt.is_some_and(|receipt| receipt.created_file) && format.is_equivalent(&after, client.fresh);
+        let directories = receipt.map(|receipt| receipt.created_directories.clone()).unwrap_or_default();
+        let after = (!is_file_removed).then_some(after);
         let file = file.to_path_buf();
-        Ok(Some(Plan { file, target, before: Some(before), after, folders, receipt: None }))
+        Ok(Some(Plan { file, target, before: Some(before), after, directories, receipt: None }))
     }
 
-    /// The files that the client may read, in this scope.
+    /// The files that the client reads in this scope.
     fn files(&self, client: &'static Client) -> Result<Vec<PathBuf>, ClientError> {
         if let Some(root) = self.root {
             project_file(client)?;
             return Ok(client.project.iter().map(|file| root.join(file)).collect());
         }
         let files: Option<Vec<PathBuf>> =
-            client.user.iter().map(|place| self.surroundings.find(place)).collect();
-        files.ok_or_else(|| {
-            ClientError::new(
-                format!("the configuration of {} is not found", client.name),
-                "no variable names the home directory",
-                "set HOME, or use --print",
-            )
-        })
+            client.user.iter().map(|place| self.environment.find(place)).collect();
+        files.ok_or(ClientError::NoHome { client: client.name })
     }
 
-    /// Links of the user's own are followed. Those of a project may come from anyone, so they may not lead out of it.
+    /// Resolves symbolic links. Those of a project are untrusted and must not lead out of it.
     fn target(&self, file: &Path) -> Result<PathBuf, ClientError> {
         let target = file::resolve(file)?;
         let Some(root) = self.root else { return Ok(target) };
@@ -219,37 +230,16 @@ impl Planner<'_> {
         if existing.is_some_and(|path| path.starts_with(root)) {
             return Ok(target);
         }
-        Err(ClientError::new(
-            format!("{} is not edited", shown_path(file)),
-            "it is a link that leads out of the repository",
-            "remove the link, or use --scope user",
-        ))
-    }
-
-    fn refused(&self, client: &Client, file: &Path, error: &EditError) -> ClientError {
-        let snippet = self.command.snippet(client).unwrap_or_default();
-        ClientError::new(
-            format!("{} is not edited", shown_path(file)),
-            error.to_string(),
-            format!("mend it and run this again, or add by hand:\n{snippet}"),
-        )
-    }
-
-    fn refused_removal(&self, file: &Path, error: &EditError) -> ClientError {
-        ClientError::new(
-            format!("{} is not edited", shown_path(file)),
-            error.to_string(),
-            format!("mend it and run this again, or take `{NAME}` out by hand"),
-        )
+        Err(ClientError::OutsideRepository { path: file.to_path_buf() })
     }
 }
 
 impl Plan {
-    /// Makes the change.
+    /// Writes or removes the file.
     pub fn write(&self) -> Result<(), ClientError> {
         match (&self.before, &self.after) {
             (before, Some(after)) => file::write(&self.target, before.as_deref(), after, MODE),
-            (Some(before), None) => file::remove(&self.target, before, &self.folders),
+            (Some(before), None) => file::remove(&self.target, before, &self.directories),
             (None, None) => Ok(()),
         }
     }

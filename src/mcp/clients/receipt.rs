@@ -1,47 +1,50 @@
-//! What was changed where, so that it can be undone to the byte.
+//! Receipts of edits, which allow to undo them exactly.
 //!
-//! A text alone does not say whether an empty table, a blank or the file itself was there before. So every edit is
-//! remembered as the stretch of text that it replaced, which holds none of the user's own values. Without a receipt, or
-//! once a client has rewritten its file, the entry is still taken out, only the blanks around it may differ then.
+//! A text alone does not tell whether an empty table, a blank or the file itself existed before an edit. A receipt
+//! therefore records the replaced range of text, which contains none of the user's own values. Without a receipt, or
+//! after a client has rewritten its file, the entry can still be removed, but white space around it may differ.
 
 use super::entry::NAME;
 use super::error::ClientError;
 use super::file;
-use super::places::Surroundings;
+use super::places::Environment;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const FILE_NAME: &str = "mcp-clients.json";
 const VERSION: u32 = 1;
-/// For the user alone.
+/// Readable by the user only.
 const MODE: u32 = 0o600;
 
-/// One edit of one file.
+/// Record of an edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     pub client: String,
-    /// The file itself, links followed.
+    /// Path with symbolic links resolved.
     pub file: PathBuf,
     pub created_file: bool,
     /// Outermost first.
-    pub created_folders: Vec<PathBuf>,
-    /// As in [`super::edit::Edited`].
-    pub made: usize,
-    pub stretch: Stretch,
-    /// BLAKE3 of the text after the edit, in hexadecimal.
+    #[serde(rename = "created_folders")]
+    pub created_directories: Vec<PathBuf>,
+    /// As in [`super::text::Edited`].
+    #[serde(rename = "made")]
+    pub n_new_tables: usize,
+    #[serde(rename = "stretch")]
+    pub change: TextChange,
+    /// BLAKE3 hash of the text after the edit, in hexadecimal.
     pub after: String,
 }
 
-/// The stretch in which two texts differ.
+/// The range in which two texts differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
-    /// In bytes.
+pub struct TextChange {
+    /// Byte offset.
     at: usize,
     removed: String,
     inserted: String,
 }
 
-/// All receipts of this user.
+/// All receipts of the user.
 #[derive(Debug, Clone, Default)]
 pub struct Receipts {
     path: Option<PathBuf>,
@@ -52,12 +55,14 @@ pub struct Receipts {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Stored {
     version: u32,
-    created_folders: Vec<PathBuf>,
+    #[serde(rename = "created_folders")]
+    created_directories: Vec<PathBuf>,
     edits: Vec<Receipt>,
 }
 
-impl Stretch {
-    pub fn between(old: &str, new: &str) -> Stretch {
+impl TextChange {
+    /// The smallest change, in whole characters, that turns `old` into `new`.
+    pub fn between(old: &str, new: &str) -> TextChange {
         let same = |pairs: &mut dyn Iterator<Item = (char, char)>| {
             pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
         };
@@ -65,27 +70,27 @@ impl Stretch {
         let (old, new) = (&old[at..], &new[at..]);
         let end = same(&mut old.chars().rev().zip(new.chars().rev()));
         let part = |text: &str| text[..text.len() - end].to_owned();
-        Stretch { at, removed: part(old), inserted: part(new) }
+        TextChange { at, removed: part(old), inserted: part(new) }
     }
 }
 
 impl Receipt {
-    /// The text before the edit, if that can be told from the text now: it is the text after the edit, or the inserted
-    /// stretch is still in it.
+    /// Undoes the edit in the current text. Returns `None` unless that is exactly the text after the edit, or contains
+    /// the inserted range once.
     pub fn undo(&self, now: &str) -> Option<String> {
-        let Stretch { at, removed, inserted } = &self.stretch;
+        let TextChange { at, removed, inserted } = &self.change;
         if hash(now) == self.after && now.get(*at..)?.starts_with(inserted.as_str()) {
             return Some([&now[..*at], removed, &now[at + inserted.len()..]].concat());
         }
-        let is_found = inserted.contains(NAME) && now.matches(inserted.as_str()).count() == 1;
-        is_found.then(|| now.replacen(inserted.as_str(), removed, 1))
+        let is_unique = inserted.contains(NAME) && now.matches(inserted.as_str()).count() == 1;
+        is_unique.then(|| now.replacen(inserted.as_str(), removed, 1))
     }
 }
 
 impl Receipts {
-    /// Those in the user's state folder. One that cannot be read counts as empty.
-    pub fn load(surroundings: &Surroundings) -> Receipts {
-        let path = surroundings.state_file(FILE_NAME);
+    /// Loads the receipts from the user's state directory. An unreadable file is treated as empty.
+    pub fn load(environment: &Environment) -> Receipts {
+        let path = environment.state_file(FILE_NAME);
         let text = path.as_deref().and_then(|path| file::read(path).ok().flatten());
         let stored = text.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let stored: Stored = stored.filter(|stored: &Stored| stored.version == VERSION).unwrap_or_default();
@@ -96,27 +101,29 @@ impl Receipts {
         self.stored.edits.iter().find(|edit| edit.client == client && edit.file == file)
     }
 
-    /// Replaces the receipt of a client's file, or drops it, and saves.
+    /// Replaces or removes the receipt of a client's file, and saves all receipts.
     pub fn set(&mut self, client: &str, file: &Path, receipt: Option<Receipt>) -> Result<(), ClientError> {
         self.stored.edits.retain(|edit| edit.client != client || edit.file != file);
         self.stored.edits.extend(receipt);
         self.save()
     }
 
-    /// The last receipt takes the file with it.
+    /// Saves the receipts. Without any, the file is removed.
     fn save(&mut self) -> Result<(), ClientError> {
         let Some(path) = &self.path else { return Ok(()) };
         if self.stored.edits.is_empty() {
             if let Some(text) = self.text.take() {
-                file::remove(path, &text, &std::mem::take(&mut self.stored.created_folders))?;
+                file::remove(path, &text, &std::mem::take(&mut self.stored.created_directories))?;
             }
             return Ok(());
         }
         if self.text.is_none() {
-            self.stored.created_folders = file::missing_folders(path);
+            self.stored.created_directories = file::missing_directories(path);
         }
         self.stored.version = VERSION;
-        let text = serde_json::to_string_pretty(&self.stored)? + "\n";
+        let text = serde_json::to_string_pretty(&self.stored)
+            .map_err(|source| ClientError::Receipts { source })?
+            + "\n";
         file::write(path, self.text.as_deref(), &text, MODE)?;
         self.text = Some(text);
         Ok(())
@@ -136,15 +143,15 @@ mod tests {
             client: "c".to_owned(),
             file: PathBuf::from("/f"),
             created_file: false,
-            created_folders: Vec::new(),
-            made: 0,
-            stretch: Stretch::between(old, new),
+            created_directories: Vec::new(),
+            n_new_tables: 0,
+            change: TextChange::between(old, new),
             after: hash(new),
         }
     }
 
     #[test]
-    fn an_edit_is_undone_wherever_its_stretch_is_now() {
+    fn an_edit_is_undone_wherever_its_text_is_found() {
         let (old, new) = ("{ä: {}, ö: 1}", "{ä: {git-codeweaver: ü}, ö: 1}");
         let receipt = receipt(old, new);
         assert_eq!(receipt.undo(new).as_deref(), Some(old));
@@ -157,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_without_the_name_is_undone_only_in_the_text_it_was_made_in() {
+    fn a_change_without_the_server_name_is_undone_only_in_the_exact_text() {
         let receipt = receipt("{git-codeweaver: 1}", "{git-codeweaver: 2}");
         assert_eq!(receipt.undo("{git-codeweaver: 2}").as_deref(), Some("{git-codeweaver: 1}"));
         assert_eq!(receipt.undo("{a: 2, git-codeweaver: 3}"), None);

@@ -1,46 +1,47 @@
-//! Which clients have the server in their configuration, and whether what they would start is there and runs (U5).
+//! Clients that have the server in their configuration, and checks of the command that they start.
 //!
-//! Reads only. The file of a project may come from anyone, so what it names is looked for and never started; nothing but
-//! this very program is started in any case.
+//! Only JSON and TOML configurations are read. The file of a project is untrusted: the program it names is looked up but
+//! never started. Of the user's own entries, only programs called `git-codeweaver` are started, with `--version`.
 
 use super::Scope;
 use super::entry::NAME;
-use super::places::Surroundings;
+use super::places::Environment;
 use super::table::{CLIENTS, Client};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// No configuration is as long.
+/// Maximum size of a configuration.
 const MAX_BYTES: u64 = 8 << 20;
-/// A program that does not say its version within this time does not run.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time within which a program must print its version.
+const TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 
-/// The entry of the server in one file.
+/// An entry of the server in a configuration.
 #[derive(Debug)]
 pub struct Registered {
     pub client: &'static Client,
     pub scope: Scope,
     pub file: PathBuf,
-    /// What the client starts, with its arguments; why the entry cannot be told if it cannot.
+    /// The command with its arguments, or the reason for which the file cannot be parsed.
     pub command: Result<Vec<String>, String>,
 }
 
-/// The entries in the user's own files and, below `root`, in those of a project.
-pub fn find(surroundings: &Surroundings, root: Option<&Path>) -> Vec<Registered> {
+/// Finds the entries in the user's own files and in those of the project at `root`.
+pub fn find(environment: &Environment, root: Option<&Path>) -> Vec<Registered> {
     let mut found = Vec::new();
     for client in &CLIENTS {
-        let user = client.user.iter().filter_map(|place| surroundings.find(place));
+        let Some(format) = client.format else { continue };
+        let user = client.user.iter().filter_map(|place| environment.find(place));
         let user = user.map(|file| (Scope::User, file));
         let project = root.into_iter().flat_map(|root| client.project.iter().map(|file| root.join(file)));
         for (scope, file) in user.chain(project.map(|file| (Scope::Project, file))) {
             let Some(text) = read(&file) else { continue };
-            let command = match client.format.command(&text, client.tables) {
+            let command = match format.command(&text, client.tables) {
                 Ok(None) => continue,
                 Ok(Some(command)) => Ok(command),
-                // What cannot be read and does not even name the server is nothing of ours.
+                // An invalid file that does not contain the name of the server is ignored.
                 Err(_) if !text.contains(NAME) => continue,
                 Err(error) => Err(error.to_string()),
             };
@@ -58,45 +59,49 @@ fn read(file: &Path) -> Option<String> {
 }
 
 impl Registered {
-    /// Why the client cannot use the entry; `None` if it can.
-    pub fn problem(&self, surroundings: &Surroundings) -> Option<String> {
+    /// The reason for which the client cannot use the entry; `None` if it can.
+    pub fn problem(&self, environment: &Environment) -> Option<String> {
         let words = match &self.command {
             Ok(words) => words,
-            Err(why) => return Some(format!("its file cannot be read: {why}")),
+            Err(why) => return Some(format!("its configuration cannot be read: {why}")),
         };
         let Some((program, args)) = words.split_first() else {
-            return Some("its entry names no command".to_owned());
+            return Some("its entry has no command".to_owned());
         };
         let path = match Path::new(program) {
             path if path.is_absolute() => path.to_path_buf(),
             path if path.components().count() > 1 => {
-                return Some(format!("it starts {program}, which depends on where the client is started"));
+                return Some(format!(
+                    "it starts {program}, which is relative to where the client is started"
+                ));
             }
-            _ => match surroundings.program(program) {
+            _ => match environment.program(program) {
                 Some(path) => path,
                 None => return Some(format!("it starts {program}, which is not on the PATH")),
             },
         };
         if !is_program(&path) {
-            return Some(format!("it starts {program}, and there is no such program"));
+            return Some(format!("it starts {program}, but there is no such program"));
         }
         if !args.iter().any(|word| word == "mcp") {
-            return Some(format!("it starts {}, which does not serve", words.join(" ")));
+            return Some(format!("it starts {}, which does not start the server", words.join(" ")));
         }
         let is_ours = path.file_stem().is_some_and(|stem| stem == NAME);
         let is_this = std::env::current_exe().and_then(fs::canonicalize).ok() == fs::canonicalize(&path).ok();
-        if self.scope == Scope::User && is_ours && !is_this && !says_its_version(&path) {
+        if self.scope == Scope::User && is_ours && !is_this && !prints_version(&path) {
             return Some(format!("it starts {program}, which does not run"));
         }
         None
     }
 
-    /// The command that sets it right.
+    /// The command that fixes the entry.
     pub fn fix(&self) -> String {
         let scope = if self.scope == Scope::Project { " --scope project" } else { "" };
         match self.command {
             Ok(_) => format!("git codeweaver mcp --install {}{scope}", self.client.id),
-            Err(_) => format!("mend the file, then git codeweaver mcp --install {}{scope}", self.client.id),
+            Err(_) => {
+                format!("correct the file, then git codeweaver mcp --install {}{scope}", self.client.id)
+            }
         }
     }
 }
@@ -112,7 +117,8 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-fn says_its_version(path: &Path) -> bool {
+/// True if the program succeeds with `--version` within [`TIMEOUT`].
+fn prints_version(path: &Path) -> bool {
     let mut command = Command::new(path);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
@@ -120,7 +126,7 @@ fn says_its_version(path: &Path) -> bool {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return status.success(),
-            Ok(None) if started.elapsed() < PATIENCE => std::thread::sleep(POLL),
+            Ok(None) if started.elapsed() < TIMEOUT => std::thread::sleep(POLL),
             _ => {
                 let _ = child.kill();
                 let _ = child.wait();

@@ -1,50 +1,50 @@
-//! The clients as data: where each keeps its configuration, under which keys, and what an entry looks like.
+//! The table of clients: location and format of their configurations, and the shape of an entry.
 //!
-//! The page that documents a client is named beside its row. What a row cannot say (which of several files is meant,
-//! variables that move them) is said once, at [`Client::user`] and in [`Place`].
+//! A comment at each row names the page that documents the client.
 
 use super::edit::Format;
 use super::entry::Shape;
 use super::places::{Base, Place};
 
-/// One client of the server.
+/// An MCP client.
 #[derive(Debug)]
 pub struct Client {
-    /// As typed.
+    /// Name on the command line.
     pub id: &'static str,
-    /// Other names that people try.
+    /// Alternative names on the command line.
     pub aliases: &'static [&'static str],
-    /// As shown.
+    /// Name in messages.
     pub name: &'static str,
-    pub format: Format,
+    /// Format of its files; `None` for YAML, which is printed but not edited.
+    pub format: Option<Format>,
     pub shape: Shape,
-    /// Paths of keys to the table of servers. The first that exists counts; if none does, the last is made.
+    /// Paths of keys to the table of servers. The first that exists is used; if there is none, the last is created.
     pub tables: &'static [&'static [&'static str]],
-    /// The user's own files. Of those that exist the last counts, which is the one the client prefers; if none does, the
-    /// first is made.
+    /// Configuration files of the user, in ascending order of the client's preference. The last that exists is used; if
+    /// there is none, the first is created.
     pub user: &'static [Place],
-    /// Files of a project, from its root, as with `user`; empty if the client has none.
+    /// Configuration files of a project, relative to its root, in the same order; empty if the client has none.
     pub project: &'static [&'static str],
-    /// What a file holds that did not exist.
+    /// Content of a new file.
     pub fresh: &'static str,
-    /// How the client gets to see the change.
+    /// What the user has to do after installation.
     pub next: &'static str,
 }
 
 const EMPTY_OBJECT: &str = "{}\n";
 const MCP_SERVERS: &[&[&str]] = &[&["mcpServers"]];
 
-/// Every client, in the order of `--help` and of the documentation.
+/// All clients, in the order of `--help` and of the documentation.
 pub const CLIENTS: [Client; 10] = [
     // "Connect Claude Code to tools via MCP" and "Environment variables", code.claude.com/docs.
     Client {
         id: "claude-code",
         aliases: &["claude"],
         name: "Claude Code",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Stdio,
         tables: MCP_SERVERS,
-        user: &[Place::home(".claude.json").moved_by("CLAUDE_CONFIG_DIR", ".claude.json")],
+        user: &[Place::home(".claude.json").overridden_by("CLAUDE_CONFIG_DIR", ".claude.json")],
         project: &[".mcp.json"],
         fresh: EMPTY_OBJECT,
         next: "start a new session of Claude Code; `/mcp` shows the server",
@@ -54,7 +54,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "claude-desktop",
         aliases: &[],
         name: "Claude Desktop",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Plain,
         tables: MCP_SERVERS,
         user: &[Place::program("Claude/claude_desktop_config.json")],
@@ -67,7 +67,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "cursor",
         aliases: &[],
         name: "Cursor",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Stdio,
         tables: MCP_SERVERS,
         user: &[Place::home(".cursor/mcp.json")],
@@ -80,7 +80,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "vscode",
         aliases: &["vs-code", "code"],
         name: "VS Code",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Stdio,
         tables: &[&["servers"]],
         user: &[Place::program("Code/User/mcp.json")],
@@ -93,10 +93,10 @@ pub const CLIENTS: [Client; 10] = [
         id: "codex",
         aliases: &["codex-cli"],
         name: "Codex CLI",
-        format: Format::Toml,
+        format: Some(Format::Toml),
         shape: Shape::Plain,
         tables: &[&["mcp_servers"]],
-        user: &[Place::home(".codex/config.toml").moved_by("CODEX_HOME", "config.toml")],
+        user: &[Place::home(".codex/config.toml").overridden_by("CODEX_HOME", "config.toml")],
         project: &[".codex/config.toml"],
         fresh: "",
         next: "start a new session of Codex; `/mcp` shows the server (in projects: once they are trusted)",
@@ -106,10 +106,12 @@ pub const CLIENTS: [Client; 10] = [
         id: "gemini",
         aliases: &["gemini-cli"],
         name: "Gemini CLI",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Plain,
         tables: MCP_SERVERS,
-        user: &[Place::home(".gemini/settings.json").moved_by("GEMINI_CLI_HOME", ".gemini/settings.json")],
+        user: &[
+            Place::home(".gemini/settings.json").overridden_by("GEMINI_CLI_HOME", ".gemini/settings.json")
+        ],
         project: &[".gemini/settings.json"],
         fresh: EMPTY_OBJECT,
         next: "start a new session of Gemini CLI in a folder that it trusts; `/mcp` shows the server",
@@ -120,7 +122,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "opencode",
         aliases: &[],
         name: "opencode",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::CommandList,
         tables: &[&["mcp", "servers"], &["mcp"]],
         user: &[Place::dot_config("opencode/opencode.json"), Place::dot_config("opencode/opencode.jsonc")],
@@ -133,7 +135,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "zed",
         aliases: &[],
         name: "Zed",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Plain,
         tables: &[&["context_servers"]],
         user: &[Place {
@@ -151,7 +153,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "windsurf",
         aliases: &["devin-desktop"],
         name: "Windsurf",
-        format: Format::Json,
+        format: Some(Format::Json),
         shape: Shape::Plain,
         tables: MCP_SERVERS,
         user: &[
@@ -172,7 +174,7 @@ pub const CLIENTS: [Client; 10] = [
         id: "goose",
         aliases: &[],
         name: "Goose",
-        format: Format::Yaml,
+        format: None,
         shape: Shape::Extension,
         tables: &[&["extensions"]],
         user: &[Place {
@@ -187,7 +189,7 @@ pub const CLIENTS: [Client; 10] = [
     },
 ];
 
-/// The client of an id or another name of it.
+/// Finds a client by id or alias.
 pub fn find(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.id == name || client.aliases.contains(&name))
 }
@@ -206,7 +208,8 @@ mod tests {
         assert_eq!(names.len(), total);
         for client in &CLIENTS {
             let entry = client.shape.entry("git-codeweaver", &["mcp"]);
-            let text = client.format.put(client.fresh, client.tables, &entry).unwrap().text;
+            let Some(format) = client.format else { continue };
+            let text = format.insert(client.fresh, client.tables, &entry).unwrap().text;
             assert!(text.contains("git-codeweaver") && text.ends_with('\n'), "{}: {text}", client.id);
         }
     }

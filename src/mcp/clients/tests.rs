@@ -1,59 +1,55 @@
-//! Edits of texts, per format; whole runs over files are in `tests/it/setup.rs`.
+//! Tests of edits in each format. Runs over files are in `tests/it/setup.rs`.
 
-use super::edit::{EditError, Format, Keys};
+use super::edit::Format;
 use super::entry::{Entry, Shape};
-use super::receipt::Stretch;
+use super::receipt::TextChange;
+use super::text::{EditError, Edited, Keys};
 
 const MCP: &[&Keys] = &[&["mcpServers"]];
 const CODEX: &[&Keys] = &[&["mcp_servers"]];
-const GOOSE: &[&Keys] = &[&["extensions"]];
 
 fn entry() -> Entry {
     Shape::Plain.entry("git-codeweaver", &["mcp"])
 }
 
 fn json(text: &str) -> String {
-    Format::Json.put(text, MCP, &entry()).unwrap().text
+    Format::Json.insert(text, MCP, &entry()).unwrap().text
 }
 
 fn toml(text: &str) -> String {
-    Format::Toml.put(text, CODEX, &entry()).unwrap().text
+    Format::Toml.insert(text, CODEX, &entry()).unwrap().text
 }
 
-fn yaml(text: &str) -> String {
-    Format::Yaml.put(text, GOOSE, &entry()).unwrap().text
-}
-
-/// What holds for every text that can be edited: again changes nothing, out again leaves nothing, and the stretch is
-/// all that differs.
+/// Checks what holds for every text that can be edited: a second insertion changes nothing, a removal leaves nothing
+/// behind, and the recorded change is all that differs.
 fn round_trip(format: Format, tables: &[&Keys], text: &str) {
-    let edited = format.put(text, tables, &entry()).unwrap_or_else(|e| panic!("{text:?}: {e}"));
-    assert_eq!(format.put(&edited.text, tables, &entry()).unwrap().text, edited.text, "{text:?}");
-    let taken = format.take(&edited.text, tables, edited.made).unwrap().unwrap();
-    assert_eq!(format.take(&taken, tables, 0).unwrap(), None, "{taken:?}");
+    let edited = format.insert(text, tables, &entry()).unwrap_or_else(|e| panic!("{text:?}: {e}"));
+    assert_eq!(format.insert(&edited.text, tables, &entry()).unwrap().text, edited.text, "{text:?}");
+    let taken = format.remove(&edited.text, tables, edited.n_new_tables).unwrap().unwrap();
+    assert_eq!(format.remove(&taken, tables, 0).unwrap(), None, "{taken:?}");
     let words = |text: &str| text.split(|c: char| c.is_whitespace() || c == ',').collect::<String>();
     let is_void = |text: &str| ["", "{}"].contains(&text);
     let (before, after) = (words(text), words(&taken));
     assert!(before == after || is_void(&before) && is_void(&after), "{text:?} became {taken:?}");
-    let stretch = Stretch::between(text, &edited.text);
+    let change = TextChange::between(text, &edited.text);
     let receipt = super::receipt::Receipt {
         client: String::new(),
         file: std::path::PathBuf::new(),
         created_file: false,
-        created_folders: Vec::new(),
-        made: edited.made,
-        stretch,
+        created_directories: Vec::new(),
+        n_new_tables: edited.n_new_tables,
+        change,
         after: super::receipt::hash(&edited.text),
     };
     assert_eq!(receipt.undo(&edited.text).as_deref(), Some(text));
 }
 
-fn why(result: Result<super::edit::Edited, EditError>) -> String {
+fn why(result: Result<Edited, EditError>) -> String {
     result.unwrap_err().to_string()
 }
 
 #[test]
-fn json_is_indented_as_the_file_is() {
+fn json_entries_use_the_indentation_of_the_file() {
     assert_eq!(
         json("{\n\t\"theme\": 1,\n\t\"mcpServers\": {\n\t\t\"x\": {}\n\t}\n}"),
         "{\n\t\"theme\": 1,\n\t\"mcpServers\": {\n\t\t\"x\": {},\n\t\t\"git-codeweaver\": {\n\t\t\t\"command\": \"git-codeweaver\",\n\
@@ -76,7 +72,7 @@ fn json_keeps_comments_and_trailing_commas() {
 }
 
 #[test]
-fn json_of_every_form_goes_there_and_back() {
+fn an_edit_of_any_json_can_be_undone() {
     for text in [
         "",
         "\n",
@@ -96,7 +92,7 @@ fn json_of_every_form_goes_there_and_back() {
 }
 
 #[test]
-fn json_that_clients_could_not_read_is_refused() {
+fn json_that_clients_cannot_read_is_refused() {
     for (text, reason) in [
         ("{\"a\": 1", "not valid JSON"),
         ("{a: 1}", "not valid JSON"),
@@ -109,15 +105,15 @@ fn json_that_clients_could_not_read_is_refused() {
         ("{\"mcpServers\": {\"git-codeweaver\": 1}}", "`git-codeweaver` in it is not an object"),
         ("{\"mcpServers\": {}, \"mcp\\u0053ervers\": {}}", "two entries"),
     ] {
-        let found = why(Format::Json.put(text, MCP, &entry()));
+        let found = why(Format::Json.insert(text, MCP, &entry()));
         assert!(found.contains(reason), "{text}: {found}");
     }
     let deep = "[".repeat(100_000);
-    assert!(why(Format::Json.put(&deep, MCP, &entry())).contains("not valid JSON"));
+    assert!(why(Format::Json.insert(&deep, MCP, &entry())).contains("not valid JSON"));
 }
 
 #[test]
-fn an_entry_that_is_there_keeps_its_other_fields() {
+fn an_existing_entry_keeps_its_other_fields() {
     let text = "{\"mcpServers\": {\"git-codeweaver\": {\"command\": \"/old\", \"env\": {\"A\": \"1\"}}}}";
     let after = json(text);
     assert!(after.contains("\"env\": {\"A\": \"1\"}") && after.contains("[\"mcp\"]"), "{after}");
@@ -128,29 +124,23 @@ fn an_entry_that_is_there_keeps_its_other_fields() {
         toml(text),
         "[mcp_servers.git-codeweaver] # mine\nargs = [\"mcp\"]\ncommand = \"git-codeweaver\" # c\nenabled = false\n"
     );
-
-    let text = "extensions:\n  git-codeweaver:\n    args:\n      - serve\n    envs: {A: 1} # e\n";
-    assert_eq!(
-        yaml(text),
-        "extensions:\n  git-codeweaver:\n    command: git-codeweaver\n    args: [\"mcp\"]\n    envs: {A: 1} # e\n"
-    );
 }
 
 #[test]
-fn one_name_may_be_a_server_or_a_table_of_servers() {
+fn a_key_can_be_a_server_or_a_table_of_servers() {
     let tables: &[&Keys] = &[&["mcp", "servers"], &["mcp"]];
-    let put = |text: &str| Format::Json.put(text, tables, &entry()).unwrap().text;
+    let put = |text: &str| Format::Json.insert(text, tables, &entry()).unwrap().text;
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(&put(text)).unwrap();
     assert!(value("{\"mcp\": {\"servers\": {}}}")["mcp"]["servers"]["git-codeweaver"].is_object());
     assert!(value("{\"mcp\": {\"servers\": {\"type\": \"local\"}}}")["mcp"]["git-codeweaver"].is_object());
     assert!(value("{}")["mcp"]["git-codeweaver"].is_object());
     let nested = put("{\"mcp\": {\"servers\": {}}}");
-    let taken = Format::Json.take(&nested, tables, 0).unwrap().unwrap();
+    let taken = Format::Json.remove(&nested, tables, 0).unwrap().unwrap();
     assert!(!taken.contains("git-codeweaver"), "{taken}");
 }
 
 #[test]
-fn toml_gets_a_table_at_its_end() {
+fn toml_entries_are_appended_as_a_table() {
     assert_eq!(
         toml("model = 'o' # m\n"),
         "model = 'o' # m\n\n[mcp_servers.git-codeweaver]\ncommand = \"git-codeweaver\"\nargs = [\"mcp\"]\n"
@@ -174,14 +164,14 @@ fn toml_gets_a_table_at_its_end() {
         ("mcp_servers = {x = {command = 'y'}}", "inline table"),
         ("mcp_servers = 1", "not a table"),
     ] {
-        let found = why(Format::Toml.put(text, CODEX, &entry()));
+        let found = why(Format::Toml.insert(text, CODEX, &entry()));
         assert!(found.contains(reason), "{text}: {found}");
     }
 }
 
 #[test]
-fn toml_is_taken_out_by_lines() {
-    let take = |text: &str| Format::Toml.take(text, CODEX, 0);
+fn toml_entries_are_removed_by_whole_lines() {
+    let take = |text: &str| Format::Toml.remove(text, CODEX, 0);
     let text = "a = 1\n\n# theirs\n[mcp_servers.git-codeweaver]\ncommand = \"x\"\nargs = [\n  \"mcp\", # m\n] # a\n\n# next\n[b]\n\
                 [mcp_servers.git-codeweaver.env]\nA = \"1\"\n[c]\n";
     assert_eq!(take(text).unwrap().unwrap(), "a = 1\n\n# theirs\n\n# next\n[b]\n[c]\n");
@@ -192,78 +182,15 @@ fn toml_is_taken_out_by_lines() {
     assert_eq!(take("[other]\n").unwrap(), None);
 }
 
+/// Random documents: an edit that is accepted can be undone exactly, and no comment is lost.
 #[test]
-fn yaml_gets_lines_before_the_first_of_its_kin() {
-    assert_eq!(
-        yaml("A: 1 # a\nextensions: # e\n    # in\n    dev:\n        type: builtin\n\n# end\nZ: |+\n  z\n\n"),
-        "A: 1 # a\nextensions: # e\n    # in\n    git-codeweaver:\n        command: git-codeweaver\n        args: [\"mcp\"]\n    \
-         dev:\n        type: builtin\n\n# end\nZ: |+\n  z\n\n"
-    );
-    assert_eq!(
-        yaml("extensions: {} # none\nA: 1\n"),
-        "extensions: # none\n  git-codeweaver:\n    command: git-codeweaver\n    args: [\"mcp\"]\nA: 1\n"
-    );
-    for text in [
-        "",
-        "# only\n",
-        "A: 1",
-        "A: 1\r\nextensions:\r\n  x:\r\n    y: 1\r\n",
-        "extensions:\n",
-        "extensions:",
-        "extensions: {}\n",
-        "---\nA: 1\n",
-        "\"extensions\":\n  'x': &x\n    y: 1\n  z: *x\n",
-        "A: |\n  extensions:\n    git-codeweaver:\nextensions:\n  x: {y: 1}\n",
-    ] {
-        let edited = Format::Yaml.put(text, GOOSE, &entry()).unwrap_or_else(|e| panic!("{text:?}: {e}"));
-        assert_eq!(yaml(&edited.text), edited.text);
-        let undone = Stretch::between(&edited.text, text);
-        assert_ne!(undone, Stretch::between(text, text));
-        let taken = Format::Yaml.take(&edited.text, GOOSE, edited.made).unwrap().unwrap();
-        assert_eq!(Format::Yaml.take(&taken, GOOSE, 0).unwrap(), None);
-    }
-}
-
-#[test]
-fn yaml_that_lines_do_not_suffice_for_is_refused() {
-    for (text, reason) in [
-        ("a: [1\nb: 2\n", "not valid YAML"),
-        ("a: b: c\n", "not valid YAML"),
-        ("\ta: 1\n", "not valid YAML"),
-        ("a: 1\n---\nb: 2\n", "several documents"),
-        ("a: 1\n...\n", "ended with"),
-        ("a: |\n  b", "last line"),
-        ("{a: 1}\n", "block style"),
-        ("- a\n", "block style"),
-        ("extensions: {a: {b: 1}}\n", "block style"),
-        ("extensions: *x\n", "block style"),
-        ("extensions:\n- a\n", "block style"),
-        ("extensions: {}\nextensions: {}\n", "two entries"),
-        ("extensions:\n  git-codeweaver: {cmd: x}\n", "block style"),
-    ] {
-        let found = why(Format::Yaml.put(text, GOOSE, &entry()));
-        assert!(found.contains(reason), "{text:?}: {found}");
-    }
-}
-
-#[test]
-fn yaml_is_taken_out_by_lines() {
-    let take = |text: &str, made: usize| Format::Yaml.take(text, GOOSE, made).unwrap().unwrap();
-    let text = "extensions:\n  a: 1\n  git-codeweaver:\n    args:\n    - mcp\n  # b\n  b: 2\n";
-    assert_eq!(take(text, 0), "extensions:\n  a: 1\n  # b\n  b: 2\n");
-    let alone = "A: 1\nextensions:\n  git-codeweaver:\n    cmd: x\n# end\n";
-    assert_eq!(take(alone, 0), "A: 1\nextensions: {}\n# end\n");
-}
-
-/// Random documents: whatever an edit accepts comes back to the byte, and no comment is lost.
-#[test]
-fn random_json_goes_there_and_back() {
+fn edits_of_random_json_can_be_undone() {
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..2_000 {
         let text = object(&mut random, 0);
         round_trip(Format::Json, MCP, &text);
-        let after = Format::Json.put(&text, MCP, &entry()).unwrap();
-        let taken = Format::Json.take(&after.text, MCP, after.made).unwrap().unwrap();
+        let after = Format::Json.insert(&text, MCP, &entry()).unwrap();
+        let taken = Format::Json.remove(&after.text, MCP, after.n_new_tables).unwrap().unwrap();
         let comments = |text: &str| text.matches("// c").count() + text.matches("/* c */").count();
         assert_eq!(comments(&text), comments(&after.text), "{text}\n{}", after.text);
         assert_eq!(comments(&text), comments(&taken), "{text}\n{taken}");
@@ -301,4 +228,15 @@ fn object(random: &mut fastrand::Rng, depth: usize) -> String {
         .concat();
     }
     out + blank(random) + "}" + if depth == 0 { blank(random) } else { "" }
+}
+
+#[test]
+fn yaml_is_printed_as_a_whole_configuration() {
+    let entry = Shape::Extension.entry("/opt/My Tools/git-codeweaver", &["mcp"]);
+    let text = super::yaml::snippet(&["extensions"], &entry);
+    assert!(
+        text.starts_with("extensions:\n  git-codeweaver:\n    enabled: true\n    type: stdio\n"),
+        "{text}"
+    );
+    assert!(text.contains("    cmd: \"/opt/My Tools/git-codeweaver\"\n    args: [\"mcp\"]\n"), "{text}");
 }

@@ -1,12 +1,12 @@
-//! TOML. The parser only says where things stand; the text itself is edited, so that line ends, spellings and blanks of
-//! everything else stay.
+//! Editing of TOML. The parser provides positions only. The text itself is edited, so that line endings, spelling and
+//! white space of everything else are kept.
 
-use super::edit::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
 use super::entry::{Entry, NAME, Value};
+use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
 use std::ops::Range;
 use toml_edit::{Document, Item, Table};
 
-pub(super) fn put(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
+pub(super) fn insert(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
     let table = tables.last().copied().unwrap_or_default();
     let document = parse(text)?;
     let around = find(&document, table)?;
@@ -26,10 +26,10 @@ pub(super) fn put(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited,
     if !entry.fields.iter().all(is_written) {
         return Err(EditError("editing it would change more than the entry".to_owned()));
     }
-    Ok(Edited { text: after, made: usize::from(around.is_none()) })
+    Ok(Edited { text: after, n_new_tables: usize::from(around.is_none()) })
 }
 
-pub(super) fn take(text: &str, tables: &[&Keys]) -> Result<Option<String>, EditError> {
+pub(super) fn remove(text: &str, tables: &[&Keys]) -> Result<Option<String>, EditError> {
     let document = parse(text)?;
     for table in tables {
         let Some(around) = find(&document, table)?.and_then(Item::as_table_like) else { continue };
@@ -56,13 +56,13 @@ pub(super) fn take(text: &str, tables: &[&Keys]) -> Result<Option<String>, EditE
         return if is_gone {
             Ok(Some(after))
         } else {
-            Err(EditError(format!("`{NAME}` in it does not stand on lines of its own")))
+            Err(EditError(format!("`{NAME}` in it is not on lines of its own")))
         };
     }
     Ok(None)
 }
 
-/// The fields of the entry.
+/// Returns the fields of the entry; `None` if there is no entry.
 pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, EditError> {
     let document = parse(text)?;
     for table in tables {
@@ -98,7 +98,7 @@ fn find<'d>(document: &'d Document<&str>, table: &Keys) -> Result<Option<&'d Ite
     Ok(Some(at))
 }
 
-/// The entry as a table of its own at the end, which is right whatever stands before it.
+/// Appends the entry as a table of its own, which is valid after any content.
 fn append(text: &str, table: &Keys, entry: &Entry) -> String {
     let newline = newline(text);
     let mut out = text.to_owned();
@@ -115,7 +115,7 @@ fn append(text: &str, table: &Keys, entry: &Entry) -> String {
     out
 }
 
-/// Only what differs.
+/// Sets the fields of an existing entry that differ.
 fn update(text: &str, there: &Item, entry: &Entry) -> Result<String, EditError> {
     let like = there.as_table_like().ok_or_else(|| EditError(format!("`{NAME}` in it is not a table")))?;
     let mut changes = Vec::new();
@@ -139,16 +139,16 @@ fn update(text: &str, there: &Item, entry: &Entry) -> Result<String, EditError> 
     Ok(replaced(text, changes))
 }
 
-/// The lines of a table and of the tables in it: header to last value. Comments before a header or after the last value
-/// are somebody else's.
+/// Collects the lines of a table and its subtables, each from the header to the last value. Comments before a header or
+/// after the last value do not belong to the table.
 fn collect(text: &str, table: &Table, lines: &mut Vec<Range<usize>>) {
     if let Some(header) = table.span() {
         let end = table.iter().filter_map(|(_, item)| value_end(item)).max().unwrap_or(header.end);
         let (mut start, end) = (line_start(text, header.start), line_end(text, end.max(header.end)));
-        // One blank line that set it off goes with it, unless it then has to set off the next.
+        // Include one blank line before the table, unless it is needed to separate the next table.
         let before = text[..start].trim_end_matches(['\n', '\r']).len();
-        let is_set_off = text[before..start].matches('\n').count() > 1;
-        if is_set_off && (end == text.len() || text[end..].starts_with(['\n', '\r'])) {
+        let has_blank_line = text[before..start].matches('\n').count() > 1;
+        if has_blank_line && (end == text.len() || text[end..].starts_with(['\n', '\r'])) {
             start = line_start(text, start - 1);
         }
         lines.push(start..end);
@@ -160,7 +160,7 @@ fn collect(text: &str, table: &Table, lines: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Where a value, or the last of dotted ones, ends.
+/// Returns the end of a value, or of the last value of a dotted table.
 fn value_end(item: &Item) -> Option<usize> {
     match item {
         Item::Value(value) => value.span().map(|span| span.end),
