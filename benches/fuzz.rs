@@ -1,10 +1,10 @@
 //! Fuzzer: millions of generated and mutated inputs, in child processes that may crash, hang or grow.
 //!
 //! ```text
-//! cargo bench --bench fuzz -- TARGET --cases N [--seed S] [--findings DIR]   one target, or `all`
-//! cargo bench --bench fuzz -- adversarial [--bytes N] [LANGUAGE]             adversarial sources: time and memory
-//! cargo bench --bench fuzz -- replay TARGET FILE                             one case
-//! cargo bench --bench fuzz -- minimise TARGET FILE                           shrink a failing case, in place
+//! cargo bench --bench fuzz -- TARGET --cases N [--seed S] [--findings DIR]  one target, or `all`
+//! cargo bench --bench fuzz -- adversarial [--bytes N] [LANGUAGE]            time and memory of adversarial sources
+//! cargo bench --bench fuzz -- replay TARGET FILE                            one case
+//! cargo bench --bench fuzz -- minimise TARGET FILE                          shrink a failing case, in place
 //! ```
 //!
 //! The parent monitors the child's case number, CPU time and memory. If a child crashes, spends

@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_judged() {
+    fn unusable_texts_are_dropped() {
         let check = |text: &str| check_text(text, PairKind::Doc);
         assert_eq!(check(" Parses  the header. "), Ok("Parses the header.".into()));
         assert_eq!(check("Parses"), Err(Dropped::TextLength));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_judged_and_cut_at_a_line() {
+    fn unusable_code_is_dropped_and_long_code_cut_at_a_line() {
         let code = "let header = parse(bytes);\n".repeat(100);
         let kept = check_code(&code).unwrap();
         assert!(kept.len() <= MAX_CODE_CHARS && kept.len() > MAX_CODE_CHARS - 60);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_takes_from_the_most_frequent_kinds() {
+    fn the_cap_drops_from_the_most_frequent_kinds() {
         assert_eq!(level([10, 100, 100].into_iter(), 110), 50);
         assert_eq!(level([10, 20].into_iter(), 110), usize::MAX);
         let mut collector = Collector::default();

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_speak_for_a_root_without_licence() {
+    fn a_root_without_licence_has_that_of_its_packages() {
         let apache = "Apache License Version 2.0";
         let found = decide_by_packages(&own(&[("a/LICENSE", MIT), ("b/LICENSE", apache)])).unwrap();
         assert_eq!(

@@ -30,7 +30,7 @@ pub fn add_pairs(path: &str, text: &str, collector: &mut Collector) {
                 collector.add(
                     PairKind::Markdown,
                     language.name(),
-                    &told(&heading, &paragraph),
+                    &description(&heading, &paragraph),
                     &code.join("\n"),
                     path,
                 );
@@ -53,7 +53,7 @@ pub fn add_pairs(path: &str, text: &str, collector: &mut Collector) {
 }
 
 /// The last sentences of the paragraph, prefixed with the heading if they are short.
-fn told(heading: &str, paragraph: &str) -> String {
+fn description(heading: &str, paragraph: &str) -> String {
     let paragraph = prose::plain(paragraph);
     let mut sentences: Vec<&str> = paragraph.split_inclusive(". ").collect();
     let total = |sentences: &[&str]| sentences.iter().map(|sentence| sentence.len()).sum::<usize>();
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fenced_code_is_told_by_what_stands_before_it() {
+    fn fenced_code_is_described_by_the_text_before_it() {
         let text = "---\nid: x\n---\n# Reading headers\n\nOld text.\n\nUse the [reader](x.md) to take all headers\nof a file apart:\n\n```rust\nlet reader = Reader::open(path)?;\nfor header in reader.headers() { println!(\"{header}\"); }\n```\n\nExample:\n\n```python\nfor header in Reader(path).headers():\n    print(header.name, header.value)\n```\n\n```text\nno code at all, only words, only words, only words, words\n```\n";
         let mut collector = Collector::default();
         add_pairs("README.md", text, &mut collector);

@@ -170,12 +170,12 @@ impl Windows {
             let text = blobs.read(&file.oid)?.unwrap_or_default().to_str_lossy().into_owned();
             // Some kinds of pairs have no comments, the others have all comments except licences.
             let all = syntax::comments(&text, language.name()).into_iter().map(|comment| comment.range);
-            let bare = syntax::without(&text, 0, all);
-            let told = syntax::without(&text, 0, source::legal_comments(&text, language.name()));
+            let without_comments = syntax::without(&text, 0, all);
+            let with_comments = syntax::without(&text, 0, source::legal_comments(&text, language.name()));
             let root = evaluated.benchmark_root.as_deref().unwrap_or_default();
-            let asked = file.path.starts_with(root.as_bytes());
-            for window in windows_of(&bare).chain(windows_of(&told)) {
-                self.of.entry(window).or_insert((index, asked)).1 |= asked;
+            let is_benchmark = file.path.starts_with(root.as_bytes());
+            for window in windows_of(&without_comments).chain(windows_of(&with_comments)) {
+                self.of.entry(window).or_insert((index, is_benchmark)).1 |= is_benchmark;
             }
         }
         Ok(())

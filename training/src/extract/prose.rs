@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_sentence_takes_the_second_along() {
+    fn a_short_sentence_is_extended_by_the_second() {
         assert_eq!(
             text("// Reads it. Blocks until there is more (e.g. Data). No."),
             "Reads it. Blocks until there is more (e.g. Data)."
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn used_tells_which_lines_the_text_is_from() {
+    fn used_ends_after_the_lines_of_the_text() {
         let comment = "/// Parses a header that is long enough for a sentence of its own.\n/// More follows.\n/// And more.";
         let prose = prose(comment).unwrap();
         assert_eq!(&comment[prose.used..], "/// More follows.\n/// And more.");
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_rules_and_code_are_no_prose() {
+    fn tags_rules_and_code_are_not_prose() {
         for comment in [
             "/** @param x the header */",
             "// -----------",

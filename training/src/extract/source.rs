@@ -39,7 +39,7 @@ pub fn add_pairs(file: &SourceFile<'_>, settings: &ChunkerSettings, collector: &
     for (at, symbol) in view.symbols.iter().enumerate() {
         if symbol.kind == SymbolKind::Test {
             view.test(at, collector);
-        } else if !file.is_test && is_told(symbol.kind) {
+        } else if !file.is_test && is_documentable(symbol.kind) {
             view.doc(symbol, collector);
             view.name(symbol, collector);
         }
@@ -55,7 +55,7 @@ pub fn add_pairs(file: &SourceFile<'_>, settings: &ChunkerSettings, collector: &
 }
 
 /// Kinds of definitions whose documentation describes code.
-fn is_told(kind: SymbolKind) -> bool {
+fn is_documentable(kind: SymbolKind) -> bool {
     kind.is_callable()
         || kind.has_members()
         || matches!(kind, SymbolKind::TypeAlias | SymbolKind::Table | SymbolKind::Resource)
@@ -389,14 +389,16 @@ impl<'a> View<'a> {
     }
 
     fn chunk(&self, chunk: &Chunk, collector: &mut Collector) {
-        let documented =
-            chunk.symbols.iter().filter(|symbol| is_told(symbol.kind) && symbol.kind != SymbolKind::Test);
+        let documented = chunk
+            .symbols
+            .iter()
+            .filter(|symbol| is_documentable(symbol.kind) && symbol.kind != SymbolKind::Test);
         let near = documented.filter(|symbol| {
             ((symbol.byte_range.start - chunk.byte_range.start.min(symbol.byte_range.start)) as usize)
                 < MAX_OFFSET_IN_CHUNK
         });
-        let told = near.filter_map(|symbol| self.prose_of(symbol)).take(MAX_PER_CHUNK);
-        for (prose, used) in told {
+        let described = near.filter_map(|symbol| self.prose_of(symbol)).take(MAX_PER_CHUNK);
+        for (prose, used) in described {
             let code = chunk_input(chunk, self.file.text, self.language, Some(used));
             self.add(PairKind::Chunk, &prose.text, &code, collector);
         }

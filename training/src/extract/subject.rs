@@ -217,8 +217,8 @@ pub fn clean(message: &str) -> Option<String> {
                         | "version"
                 )
             });
-    let told = words.iter().filter(|word| word.chars().any(char::is_alphabetic)).count();
-    (!dull && told >= MIN_WORDS).then_some(subject)
+    let n_words = words.iter().filter(|word| word.chars().any(char::is_alphabetic)).count();
+    (!dull && n_words >= MIN_WORDS).then_some(subject)
 }
 
 /// Removes one prefix that is not part of the sentence; `None` if the prefix marks the commit as unusable.
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_that_teach_nothing_are_refused() {
+    fn unusable_subjects_are_refused() {
         for message in [
             "Release the next big thing today",
             "Bump serde from 1.0.1 to 1.0.2 in /training",

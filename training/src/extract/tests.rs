@@ -31,7 +31,7 @@ fn report(out: &Path, repository: &str) -> serde_json::Value {
 }
 
 #[test]
-fn repositories_are_used_refused_and_left_alone() {
+fn repositories_are_used_refused_or_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let mirrors = folder.path().join("mirrors");
     let good = [("LICENSE", MIT), ("src/store.rs", CODE)];

@@ -43,11 +43,11 @@ pub fn of_path(path: &str) -> Vec<String> {
             !folder.is_empty() && !COMMON_FOLDERS.contains(&folder.to_ascii_lowercase().as_str())
         })
         .collect();
-    let told = folders[folders.len().saturating_sub(2)..].iter().copied();
+    let last_two = folders[folders.len().saturating_sub(2)..].iter().copied();
     let stem = Some(stem)
         .filter(|stem| !COMMON_FOLDERS.contains(&stem.trim_matches('_').to_ascii_lowercase().as_str()));
     let mut words: Vec<String> = Vec::new();
-    for word in told.chain(stem).flat_map(of_identifier) {
+    for word in last_two.chain(stem).flat_map(of_identifier) {
         if word.len() > 1 && !words.contains(&word) {
             words.push(word);
         }
@@ -79,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_fall_into_words() {
+    fn identifiers_are_split_into_words() {
         assert_eq!(of_identifier("parseHTTPHeader_v2"), ["parse", "http", "header", "v2"]);
         assert_eq!(of_identifier("__init__"), ["init"]);
         assert_eq!(of_identifier("is-empty?"), ["is", "empty"]);
     }
 
     #[test]
-    fn paths_keep_what_says_something() {
+    fn paths_keep_their_meaningful_words() {
         assert_eq!(
             of_path("src/main/java/org/acme/http/HeaderParser.java"),
             ["acme", "http", "header", "parser"]
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_taken_out_whole() {
+    fn only_whole_names_are_removed() {
         assert_eq!(
             without_identifier("fn read(x) { read(x - 1) + reader + unread }", "read"),
             "fn (x) { (x - 1) + reader + unread }"

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_counted_as_they_are_written() {
+    fn words_are_counted_by_their_spelling() {
         let mut counts = FxHashMap::default();
         words("parseHeaders(parsed) PARSED", &mut counts);
         assert_eq!((counts["parsed"], counts["parse"], counts["headers"]), (2, 1, 1));

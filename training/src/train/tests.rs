@@ -69,7 +69,7 @@ fn arguments(dataset: &Path, out: &Path, more: &str) -> Args {
 }
 
 #[test]
-fn meaning_is_learnt_where_no_word_is_shared() {
+fn training_relates_texts_and_codes_without_shared_words() {
     let folder = tempfile::tempdir().unwrap();
     let dataset = dataset(folder.path());
     let out = folder.path().join("run");

@@ -78,7 +78,7 @@ fn a_commit_gives_its_hunk_and_its_chunk() {
 }
 
 #[test]
-fn commits_without_use_give_nothing() {
+fn unusable_commits_give_no_pairs() {
     let history = History::new();
     history.commit("Start with an empty store of documents", &[("src/store.rs", FIRST)]);
     let both = format!("{FIRST}{SECOND}");
@@ -110,7 +110,7 @@ fn commits_without_use_give_nothing() {
 }
 
 #[test]
-fn merges_are_left_out_and_what_they_merged_is_used() {
+fn merge_commits_are_skipped_and_merged_commits_are_used() {
     let history = History::new();
     history.commit("Start with an empty store of documents", &[("src/store.rs", FIRST)]);
     history.git(&["checkout", "-q", "-b", "side"]);
@@ -123,7 +123,7 @@ fn merges_are_left_out_and_what_they_merged_is_used() {
 }
 
 #[test]
-fn near_hunks_are_one() {
+fn close_hunks_are_merged() {
     let old: String = (0..40).map(|n| format!("line {n}\n")).collect();
     let new =
         old.replace("line 5\n", "line five\n").replace("line 9\n", "line nine\n").replace("line 30\n", "");

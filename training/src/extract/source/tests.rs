@@ -88,7 +88,7 @@ fn a_documented_function_gives_all_kinds() {
 }
 
 #[test]
-fn docstrings_document() {
+fn docstrings_are_documentation() {
     let text = r#"import os
 
 
@@ -111,7 +111,7 @@ def remove_stale_files(folder, limit):
 }
 
 #[test]
-fn documentation_stands_above_annotations() {
+fn documentation_precedes_annotations() {
     let text = r#"package acme;
 
 public class Store {
@@ -135,7 +135,7 @@ public class Store {
 }
 
 #[test]
-fn the_own_name_is_no_part_of_a_question() {
+fn the_name_of_the_symbol_is_removed_from_its_text() {
     let text = "package acme\n\n// OpenStore opens the store of the given folder.\nfunc OpenStore(folder string) (*Store, error) {\n\tfile, err := os.Open(filepath.Join(folder, \"store\"))\n\treturn &Store{file}, err\n}\n";
     assert_eq!(
         only(&pairs("store.go", "go", text), PairKind::Doc).text,
@@ -146,7 +146,7 @@ fn the_own_name_is_no_part_of_a_question() {
 }
 
 #[test]
-fn elixir_attributes_document() {
+fn elixir_attributes_are_documentation() {
     let text = "defmodule Acme.Store do\n  @moduledoc \"\"\"\n  Keeps documents in memory until they expire.\n  \"\"\"\n\n  @doc \"\"\"\n  Fetches a document by its name.\n  \"\"\"\n  @spec fetch_document(t, binary) :: term\n  def fetch_document(store, name) do\n    store.documents\n    |> Map.get(name)\n    |> refresh(store)\n  end\nend\n";
     let pairs = pairs("lib/acme/store.ex", "elixir", text);
     let docs: Vec<&str> =
@@ -182,7 +182,7 @@ fn tests_give_their_titles() {
 }
 
 #[test]
-fn commented_out_code_is_no_text() {
+fn commented_out_code_is_not_a_text() {
     assert!(looks_like_code("let x = compute(a);"));
     assert!(looks_like_code("if (a == b) {"));
     assert!(!looks_like_code("computes the value of the argument"));
