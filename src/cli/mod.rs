@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
         crate::process::become_session_leader();
     }
     if let Ok(program) = std::env::current_exe() {
-        crate::index::child::set_program(program);
+        crate::index::background::set_program(program);
     }
     let context = Context::new(&cli.global);
     // The server sets up logging itself, because it also logs to its client.

@@ -6,7 +6,7 @@
 //! `crashed`. What killed a child is remembered, so nobody tries it again. A killed process (`kill -9`) therefore never costs
 //! a file its place, and a crash costs one run or one answer.
 
-use super::child;
+use super::background;
 use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::chunk::{self, LanguageId};
@@ -101,7 +101,7 @@ impl Journal {
             crashed_file,
             settings: codebase.settings_fingerprint.chars().take(16).collect(),
             root: codebase.root(),
-            place: child::place(codebase),
+            place: background::place(codebase),
         }
     }
 
@@ -129,7 +129,7 @@ impl Journal {
     }
 
     fn probe_dies(&self, language: LanguageId, bytes: &[u8]) -> bool {
-        let Ok(program) = child::program_file() else { return false };
+        let Ok(program) = background::program_file() else { return false };
         let child = Command::new(program)
             .current_dir(&self.root)
             .args(&self.place)

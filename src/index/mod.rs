@@ -7,14 +7,14 @@
 //! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
 //! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
 //! * [`update`]: the three together, with checkpoints.
-//! * [`updater`]: who does it when: lease, wishes, catch-up; [`child`]: the same as a process of its own, for readers.
+//! * [`updater`]: who does it when: lease, wishes, catch-up; [`background`]: the same as a process of its own, for readers.
 //! * [`gate`]: whether a codebase may answer, and the envelope that says why not.
 //! * [`status`]: what there is, for people and servers. Reads only.
 //! * [`clear`]: forgetting it.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`recompute`]: deriving a sample again; [`graph`]: HNSW for large segments.
 
+pub mod background;
 pub mod build;
-pub mod child;
 pub mod clear;
 pub mod codebase;
 pub mod compact;

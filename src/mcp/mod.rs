@@ -12,7 +12,7 @@
 //! * [`resources`]: the status of an index as a resource; [`log`]: what happens, as log notifications.
 //! * [`end`]: when to stop.
 //!
-//! The handshake touches no repository. Indexing runs in another process ([`crate::index::child`]).
+//! The handshake touches no repository. Indexing runs in another process ([`crate::index::background`]).
 
 pub mod answer;
 pub mod clients;

@@ -25,7 +25,7 @@ impl std::ops::Deref for Sandbox {
 impl Sandbox {
     /// An empty repository on the unborn branch `main`, without hooks.
     pub fn new() -> Sandbox {
-        codeweaver::index::child::set_program(program().to_path_buf());
+        codeweaver::index::background::set_program(program().to_path_buf());
         let repo = TestRepo::empty_dir_in_memory();
         repo.git(["init", "-q", "-b", "main", "--template="]);
         // As `init` of the program does: the store is no untracked directory.

@@ -6,7 +6,7 @@ use crate::cli::exit;
 use crate::config::HooksMode;
 use crate::hooks::HookCall;
 use crate::index::progress::Silent;
-use crate::index::{Codebase, IndexError, child, hnsw, journal, updater};
+use crate::index::{Codebase, IndexError, background, hnsw, journal, updater};
 use crate::store::layout::Trust;
 use crate::store::{Layout, time};
 use clap::Args;
@@ -69,7 +69,7 @@ fn update(context: &Context) -> Result<(), IndexError> {
     codebase.layout.create()?;
     updater::note_wish(&codebase)?;
     updater::serve_wishes(&codebase, &Silent)?;
-    child::build_graphs(&codebase);
+    background::build_graphs(&codebase);
     if codebase.settings.hooks.mode == HooksMode::Foreground {
         wait_for_other(&codebase);
     }

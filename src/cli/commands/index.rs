@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
 use crate::cli::render;
-use crate::index::{Codebase, Target, UpdateOptions, UpdateReport, child, updater};
+use crate::index::{Codebase, Target, UpdateOptions, UpdateReport, background, updater};
 use crate::store::lock;
 use clap::Args;
 use std::io::Write as _;
@@ -88,7 +88,7 @@ pub fn index(
     let result =
         progress::run(context, codebase, style, |progress| updater::run(codebase, target, options, progress));
     if result.is_ok() {
-        child::build_graphs(codebase);
+        background::build_graphs(codebase);
     }
     result.map_err(|error| {
         let error = CliError::from(error);
@@ -211,7 +211,7 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
         child_args.push("--allow-huge".into());
     }
     child_args.extend(args.rev.as_ref().map(Into::into));
-    let pid = child::spawn(codebase, &child_args).map_err(|e| {
+    let pid = background::spawn(codebase, &child_args).map_err(|e| {
         let fix = "check that the program has not been moved or removed";
         CliError::new("the indexer could not be started", e.to_string(), fix)
     })?;

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render, results};
 use crate::index::gate::Gate;
-use crate::index::{Codebase, Lifecycle, Target, child};
+use crate::index::{Codebase, Lifecycle, Target, background};
 use crate::mcp::envelope::Envelope;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
@@ -248,7 +248,7 @@ pub fn run_query<T>(
     query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let codebase = &searcher.codebase;
-    let updater = |target: &Target, timeout: Duration| child::update(codebase, target, timeout);
+    let updater = |target: &Target, timeout: Duration| background::update(codebase, target, timeout);
     match query(&updater) {
         Err(QueryError::Gated(Lifecycle::NotIndexed)) if was_deleted(codebase) => {
             context.warn("the index of this repository was deleted and is being rebuilt");
@@ -265,7 +265,7 @@ pub fn run_query<T>(
 /// Starts the updater, which rebuilds the missing parts of the index, and waits for it.
 fn rebuild(codebase: &Codebase) -> Result<(), QueryError> {
     let head = Target::head(codebase)?;
-    if child::update(codebase, &head, REBUILD_TIMEOUT) {
+    if background::update(codebase, &head, REBUILD_TIMEOUT) {
         Ok(())
     } else {
         Err(QueryError::Gated(Lifecycle::Indexing))
@@ -316,6 +316,6 @@ pub fn update_if_behind(codebase: &Codebase) {
     let key = codebase.snapshot_key(&head.tree.map(|oid| oid.to_string()).unwrap_or_default());
     let indexed = state.heads.get(&codebase.worktree_key);
     if indexed.is_none_or(|indexed| indexed.marker.is_some() && indexed.snapshot != key) {
-        child::update_in_background(codebase);
+        background::update_in_background(codebase);
     }
 }

@@ -7,7 +7,7 @@ use super::{Answer, Call, CallError, Tool};
 use crate::git;
 use crate::index::gate::{self, IndexingProgress};
 use crate::index::status::{self, LanguageCount, Place, StatusReport};
-use crate::index::{Codebase, IndexError, Lifecycle, child, clear};
+use crate::index::{Codebase, IndexError, Lifecycle, background, clear};
 use crate::mcp::codebases::Asked;
 use crate::query::view::Freshness;
 use crate::query::view::freshness;
@@ -164,8 +164,8 @@ impl Run<'_> {
         codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
         git::exclude_from_info(codebase.repo.common_dir())
             .map_err(|error| CallError::of_git(&error.into(), root.clone()))?;
-        let mut child =
-            child::start_run(codebase, reindex).map_err(|error| CallError::failed(error, root.clone()))?;
+        let mut child = background::start_run(codebase, reindex)
+            .map_err(|error| CallError::failed(error, root.clone()))?;
         self.call.step(0.0, "reading the tree");
         match self.follow(&mut child, reindex) {
             Some(0) => {

@@ -16,7 +16,7 @@ use super::codebases::{Asked, Codebases};
 use super::envelope::Envelope;
 use super::schema;
 use crate::index::gate::{self, NonOkReason};
-use crate::index::{Codebase, IndexError, Lifecycle, Target, child};
+use crate::index::{Codebase, IndexError, Lifecycle, Target, background};
 use crate::query::{Cancel, QueryError};
 use crate::store::StoreError;
 use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
@@ -214,7 +214,7 @@ impl Call {
         tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
         let head = Target::head(codebase).map_err(|error| CallError::of(error.into(), codebase))?;
         let patience = Duration::from_millis(codebase.settings.search.timeout_ms);
-        if child::update_until(codebase, &head, Instant::now() + patience, &|| self.is_stopped()) {
+        if background::update_until(codebase, &head, Instant::now() + patience, &|| self.is_stopped()) {
             Ok(())
         } else {
             Err(self.gate(asked, &Lifecycle::Indexing))
@@ -237,7 +237,7 @@ impl Call {
     fn catch_up(&self, asked: &Asked, is_behind: bool) {
         let codebase = asked.codebase();
         if is_behind && codebase.lease_holder().is_none() {
-            child::update_in_background(codebase);
+            background::update_in_background(codebase);
         }
     }
 
@@ -249,7 +249,7 @@ impl Call {
     ) -> Result<T, CallError> {
         let codebase = asked.codebase();
         let updater = |target: &Target, patience: Duration| {
-            child::update_until(codebase, target, Instant::now() + patience, &|| self.is_stopped())
+            background::update_until(codebase, target, Instant::now() + patience, &|| self.is_stopped())
         };
         let answer = match question(&updater) {
             Err(error) if may_be_damage(&error) => {
