@@ -1,4 +1,4 @@
-//! The updater as a process of its own: readers never write, they ask it (requirement S4).
+//! Updater processes started by readers, which never write to the store themselves.
 
 use super::{Codebase, Target, hnsw};
 use crate::config::HnswMode;
@@ -12,35 +12,37 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How often a running child is looked at.
+/// Poll interval for a running child.
 const POLL: Duration = Duration::from_millis(10);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says which file is `git-codeweaver`; the first call counts. Whoever uses the library in a program of their own and does not
-/// call this has no children: nothing is indexed in the background, and suspicious files are not tried in a process of theirs.
+/// Sets the path of the `git-codeweaver` program; only the first call counts.
+///
+/// A program that embeds the library and does not call this has no background processes: nothing is indexed
+/// in the background, and suspects of the crash journal are not probed.
 pub fn set_program(path: PathBuf) {
     let _ = PROGRAM.set(path);
 }
 
-/// The file that children are started from.
+/// The program that children are started from.
 ///
 /// # Errors
-/// `NotFound` if nobody has said which file it is.
+/// `NotFound` if [`set_program`] was not called.
 pub(super) fn program_file() -> io::Result<&'static Path> {
     let unknown = || io::Error::new(io::ErrorKind::NotFound, "this process is not git-codeweaver");
     PROGRAM.get().map(PathBuf::as_path).ok_or_else(unknown)
 }
 
-/// Has `target` indexed by a child, and waits for it at most `patience`; true if it is done.
+/// Updates `target` in a child process and waits for at most `patience`; true if the update is done.
 ///
-/// A child that takes longer is left alone: it finishes by itself, and the next question finds its work. If somebody
-/// else holds the lease, that run is waited for first.
+/// A child that takes longer keeps running, and a later request finds its result. If another process holds
+/// the work lease, this waits for that one first.
 pub fn update(codebase: &Codebase, target: &Target, patience: Duration) -> bool {
     update_until(codebase, target, Instant::now() + patience, &|| false)
 }
 
-/// As [`update`]; waits no longer once `is_stopped`.
+/// As [`update`], until `deadline` or until `is_stopped` returns true.
 pub fn update_until(
     codebase: &Codebase,
     target: &Target,
@@ -55,16 +57,16 @@ pub fn update_until(
         let Ok(mut child) = start(codebase, target) else { return false };
         match wait(&mut child, &is_over) {
             Some(0) => return true,
-            // Refused: another run took the lease in between.
+            // Refused: another process took the lease in between.
             Some(1) => {}
             _ => return false,
         }
     }
 }
 
-/// Starts a run that outlives this process, on HEAD; it does nothing if there is nothing to do.
+/// Starts an update of HEAD that outlives this process.
 pub fn update_in_background(codebase: &Codebase) {
-    if super::updater::note_wish(codebase).is_err() {
+    if super::updater::request_update(codebase).is_err() {
         return;
     }
     let args = ["hook".into(), "sync".into()];
@@ -73,15 +75,15 @@ pub fn update_in_background(codebase: &Codebase) {
     }
 }
 
-/// Has vector graphs built for segments that should have one. With `index.hnsw = "always"` it is waited for: then the next
-/// question finds them.
+/// Starts building HNSW for segments that should have one. With `index.hnsw = "always"` this waits for the
+/// result, so that the next request uses it.
 pub fn build_graphs(codebase: &Codebase) {
     let state = State::read(&codebase.store().state()).ok().flatten();
     if state.is_none_or(|state| hnsw::missing(codebase, &state).is_empty()) {
         return;
     }
     let started = if codebase.settings.index.hnsw == HnswMode::Always {
-        // The library that builds graphs prints and may exit, so it never runs in this process.
+        // `hnsw_rs` prints and may exit, so it never runs in this process.
         program(codebase, &["hook", "graphs"]).and_then(|mut command| command.status()).map(drop)
     } else {
         spawn(codebase, &["hook".into(), "graphs".into()]).map(drop)
@@ -91,27 +93,28 @@ pub fn build_graphs(codebase: &Codebase) {
     }
 }
 
-/// Starts this program detached in `codebase`; returns its process id.
+/// Starts this program detached in `codebase` and returns its process id.
 ///
 /// # Errors
-/// Whatever starting a process reports, among others that the program is no longer where it was.
+/// Any error of starting a process, for example that the program was moved.
 pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
     let none: [(&str, &str); 0] = [];
     let args = [place(codebase), args.to_vec()].concat();
     process::spawn_detached(program_file()?, &args, &codebase.root(), none)
 }
 
-/// How a child is told which repository it is about: by the directory it runs in and by what git has set, or, where that
-/// speaks of another one, by name.
+/// Arguments that tell a child which repository to use: none if its directory and git's variables suffice,
+/// else `--project`.
 pub(super) fn place(codebase: &Codebase) -> Vec<OsString> {
     if codebase.repo.is_named() { vec!["--project".into(), codebase.root().into()] } else { Vec::new() }
 }
 
-/// Starts a run on HEAD that outlives this process; what it says in the end, if it fails, is on its stderr.
+/// Starts an index run of HEAD that outlives this process. Its error message, if it fails, is on the child's
+/// stderr.
 pub fn start_run(codebase: &Codebase, reindex: bool) -> io::Result<Child> {
     let how = if reindex { "--reindex" } else { "--resume" };
     let mut command = program(codebase, &["index", "--quiet", "--detached", how])?;
-    // A log would go where nobody reads once we are gone.
+    // The log file descriptor would outlive its reader.
     command.env_remove("CODEWEAVER_LOG").stderr(Stdio::piped()).spawn()
 }
 
@@ -123,7 +126,7 @@ fn start(codebase: &Codebase, target: &Target) -> io::Result<Child> {
     command.spawn()
 }
 
-/// This program in `codebase`, without streams and without what git's hooks leave in the environment.
+/// A command for this program in `codebase`, with null streams and without git's per-command variables.
 fn program(codebase: &Codebase, args: &[&str]) -> io::Result<Command> {
     let mut command = Command::new(program_file()?);
     command.args(place(codebase)).args(args).current_dir(codebase.root());
@@ -134,7 +137,7 @@ fn program(codebase: &Codebase, args: &[&str]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// The child's exit code, or `None` when time is up.
+/// The exit code of the child, or `None` after the timeout.
 fn wait(child: &mut Child, is_over: &dyn Fn() -> bool) -> Option<i32> {
     loop {
         match child.try_wait() {
@@ -146,7 +149,7 @@ fn wait(child: &mut Child, is_over: &dyn Fn() -> bool) -> Option<i32> {
     }
 }
 
-/// True once nobody indexes this worktree, false when time is up.
+/// Waits until no process holds the work lease; false after the timeout.
 fn wait_for_lease(codebase: &Codebase, is_over: &dyn Fn() -> bool) -> bool {
     while lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some() {
         if is_over() {

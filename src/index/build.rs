@@ -1,8 +1,9 @@
-//! Blobs → sealed segments: read, chunk, embed and tokenise on all cores, merge in order, write.
+//! Blobs to sealed segments: read, chunk, embed and tokenise on all cores, merge in order, write.
 //!
-//! Jobs are cut into units of a few files. Workers take units in turn and build each into a small segment in memory; the
-//! calling thread puts them together in job order and seals a segment when it is large enough. So the order of docs, and
-//! with it every byte written, does not depend on the number of threads or their speed.
+//! Jobs are cut into units of a few files. Workers take units in turn and build each into a small segment in
+//! memory. The calling thread merges them in job order and seals a segment when it is large enough, so the
+//! order of docs, and with it every byte written, does not depend on the number or speed of threads. Workers
+//! are threads of this module and not of a pool, since parsing needs a large stack.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -23,26 +24,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// A segment is sealed when it has this many rows: large enough that a million chunks are some twenty segments, small
-/// enough that two in memory stay far below the memory limit.
+/// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
+/// below the memory limit.
 pub const SEAL_ROWS: usize = 48 * 1024;
-/// Files of a unit for a model that costs microseconds, and for one that costs milliseconds a chunk.
+/// Files of a unit for a model that costs microseconds per chunk, and for one that costs milliseconds.
 const UNIT_TABLE: usize = 48;
 const UNIT_MODEL: usize = 4;
-/// Files of a unit when only a few are to be done at once.
+/// Files of a unit when there are few jobs in all.
 const SMALL_UNIT: usize = 4;
-/// Finished units that may wait for the thread that merges them.
+/// Finished units that may wait for the merging thread.
 const QUEUE: usize = 16;
-/// Sealed work is handed over not more often than this (requirement L4).
+/// Minimum interval between checkpoints.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(15);
 
-/// What a run produced so far: sealed segments, and where each finished job ended up.
+/// The output of a run so far: sealed segments, and the place of each finished job.
 #[derive(Default)]
 pub struct Built {
     /// Sealed since the last checkpoint, without doc ids yet.
     pub segments: Vec<SegmentRef>,
-    /// Per finished job, in job order: (index into all sealed segments of this run, ordinal); `None` for a blob that is
-    /// not in this clone.
+    /// For each finished job, in job order: (index into all sealed segments of this run, ordinal); `None` for
+    /// a blob that is not in this clone.
     pub docs: Vec<Option<(usize, u32)>>,
     pub n_sealed: usize,
 }
@@ -54,9 +55,11 @@ struct Unit {
     docs: Vec<Option<u32>>,
 }
 
-/// Runs all `jobs`. `checkpoint` is called with everything built so far, at intervals and (through the return value) at the end.
+/// Runs all `jobs`. `checkpoint` is called with everything built so far at intervals; the return value has
+/// the rest.
 ///
-/// Returns early, with what is sealed, when `progress` asks to stop; `built.docs` then is shorter than `jobs`.
+/// Returns early, with what is sealed, when `progress` asks to stop; `built.docs` is then shorter than
+/// `jobs`.
 pub fn build(
     codebase: &Codebase,
     policy: &Policy,
@@ -116,7 +119,8 @@ pub fn build(
                 wanted += 1;
                 merger.merge(unit)?;
                 if is_cut {
-                    // Stopped within this unit: what others have finished behind it would be taken for the rest of it.
+                    // Stopped within this unit: later units of other threads must not be taken for the rest
+                    // of it.
                     break 'units;
                 }
             }
@@ -142,7 +146,7 @@ struct Worker<'a> {
     embedder: &'a dyn Embedder,
     vectors: &'a KnownVectors<'a>,
     progress: &'a dyn Progress,
-    /// Where this thread notes what it parses.
+    /// The journal slot of this thread.
     journal: Option<(&'a Journal, usize)>,
 }
 
@@ -171,7 +175,8 @@ impl Worker<'_> {
         self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
     }
 
-    /// Chunks and embeds `bytes` (empty if `size` is over the limit) and adds them as one doc; returns its ordinal.
+    /// Chunks and embeds `bytes` (empty if `size` exceeds the limit), adds them as one doc, and returns its
+    /// ordinal.
     fn doc(
         &self,
         job: &Job,
@@ -217,7 +222,7 @@ impl Worker<'_> {
     }
 }
 
-/// Runs a few jobs here and now, into a segment that is not written.
+/// Runs a few jobs at once, into a segment that is not written.
 pub fn build_in_memory(
     codebase: &Codebase,
     policy: &Policy,
@@ -247,15 +252,15 @@ pub fn build_bytes(
     })
 }
 
-/// Runs one job of [`Worker::small`]; returns the ordinal of its doc.
+/// Runs one job of [`Worker::small`] and returns the ordinal of its doc.
 type RunSmall<'r, J> = &'r (
         dyn Fn(&Worker<'_>, &J, &mut BlobReader, &mut SegmentBuilder) -> Result<Option<u32>, IndexError>
             + Sync
     );
 
 impl Worker<'_> {
-    /// Runs `jobs` on all cores without a merging thread: the result of each core's share is put together in job order. Never
-    /// on the calling thread, whose stack may be too small to parse on.
+    /// Runs `jobs` on all cores without a merging thread: the shares of the cores are concatenated in job
+    /// order. Never runs on the calling thread, whose stack may be too small for parsing.
     fn small<J: Sync>(
         &self,
         jobs: &[J],
@@ -323,11 +328,11 @@ pub struct EmbeddedChunks {
     pub rows: Vec<RowMeta>,
     /// Row-major.
     pub vectors: Vec<i8>,
-    /// Vectors that had to be computed.
+    /// Number of vectors that were computed.
     pub n_embedded: u64,
 }
 
-/// Embeds the chunks of one blob, reusing every vector whose input `known` has (requirement E4).
+/// Embeds the chunks of one blob. Vectors whose input `known` has are reused.
 pub fn embed_chunks(
     embedder: &dyn Embedder,
     key: &DocKey,
@@ -360,10 +365,10 @@ pub fn embed_chunks(
     Ok(EmbeddedChunks { rows, vectors, n_embedded: missing.len() as u64 })
 }
 
-/// Vectors that the store has, by the hash of their input.
+/// Vectors in the store, by the hash of their model input.
 pub struct KnownVectors<'a> {
     reader: &'a StoreReader,
-    /// All of them, built only for a model whose vectors cost more than looking them up.
+    /// All of them; built only for a model whose vectors cost more than a look-up.
     all: Option<FxHashMap<[u8; 16], (u32, u32)>>,
 }
 
@@ -380,7 +385,8 @@ impl<'a> KnownVectors<'a> {
         KnownVectors { reader, all }
     }
 
-    /// A look-up that knows the rows of `previous` (nearly everything of an edited file) and, for slow models, the whole store.
+    /// A look-up in the rows of `previous` (nearly everything of an edited file) and, for slow models, in the
+    /// whole store.
     pub fn of(&self, previous: Option<u32>) -> impl Fn(&[u8; 16]) -> Option<Vec<i8>> + '_ {
         let near = previous.and_then(|doc| self.reader.locate_doc(doc)).map(|(s, ordinal)| {
             let segment = &self.reader.segments[s];
@@ -429,7 +435,7 @@ impl Merger<'_> {
     }
 }
 
-/// Writes a shard and its segment; the reference has no doc ids yet.
+/// Writes a shard and its segment. The returned reference has no doc ids yet.
 pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<SegmentRef, IndexError> {
     let encoded = shard::encode(&builder.data, store.root())?;
     let name = blake3::hash(&encoded.bytes).to_hex().to_string();

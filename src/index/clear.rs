@@ -1,8 +1,8 @@
-//! Forgetting the index of one codebase.
+//! Removal of the index of one codebase.
 //!
-//! What no other worktree answers from is deleted at once; otherwise only this worktree's head goes, and garbage collection
-//! takes what it alone reached. The folder and its binding to the repository stay, so nothing builds the index again by
-//! itself until the next hook or `create`.
+//! A store that no other worktree uses is deleted at once. Otherwise only the head of this worktree is
+//! removed, and garbage collection takes what it alone reached. The directory and its binding to the
+//! repository stay, so nothing rebuilds the index before the next hook or `create`.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -11,10 +11,10 @@ use super::updater;
 use crate::store::lock::{self, Lock};
 use crate::store::{StoreError, StoreLayout};
 
-/// Forgets the index of this worktree, of whatever model; false if there was none.
+/// Removes the index of this worktree, of any model; false if there was none.
 ///
 /// # Errors
-/// [`StoreError::Locked`] while somebody indexes this worktree.
+/// [`StoreError::Locked`] while another process indexes this worktree.
 pub fn clear(codebase: &Codebase) -> Result<bool, IndexError> {
     codebase.check_trust()?;
     if !codebase.layout.root().exists() {
@@ -26,14 +26,14 @@ pub fn clear(codebase: &Codebase) -> Result<bool, IndexError> {
     for store in codebase.layout.stores() {
         was_there |= forget(codebase, &store)?;
     }
-    updater::take_wish(codebase);
+    updater::clear_request(codebase);
     Ok(was_there)
 }
 
 fn forget(codebase: &Codebase, store: &StoreLayout) -> Result<bool, IndexError> {
     let failed = StoreError::io("remove", store.root());
     let Ok(mut state) = read_state(store) else {
-        // It cannot be read, so nobody answers from it.
+        // An unreadable store answers no requests.
         std::fs::remove_dir_all(store.root()).map_err(failed)?;
         return Ok(true);
     };

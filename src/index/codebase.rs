@@ -21,17 +21,17 @@ pub struct Codebase {
     pub loaded: Loaded,
     /// Name of this worktree within the shared store.
     pub worktree_key: String,
-    /// Fingerprint of the vector space (E5).
+    /// Fingerprint of the vector space.
     pub vector_space: String,
     /// Fingerprint of policy and chunker: part of every snapshot key.
     pub settings_fingerprint: String,
 }
 
-/// State of a codebase (requirement L1), with what a gate needs to say.
+/// Lifecycle state of a codebase, with the details that a gate reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lifecycle {
     NotIndexed,
-    /// A first index or a reindex is being built.
+    /// A first index or a reindex is running.
     Indexing,
     Indexed,
     IndexFailed(String),
@@ -41,12 +41,13 @@ pub enum Lifecycle {
 }
 
 impl Codebase {
-    /// Opens the repository around `dir`. `overrides` are settings from the command line.
+    /// Opens the repository that contains `dir`. `overrides` are settings from the command line.
     pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
         Codebase::of(Repo::discover(dir)?, overrides)
     }
 
-    /// As [`Self::open`], for a directory that was named, whatever git has left in the environment.
+    /// As [`Self::open`], but ignores `GIT_DIR` and the other variables that git sets: the directory was
+    /// named by the user.
     pub fn open_named(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
         Codebase::of(Repo::discover_named(dir)?, overrides)
     }
@@ -63,7 +64,7 @@ impl Codebase {
         Ok(Codebase { repo, layout, settings, loaded, worktree_key, vector_space, settings_fingerprint })
     }
 
-    /// Where answers come from: the worktree's root, or the git directory of a bare repository.
+    /// The root of the worktree, or the git directory of a bare repository.
     pub fn root(&self) -> PathBuf {
         self.repo.work_dir().unwrap_or(self.repo.git_dir()).to_path_buf()
     }
@@ -72,13 +73,13 @@ impl Codebase {
         self.layout.store(&self.vector_space)
     }
 
-    /// What is remembered of files whose stat does not prove that they are unchanged.
+    /// Hashes of files whose stat data does not prove that they are unchanged.
     pub fn stat_cache(&self) -> PathBuf {
         self.layout.cache().join(format!("stat-{}", self.worktree_key))
     }
 
-    /// Creates the folders of the store where they are missing. Somebody may have removed them while we worked
-    /// (`git clean -fdx`); without its nonce the new `.codeweaver/` would count as foreign.
+    /// Creates the directories of the store where they are missing. They may have been removed since the
+    /// process started (`git clean -fdx`); without its nonce a new `.codeweaver/` would not be trusted.
     pub fn create_store(&self) -> Result<StoreLayout, IndexError> {
         self.layout.create()?;
         let store = self.store();
@@ -86,23 +87,23 @@ impl Codebase {
         Ok(store)
     }
 
-    /// The name of the snapshot of `tree` under the present settings.
+    /// The key of the snapshot of `tree_oid` under the present settings.
     pub fn snapshot_key(&self, tree_oid: &str) -> String {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
     }
 
-    /// Whether a snapshot of the target's tree is published: all that an update has to do then is to look.
+    /// Whether a snapshot of the target's tree is published, so that an update has nothing to build.
     pub fn knows(&self, target: &Target) -> bool {
         let state = State::read(&self.store().state()).ok().flatten();
         state.is_some_and(|state| state.snapshots.contains_key(&self.snapshot_key(&target.tree_oid())))
     }
 
-    /// The state of this codebase, derived from what is stored; never from files that merely exist.
+    /// The lifecycle state, derived from the stored state and never from the mere existence of files.
     pub fn lifecycle(&self, reader: Option<&StoreReader>) -> Lifecycle {
         self.lifecycle_in(reader.map(|reader| &*reader.state))
     }
 
-    /// As [`Self::lifecycle`], for whoever needs nothing else of the store than its pointer.
+    /// As [`Self::lifecycle`], from the state alone.
     pub fn lifecycle_in(&self, state: Option<&State>) -> Lifecycle {
         let head = state.and_then(|state| state.heads.get(&self.worktree_key));
         let is_held = || self.lease_holder().is_some();
@@ -114,7 +115,8 @@ impl Codebase {
                 Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
                 Phase::Indexing | Phase::Indexed => Lifecycle::NotIndexed,
             },
-            // A run for the present vector space has begun; until then a lock must not hide that the index does not fit.
+            // A run for the present vector space has begun. Before that, a held lock must not hide that the
+            // index does not fit.
             None if super::status::running(self).is_some() => Lifecycle::Indexing,
             None => match self.other_store() {
                 Some(other) => Lifecycle::RequiresReindex { reason: other },
@@ -124,13 +126,13 @@ impl Codebase {
         }
     }
 
-    /// Who indexes this worktree, for example `PID 4711, started 2026-11-21T10:00:00Z`.
+    /// The holder of the work lease, for example `PID 4711, started 2026-11-21T10:00:00Z`.
     pub fn lease_holder(&self) -> Option<String> {
         lock::holder(&self.layout.work_lock(&self.worktree_key))
     }
 
-    /// Whether the marker of `head` proves an index of this very root in this vector space (requirement L2). A linked
-    /// worktree that was removed leaves its name, and with it its head, to the next one.
+    /// Whether the completion marker of `head` proves an index of this root in this vector space. The root is
+    /// compared because a new linked worktree can have the name, and so the head, of a removed one.
     fn accepts(&self, head: &Head) -> bool {
         head.marker.as_ref().is_some_and(|marker| {
             marker.kind == MARKER_KIND
@@ -139,12 +141,12 @@ impl Codebase {
         })
     }
 
-    /// Refuses a `.codeweaver` that git tracks or that is not ours (S1, X5).
+    /// Refuses a `.codeweaver` that git tracks or that was made for another repository.
     pub fn check_trust(&self) -> Result<Trust, IndexError> {
         Ok(self.layout.trust()?)
     }
 
-    /// A store of another vector space that has an index of this worktree, described.
+    /// The description of a store of another vector space that has an index of this worktree.
     fn other_store(&self) -> Option<String> {
         let ours = self.store();
         let mut others = self.layout.stores().into_iter().filter(|store| *store != ours);
@@ -160,7 +162,7 @@ impl Codebase {
     }
 }
 
-/// One hash over everything besides the vector space that decides what a snapshot holds.
+/// Hash of everything besides the vector space that decides what a snapshot contains.
 fn settings_fingerprint(settings: &Settings) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(policy::settings_fingerprint(&settings.policy).as_bytes());

@@ -1,8 +1,8 @@
-//! Keeps the number of segments and entry files bounded while commits add small ones (requirement S6).
+//! Compaction: bounds the number of segments and entry files while commits add small ones.
 //!
-//! Only adjacent files are merged, by concatenation: doc and entry ids stay, so no snapshot changes and readers notice
-//! nothing. The files at the end are merged while each is at most twice as large as everything behind it, which makes the
-//! work per commit logarithmic, amortised.
+//! Only adjacent files are merged, by concatenation. Doc and entry ids stay, so no snapshot changes and
+//! readers are not affected. Files at the end are merged while each is at most twice as large as everything
+//! behind it, so the amortised work per commit is logarithmic.
 
 use super::build::{SEAL_ROWS, write_segment};
 use super::codebase::Codebase;
@@ -15,18 +15,18 @@ use crate::store::state::{EntriesRef, SegmentRef, State};
 use crate::store::{StoreReader, entries, shard};
 use std::ops::Range;
 
-/// Small files that may pile up before anything is merged.
+/// Number of small files that may accumulate before a merge.
 const SLACK: usize = 6;
-/// One more file is fine per this many rows or entries.
+/// One more file is allowed per this many rows or entries.
 const ROWS_PER_FILE: usize = 32 * 1024;
 
-/// Merges what has piled up in `reader`'s state.
+/// Merges the files of `reader`'s state that are due.
 pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexError> {
     let rows: Vec<usize> =
         reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
     let paths: Vec<usize> = reader.state.entries.iter().map(|e| e.n_entries as usize).collect();
-    // What a first index sealed at full size stays as it is: taking it up again after a large commit would cost as much time
-    // and memory as indexing it did.
+    // Segments that were sealed at full size are not merged: that would cost as much time and memory as
+    // indexing them.
     let segments = tail_to_merge(&rows, SEAL_ROWS);
     let entries = tail_to_merge(&paths, usize::MAX);
     if segments.is_none() && entries.is_none() {
@@ -49,14 +49,14 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     }
     write_state(&store, &mut state)?;
     drop(lock);
-    // What cannot be removed now can be the next time; the merge is done either way.
+    // A file that cannot be removed now is removed by a later sweep; the merge is complete either way.
     if let Err(e) = super::gc::sweep(codebase) {
         tracing::warn!(component = "index", operation = "sweep", error = %e, "old files could not be removed");
     }
     Ok(())
 }
 
-/// The files at the end that should become one, if it is time.
+/// The files at the end that should become one.
 fn tail_to_merge(sizes: &[usize], most: usize) -> Option<Range<usize>> {
     let total: usize = sizes.iter().sum();
     if sizes.len() <= SLACK + total / ROWS_PER_FILE {
@@ -80,7 +80,7 @@ fn merge_segments(
     for i in range.clone() {
         let name = &reader.state.segments[i].name;
         let shard = reader.layout.shard(name);
-        // What is damaged must not be sealed again under a name that proves it whole.
+        // A damaged segment must not be sealed again under a name that proves it whole.
         reader.segments[i].verify(name, &shard)?;
         let data = shard::read(&shard)?;
         builder.append_segment(&reader.segments[i], data, |_| true);
@@ -105,7 +105,7 @@ fn merge_entries(
     Ok((range, EntriesRef { name, entry_base, n_entries: all.len() as u32, bytes: bytes.len() as u64 }))
 }
 
-/// Replaces the merged files if the state still has them as they were; otherwise the merge is only lost work.
+/// Replaces the merged files if the state still contains them unchanged; otherwise the merge is discarded.
 fn replace_segments(state: &mut State, seen: &State, range: Range<usize>, merged: SegmentRef) -> bool {
     let unchanged =
         state.epoch == seen.epoch && state.segments.get(range.clone()) == seen.segments.get(range.clone());

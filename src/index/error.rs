@@ -1,11 +1,11 @@
-//! What can stop an update.
+//! Errors that end an update.
 
 use crate::embed::EmbedError;
 use crate::git::GitError;
 use crate::policy::PolicyError;
 use crate::store::StoreError;
 
-/// Everything that ends an update without a new snapshot. The old one keeps answering.
+/// An error that ends an update without a new snapshot. The old snapshot keeps answering.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     #[error(transparent)]

@@ -1,8 +1,8 @@
-//! Garbage collection (requirement S6): files that no state names, and docs that no kept snapshot reaches.
+//! Garbage collection: files that no state names, and docs that no kept snapshot reaches.
 //!
-//! What is reachable is decided by age and use, never by HEAD: returning to an old branch embeds nothing as long as its
-//! snapshot is kept. Files are unlinked only after a grace period, since a reader that opened an older state may still come
-//! for them; a mapped file survives its unlinking.
+//! What is kept depends on age and use, never on HEAD: returning to an old branch embeds nothing as long as
+//! its snapshot is kept. Files are unlinked only after a grace period, since a reader of an older state may
+//! still open them. A mapped file survives its unlinking.
 
 use super::build::write_segment;
 use super::codebase::Codebase;
@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-/// Files that no state names are kept this long for readers of older states.
+/// Age at which files that no state names are removed. Readers of older states may open them until then.
 pub const GRACE: Duration = Duration::from_secs(2 * 3600);
-/// Stores of other vector spaces are kept this long after their last change.
+/// Age of the last change at which stores of other vector spaces are removed.
 const OTHER_SPACES: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Renumbering is worth it when more than this share of the rows is dead.
+/// Share of dead rows above which the store is renumbered.
 const DEAD_SHARE: f64 = 0.2;
 
-/// What was collected.
+/// The result of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct GcReport {
     pub files_removed: u64,
@@ -38,7 +38,7 @@ pub struct GcReport {
     pub heads_dropped: u64,
 }
 
-/// Collects. The caller holds the work lease; `grace` is [`GRACE`] but in tests.
+/// Collects garbage. The caller holds the work lease; `grace` is [`GRACE`] except in tests.
 pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexError> {
     let mut report = GcReport::default();
     if !codebase.store().root().exists() {
@@ -54,14 +54,15 @@ pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexEr
     Ok(report)
 }
 
-/// Removes the files that merging left behind, once readers no longer come for them. Called by every update that merges, so
-/// that an index does not grow until somebody thinks of collecting. The caller holds the work lease.
+/// Removes merged files after the grace period. Every update that merges calls this, so an index does not
+/// grow without an explicit collection. The caller holds the work lease.
 pub fn sweep(codebase: &Codebase) -> Result<(), IndexError> {
     remove_unnamed(codebase, GRACE, &mut GcReport::default())
 }
 
-/// Removes stores of other vector spaces that nobody has written to for long. Younger ones stay: two versions of the
-/// program, say on the host and in a container, must not destroy each other's index in turns.
+/// Removes stores of other vector spaces that have not been written to for long. Younger ones stay: two
+/// versions of the program, for example on a host and in a container, must not delete each other's index in
+/// turns.
 fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
     let ours = codebase.store();
     for store in codebase.layout.stores().into_iter().filter(|store| *store != ours) {
@@ -73,7 +74,7 @@ fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
     }
 }
 
-/// Forgets heads of linked worktrees that git has pruned.
+/// Removes the heads of linked worktrees that git has pruned.
 fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
@@ -86,7 +87,8 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
 }
 
-/// Rewrites the store without dead docs and entries, if that is worth it; ids change, so the epoch does.
+/// Rewrites the store without dead docs and entries if enough of it is dead. Ids change, and the epoch with
+/// them.
 fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> Result<(), IndexError> {
     reader.entries.iter().try_for_each(|file| file.verify())?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
@@ -111,7 +113,7 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     let store = codebase.store();
     let mut state = read_state(&store)?;
     if (state.generation, state.epoch) != (reader.state.generation, reader.state.epoch) {
-        // Somebody published meanwhile; collection can wait for the next time.
+        // Another process published in the meantime; the next collection tries again.
         return Ok(());
     }
     report.docs_dropped = u64::from(state.next_doc()) - doc_ids.len() as u64;
@@ -129,7 +131,7 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     write_state(&store, &mut state)
 }
 
-/// New segments with the docs that live entries name, and new ids by old.
+/// New segments with the docs that live entries name, and new ids by old ones.
 fn live_segments(
     codebase: &Codebase,
     reader: &StoreReader,
@@ -185,7 +187,7 @@ fn remove(path: &Path) -> bool {
     fault::step().and_then(|()| std::fs::remove_file(path)).is_ok()
 }
 
-/// Unlinks files in the content folders that the state does not name and that are old enough.
+/// Unlinks files in the content directories that the state does not name and that are older than `grace`.
 fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -> Result<(), IndexError> {
     let store = codebase.store();
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;

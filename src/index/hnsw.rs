@@ -1,8 +1,8 @@
-//! Builds HNSW graphs for large segments, after the index is usable and off the critical path (requirement R1).
+//! Construction of HNSW for large segments, after the index is usable and off the critical path.
 //!
-//! `hnsw_rs` does the building, by serial insertion, which is deterministic; its result is frozen into a flat file
-//! ([`crate::store::graph`]). It prints and may exit on errors of its own, so this runs in a child process. Every graph
-//! measures its own recall before it is written, and the planner trusts no other figure (P5).
+//! `hnsw_rs` inserts serially, which is deterministic; the result is frozen into a flat file
+//! ([`crate::store::hnsw`]). The library prints and may exit on errors, so this runs in a child process. The
+//! recall of every graph is measured before it is written, and the planner relies on that figure alone.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -17,25 +17,25 @@ use crate::store::{StoreError, StoreReader, shard};
 use crate::sys::DotKernel;
 use hnsw_rs::prelude::{Distance, Hnsw};
 
-/// Below this many rows in all no graph is built or walked by itself. At 1,138,989 rows the scan of signs took half the time of the
-/// graphs and found more (`docs/performance.md`). Both grow with the number of segments, so graphs are not expected to win above
-/// it either; nobody has measured it.
+/// Number of rows in all below which no HNSW is built or searched by default. At 1,138,989 rows the
+/// binary-quantised scan takes half the time and finds more (`docs/performance.md`). Above that size nothing
+/// was measured.
 pub const MIN_ROWS: u64 = 16_000_000;
-/// Segments below this are scanned even then.
+/// Segments with fewer rows are always scanned.
 const MIN_SEGMENT_ROWS: u32 = 24 * 1024;
-/// With `index.hnsw = "always"`, which exists for tests and experiments.
+/// As [`MIN_SEGMENT_ROWS`] with `index.hnsw = "always"`, which exists for tests and experiments.
 const MIN_SEGMENT_ROWS_ALWAYS: u32 = 64;
 
-/// Neighbours per row (twice that on level 0) and candidates while building.
+/// Neighbours per row (twice as many on level 0), and the candidate list while building.
 const M: usize = 12;
 const EF_CONSTRUCTION: usize = 64;
-/// Sizes of the candidate list that are tried until the recall is reached.
+/// Sizes of the candidate list, tried in order until the recall is sufficient.
 const EFS: [u32; 4] = [96, 192, 384, 768];
-/// What a graph must reach to be used.
+/// Minimum recall of a usable graph.
 pub const MIN_RECALL: f32 = 0.98;
 const SAMPLE: u32 = 200;
 
-/// Names of segments that should have a graph and have none.
+/// Names of segments that should have an HNSW and have none.
 pub fn missing(codebase: &Codebase, state: &State) -> Vec<String> {
     let total: u64 = state.segments.iter().map(|segment| u64::from(segment.n_rows)).sum();
     let least = match codebase.settings.index.hnsw {
@@ -48,7 +48,7 @@ pub fn missing(codebase: &Codebase, state: &State) -> Vec<String> {
     wanted.map(|segment| segment.name.clone()).filter(|name| !codebase.store().graph(name).exists()).collect()
 }
 
-/// Builds what is missing; returns how many graphs were built. Does nothing where another process is at it.
+/// Builds what is missing and returns the number of graphs built. Does nothing if another process builds.
 pub fn build_missing(codebase: &Codebase) -> Result<usize, IndexError> {
     let _lock = match Lock::try_acquire(&codebase.layout.graph_lock()) {
         Ok(lock) => lock,
@@ -66,7 +66,7 @@ pub fn build_missing(codebase: &Codebase) -> Result<usize, IndexError> {
     Ok(n_built)
 }
 
-/// Distance of int8 unit vectors: 1 − cosine, never negative, which `hnsw_rs` asserts.
+/// Distance of int8 unit vectors, 1 − cosine. Never negative, which `hnsw_rs` asserts.
 #[derive(Clone, Copy, Default)]
 struct Angular {
     unit: f32,
@@ -130,7 +130,8 @@ fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> GraphData {
     GraphData { header, level0, upper }
 }
 
-/// Finds the smallest candidate list at which the graph agrees with the exact scan, and writes both into the header.
+/// Finds the smallest candidate list at which the graph agrees with the exact scan, and writes list size and
+/// recall into the header.
 fn measure(data: &mut GraphData, segment: &Segment, dim: usize) -> Result<(), IndexError> {
     let graph = Graph::in_memory(data)?;
     let n_rows = data.header.n_rows;
@@ -149,7 +150,7 @@ fn measure(data: &mut GraphData, segment: &Segment, dim: usize) -> Result<(), In
             let keep = 10.min(exact.len());
             exact.sort_unstable_by(|a, b| b.cmp(a));
             let found = graph.search(vectors, dim, &kernel, &all, keep, ef as usize);
-            // Equal vectors are common in code: whoever has the tenth-best product counts as found.
+            // Equal vectors are common in code: every row with the product of the tenth-best counts as found.
             hits += found.iter().filter(|(dot, _)| *dot >= exact[keep - 1]).count();
             wanted += keep;
         }

@@ -1,10 +1,10 @@
-//! Which blobs are being parsed right now, noted where a crash leaves it.
+//! Crash journal: the blobs that are being parsed, on disk.
 //!
-//! Grammars are C code from many hands; one that aborts takes the process with it, and without a note the next run would
-//! walk into the same blob, at every hook or at every question. After an unclean end the blobs in flight are suspects: before
-//! they are parsed again, a child process tries, and only if that dies of a fault of its own is the blob left out as
-//! `crashed`. What killed a child is remembered, so nobody tries it again. A killed process (`kill -9`) therefore never costs
-//! a file its place, and a crash costs one run or one answer.
+//! Grammars are C code of many authors, and one that aborts takes the process with it. Without a record the
+//! next run would parse the same blob again, at every hook or query. After an unclean end the recorded blobs
+//! are suspects: before one is parsed again, a child process parses it, and only if that child dies of a
+//! fault of its own is the blob skipped as `crashed`. Blobs that killed a child are remembered. A killed
+//! process (`kill -9`) therefore never costs a file its place, and a crash costs one run or one answer.
 
 use super::background;
 use super::codebase::Codebase;
@@ -23,28 +23,28 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Stack of a thread that parses: grammars recurse in C code on hostile input.
+/// Stack size of a parsing thread: grammars recurse in C code on hostile input.
 pub const PARSER_STACK: usize = 16 << 20;
-/// Bytes of a slot: a hex object id, padded with NUL.
+/// Bytes of a slot: a hexadecimal object id, padded with NUL.
 const SLOT: usize = 64;
-/// Left by questions that died; more are not looked at.
+/// Maximum number of journals of dead queries that are read.
 const MOST_LEFT: usize = 64;
-/// A note that nobody has settled for so long is of a file that is no longer as it was.
+/// Age at which the journal of a dead query is ignored, since its files have probably changed.
 const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
-/// The list of what has crashed begins anew above this.
+/// Size above which the list of crashing blobs starts over.
 const MAX_CRASHED_BYTES: u64 = 256 << 10;
 
-/// The journal of one run or question.
+/// The journal of one run or query.
 pub struct Journal {
-    /// `None` where the store cannot be written to: then a crash leaves no trace, and nothing else is different.
+    /// `None` where the store is not writable: a crash then leaves no record.
     file: Option<File>,
-    /// Of a question: its file, removed at its end.
+    /// The file of a query's own journal, removed when the query ends.
     own: Option<PathBuf>,
     suspects: BTreeSet<Oid>,
-    /// What questions left that died, with the suspects of each.
+    /// Journals of queries that died, with the suspects of each.
     left: Vec<(PathBuf, BTreeSet<Oid>)>,
     judged: Mutex<BTreeSet<Oid>>,
-    /// Lines of blobs that are known to bring a process down.
+    /// Lines of blobs that are known to end a process.
     crashed: BTreeSet<String>,
     crashed_file: PathBuf,
     settings: String,
@@ -53,8 +53,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// For a run that holds the work lease: takes over what an earlier run left, and begins anew with a slot for each of
-    /// `n_threads`.
+    /// Opens the journal of a run that holds the work lease: takes over the suspects of the previous run and
+    /// starts over with a slot for each of `n_threads`.
     pub fn open(codebase: &Codebase, n_threads: usize) -> Result<Journal, IndexError> {
         let path = codebase.layout.cache().join(format!("parsing-{}", codebase.worktree_key));
         let suspects = noted(&path);
@@ -66,8 +66,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// For a question that parses files which are not in the index. Any number run at once, so each has a file of its own and
-    /// keeps it locked: one that is not locked was left by a question that died.
+    /// Opens the journal of a query that parses files which are not indexed. Any number of queries run at
+    /// once, so each has a file of its own and keeps it locked; an unlocked one belongs to a query that died.
     pub fn of_question(codebase: &Codebase, n_threads: usize) -> Journal {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut journal = Journal::empty(codebase);
@@ -105,13 +105,14 @@ impl Journal {
         }
     }
 
-    /// Notes that thread `thread` parses `oid` until the result is dropped.
+    /// Records that thread `thread` parses `oid` until the result is dropped.
     pub fn enter(&self, thread: usize, oid: &Oid) -> Entered<'_> {
         self.write(thread, oid.to_hex().to_string().as_bytes());
         Entered { journal: self, thread }
     }
 
-    /// True if parsing `bytes`, the blob `oid`, as `language` brings a process down. Only suspects are tried, in a process each.
+    /// Whether parsing `bytes`, the blob `oid`, as `language` ends a process. Only suspects are tried, each
+    /// in a process of its own.
     pub fn crashes(&self, oid: &Oid, language: LanguageId, bytes: &[u8]) -> bool {
         let line = format!("{oid} {} {}", language.name(), self.settings);
         if self.crashed.contains(&line) {
@@ -140,13 +141,13 @@ impl Journal {
             .spawn();
         let Ok(mut child) = child else { return false };
         if let Some(mut stdin) = child.stdin.take() {
-            // A child that is gone already reads nothing, and its status says why.
+            // A child that has already ended reads nothing; its status says why.
             let _ = stdin.write_all(bytes);
         }
         child.wait().is_ok_and(|status| died_of_itself(&status))
     }
 
-    /// Best effort: where it cannot be written, the next question tries again.
+    /// Appends a line, best effort: if it cannot be written, the next query tries the blob again.
     fn remember(&self, line: &str) {
         let is_full = std::fs::metadata(&self.crashed_file).is_ok_and(|file| file.len() > MAX_CRASHED_BYTES);
         let opened = OpenOptions::new()
@@ -187,7 +188,7 @@ impl Drop for Journal {
     }
 }
 
-/// A blob being parsed.
+/// A blob that is being parsed.
 pub struct Entered<'a> {
     journal: &'a Journal,
     thread: usize,
@@ -199,7 +200,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// The blobs that a journal says were being parsed.
+/// The blobs that a journal records as being parsed.
 fn noted(path: &Path) -> BTreeSet<Oid> {
     let text = std::fs::read(path).unwrap_or_default();
     let oids = text.chunks(SLOT).filter_map(|slot| {
@@ -214,14 +215,14 @@ fn left_behind(cache: &Path, prefix: &str) -> Vec<(PathBuf, BTreeSet<Oid>)> {
     let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(prefix));
     let left = ours.map(|file| file.path()).filter_map(|path| {
         let is_free = File::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok());
-        // One that has just been made is not locked yet, and says nothing yet either.
+        // A journal that was just created is not locked yet, and is empty.
         let oids = if is_free { noted(&path) } else { BTreeSet::new() };
         (!oids.is_empty()).then_some((path, oids))
     });
     left.take(MOST_LEFT).collect()
 }
 
-/// Parses what comes on standard input and nothing else: what the child process of [`Journal::crashes`] does.
+/// Parses standard input and does nothing else. The child process of [`Journal::crashes`] runs this.
 pub fn probe(codebase: &Codebase, language: &str) -> std::io::Result<()> {
     let language = LanguageId::by_name(language).unwrap_or(chunk::language::TEXT);
     let mut bytes = Vec::new();
@@ -232,13 +233,13 @@ pub fn probe(codebase: &Codebase, language: &str) -> std::io::Result<()> {
             chunk::chunk_blob(&bytes, language, &codebase.settings.chunker);
         };
         let thread = std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, parse)?;
-        // A panic is caught wherever chunks are made for somebody; it is no fault of a grammar.
+        // A panic is handled where chunks are made; it is not a fault of a grammar.
         let _ = thread.join();
         Ok(())
     })
 }
 
-/// A signal that nobody sends from outside to stop a process.
+/// Whether the process ended by a signal that is not used to stop processes from outside.
 #[cfg(unix)]
 fn died_of_itself(status: &std::process::ExitStatus) -> bool {
     use rustix::process::Signal;

@@ -1,17 +1,18 @@
 //! The update pipeline: from a wanted tree to a published snapshot.
 //!
 //! * [`codebase`]: one worktree with its settings and store.
-//! * [`plan`]: tree diff and policy → which entries leave and come, which blobs are new.
-//! * [`build`]: new blobs → sealed segments, on all cores, in deterministic order.
-//! * [`journal`]: which blobs are being parsed, in case that ends the process.
-//! * [`publish`]: segments and entries → a new state; the only code that replaces the pointer.
+//! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
+//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order.
+//! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
+//! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.
 //! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
-//! * [`update`]: the three together, with checkpoints.
-//! * [`updater`]: who does it when: lease, wishes, catch-up; [`background`]: the same as a process of its own, for readers.
-//! * [`gate`]: whether a codebase may answer, and the envelope that says why not.
-//! * [`status`]: what there is, for people and servers. Reads only.
-//! * [`clear`]: forgetting it.
-//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole; [`recompute`]: deriving a sample again; [`graph`]: HNSW for large segments.
+//! * [`update`]: plan, build and publish in sequence, with checkpoints.
+//! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers.
+//! * [`gate`]: whether a codebase may answer, and the reason if it may not.
+//! * [`status`]: what is indexed. Reads only.
+//! * [`clear`]: removal of an index.
+//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
+//!   again. [`hnsw`]: HNSW for large segments.
 
 pub mod background;
 pub mod build;

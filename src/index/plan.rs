@@ -1,7 +1,7 @@
-//! From a wanted tree to what must be done: which entries leave, which come, which blobs must be chunked.
+//! From a wanted tree to a plan: the entries that leave and arrive, and the blobs to chunk.
 //!
-//! The cost is that of the difference between the wanted tree and the base snapshot, except when no base fits or a policy
-//! file changed, where the paths concerned are decided anew.
+//! The cost is that of the difference between the wanted tree and the base snapshot. If no base fits or a
+//! policy file changed, the affected paths are decided again.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -17,15 +17,15 @@ use std::collections::BTreeMap;
 /// Where the doc of a planned entry comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedDoc {
-    /// The path is left out.
+    /// The path is skipped.
     None,
-    /// In the store already.
+    /// A doc in the store.
     Known(u32),
-    /// Result of the job with this index.
+    /// The result of the job with this index.
     Job(usize),
 }
 
-/// A path that the new snapshot has and the base has not (or has otherwise).
+/// A path that the new snapshot has and the base has not, or has with another doc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedEntry {
     pub path: BString,
@@ -39,13 +39,13 @@ pub struct PlannedEntry {
 pub struct Job {
     pub key: DocKey,
     pub language: LanguageId,
-    /// The doc that was at this path before: most of its vectors can be reused.
+    /// The doc that was at this path before; most of its vectors can be reused.
     pub previous: Option<u32>,
-    /// The user named this file although it looks like a credential (D5).
+    /// The user included this file by name although it looks like a credential.
     pub includes_secret: bool,
 }
 
-/// What separates the base snapshot from the wanted tree.
+/// The difference between the base snapshot and the wanted tree.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub removed: Vec<u32>,
@@ -56,7 +56,8 @@ pub struct Plan {
     pub unknown_extensions: BTreeMap<String, u64>,
 }
 
-/// Plans the way from `base` to `tree` (`None` is the empty tree). `base.totals.settings` tells whether its decisions hold.
+/// Plans the way from `base` to `tree`; `None` is the empty tree. `base.totals.settings` tells whether the
+/// base was decided under the present settings.
 pub fn plan(
     codebase: &Codebase,
     policy: &Policy,
@@ -82,13 +83,14 @@ pub fn plan(
     Ok(planner.plan)
 }
 
-/// The tree of `base` if a diff against it is enough: its policy decisions were made under the same settings.
+/// The tree of `base` if its policy decisions were made under the present settings, so that a diff against it
+/// is enough.
 fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
     let fits = base.totals.settings == codebase.settings_fingerprint && base.totals.complete;
     fits.then(|| Oid::from_hex(base.totals.tree_oid.as_bytes()).ok()).flatten()
 }
 
-/// Plans one file that is not in a tree, by its `bytes` (empty if it is over the size limit).
+/// Plans one file that is not in a tree, from its `bytes` (empty if it exceeds the size limit).
 #[expect(clippy::too_many_arguments, reason = "one file has this many properties, and they are used once")]
 pub fn plan_bytes(
     codebase: &Codebase,
@@ -121,7 +123,8 @@ pub fn plan_bytes(
     doc
 }
 
-/// Plans one file that is not in a tree and is not read, for `reason`; a reason that its path gives comes first.
+/// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
+/// precedence.
 pub fn plan_left_out(policy: &Policy, path: &git::BStr, mode: Mode, reason: SkipReason, plan: &mut Plan) {
     let (reason, flags) = match policy.decide_path(path, mode) {
         PathDecision::Skip(by_path) => (by_path, 0),
@@ -146,9 +149,9 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Decides only what the tree diff names, and what a changed policy file governs.
+    /// Decides only the paths in the tree diff, and those that a changed policy file governs.
     fn decide_diff(&mut self, base: &Snapshot, base_tree: &Oid, tree: &Oid) -> Result<(), IndexError> {
-        // After an amend or a rebase, git may have collected the old tree.
+        // Git may have collected the old tree after an amend or a rebase.
         let Ok(changes) = git::diff_trees(&self.codebase.repo, Some(base_tree), tree) else {
             return self.decide_all(base, tree, &BString::default());
         };
@@ -190,7 +193,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Blobs that were not in this clone may have been fetched since: that is never taken as known.
+    /// Decides again the paths whose blobs were not in this clone, since they may have been fetched.
     fn recheck_missing(&mut self, base: &Snapshot, tree: &Oid) -> Result<(), IndexError> {
         let missing = skipped_number(Some(SkipReason::NotLocal));
         if base.totals.skipped.get(&missing).is_none_or(|&n| n == 0) {
@@ -210,7 +213,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans one path; `old` is its live entry in the base. An entry that stays as it is costs nothing.
+    /// Plans one path; `old` is its live entry in the base. An unchanged entry costs nothing.
     fn decide(&mut self, path: &BString, oid: &Oid, mode: Mode, old: Option<u32>) -> Result<(), IndexError> {
         let decision = self.policy.decide_path(path.as_ref(), mode);
         let (doc, skipped, flags) = match decision {
@@ -230,7 +233,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The language of a blob; reads its first line where the path does not tell. `None` if the blob is not local.
+    /// The language of a blob, from its first line if the path is not enough. `None` if the blob is not
+    /// local.
     fn language(
         &mut self,
         decided: Option<LanguageId>,
@@ -290,7 +294,7 @@ impl Planner<'_> {
     }
 }
 
-/// How a reason is stored: 0 stands for "indexed", so reasons count from one.
+/// The stored number of a skip reason: 0 stands for "indexed", so reasons count from one.
 pub fn skipped_number(reason: Option<SkipReason>) -> u8 {
     reason.map_or(0, |reason| reason as u8 + 1)
 }
@@ -300,7 +304,7 @@ pub fn skip_reason(number: u8) -> Option<SkipReason> {
     number.checked_sub(1).and_then(SkipReason::from_u8)
 }
 
-/// What the chunks of a blob depend on besides its bytes.
+/// Key of everything besides its bytes that the chunks of a blob depend on.
 pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
     let settings = &codebase.settings;
     let chunker = chunk::fingerprint(language, &settings.chunker);
@@ -311,12 +315,12 @@ pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, includes_se
     rows::variant(language.name(), &fingerprint)
 }
 
-/// Prefixes end in a slash; the empty one is all.
+/// Prefixes end in a slash; the empty one contains all paths.
 fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     path.starts_with(prefix)
 }
 
-/// Drops prefixes that lie below another one, and repetitions.
+/// Removes repeated prefixes and those below another one.
 fn outermost(mut prefixes: Vec<BString>) -> Vec<BString> {
     prefixes.sort();
     prefixes.dedup();

@@ -1,39 +1,39 @@
-//! What a run tells while it works, and how it is asked to stop.
+//! Progress of a run, and the request to stop it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Work done; added up.
+/// Counts of finished work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counters {
     pub files: u64,
     pub bytes: u64,
     pub chunks: u64,
-    /// Vectors computed (not reused).
+    /// Vectors computed, without reused ones.
     pub embedded: u64,
-    /// Files that went down the chunker chain.
+    /// Files that fell back in the chunker chain.
     pub degraded: u64,
 }
 
 /// Receives progress from several threads.
 pub trait Progress: Sync {
-    /// The number of files that must be read, once it is known.
+    /// Announces the number of files that must be read.
     fn begin(&self, _n_files: u64) {}
     fn add(&self, _done: &Counters) {}
-    /// True once the run should end at the next file and keep what it has.
+    /// Whether the run should end at the next file and keep what it has.
     fn stopped(&self) -> bool {
         false
     }
-    /// Something the user should know.
+    /// Reports something that the user should know.
     fn warn(&self, _message: &str) {}
 }
 
-/// Tells nobody.
+/// Discards all progress.
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Counts in memory; shared by the terminal, the log and tests.
+/// Counts in memory, shared by the terminal, the log and tests.
 #[derive(Default)]
 pub struct Meter {
     pub n_files: AtomicU64,

@@ -1,7 +1,7 @@
-//! From sealed segments and a plan to a new state: the only code that replaces the pointer.
+//! From sealed segments and a plan to a new state. Nothing else replaces the state file.
 //!
-//! Everything heavy is on disk before the publish lock is taken. Under the lock the state is read again, so a run of
-//! another worktree that published meanwhile is built upon, not overwritten; doc and entry ids are given out here.
+//! All large files are on disk before the publish lock is taken. Under the lock the state is read again, so a
+//! publication by another worktree is built upon and not overwritten. Doc and entry ids are assigned here.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -20,36 +20,37 @@ use crate::store::{StoreLayout, StoreReader, time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Complete snapshots kept for a quick return, and for how long they are kept unused.
+/// Maximum number of complete snapshots kept, and for how long unused ones are kept.
 const KEEP_SNAPSHOTS: usize = 64;
 const KEEP_SECONDS: u64 = 30 * 24 * 3600;
 
-/// One publication.
+/// The input of one publication.
 pub struct Publication<'a> {
     pub base: &'a Snapshot,
     pub removed: &'a [u32],
     pub added: &'a [PlannedEntry],
-    /// New segments, in order; they are appended to those of the state.
+    /// New segments, in order, appended to those of the state.
     pub segments: &'a [SegmentRef],
-    /// Per job: where its doc is, as (index into all segments of this run, ordinal).
+    /// For each job the place of its doc, as (index into all segments of this run, ordinal).
     pub docs: &'a [Option<(usize, u32)>],
-    /// Names of all segments of this run, published before or now.
+    /// Names of all segments of this run, published earlier or now.
     pub run_segments: &'a [String],
     pub tree_oid: String,
-    /// True if the snapshot answers for the whole tree.
+    /// Whether the snapshot answers for the whole tree.
     pub complete: bool,
-    /// True if nothing of the old state is taken over: the last step of a reindex.
+    /// Whether nothing of the old state is kept: the last step of a reindex.
     pub replaces: bool,
 }
 
-/// What [`publish`] made.
+/// The result of [`publish`].
 pub struct Published {
     pub key: String,
     pub snapshot: Snapshot,
     pub reader: StoreReader,
 }
 
-/// Publishes a snapshot that was planned on the state of `epoch`, and lets `set_head` say what it means for this codebase.
+/// Publishes a snapshot that was planned on the state of `epoch`. `set_head` updates the head of this
+/// codebase accordingly.
 pub fn publish(
     codebase: &Codebase,
     epoch: u64,
@@ -100,7 +101,8 @@ pub fn publish(
     Ok(Published { key, snapshot, reader })
 }
 
-/// Notes what an unfinished reindex has sealed so far, so that the next run goes on from there. Nothing answers from it.
+/// Records the segments that an unfinished reindex has sealed, so that the next run resumes from them. They
+/// answer no requests.
 pub fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
@@ -117,7 +119,7 @@ pub fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> R
     write_state(&store, &mut state)
 }
 
-/// Changes the head of this worktree (or whatever else `change` does) without new content.
+/// Applies `change` to the state without new content, for example to the head of this worktree.
 pub fn change_state(codebase: &Codebase, change: impl FnOnce(&mut State)) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
@@ -126,22 +128,23 @@ pub fn change_state(codebase: &Codebase, change: impl FnOnce(&mut State)) -> Res
     write_state(&store, &mut state)
 }
 
-/// The state as it is now, that of a new store if there is none. The caller holds the publish lock.
+/// The present state, or that of a new store. The caller holds the publish lock.
 pub fn read_state(store: &StoreLayout) -> Result<State, IndexError> {
     Ok(State::read(&store.state())?.unwrap_or_else(State::begin))
 }
 
-/// What was planned on the state of `epoch` fits this one. A plan on nothing (0) has no ids in it and fits any.
+/// Checks that a plan made on the state of `epoch` fits this one. A plan on an empty store (epoch 0) contains
+/// no ids and fits any.
 fn check_epoch(state: &State, epoch: u64) -> Result<(), IndexError> {
     if epoch == 0 || epoch == state.epoch { Ok(()) } else { Err(IndexError::EpochChanged) }
 }
 
-/// Replaces the pointer; the caller holds the publish lock.
+/// Replaces the state file. The caller holds the publish lock.
 pub fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexError> {
     store.sync_names()?;
     state.generation += 1;
     let (current, previous) = (store.state(), store.previous_state());
-    // A second name for the old state, for repair by hand; losing it is harmless.
+    // A second name for the old state, for repair by hand. Its loss is harmless.
     let _ = fault::step().and_then(|()| std::fs::remove_file(&previous));
     let _ = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
     Ok(write_atomically(&current, &state.encode())?)
@@ -149,7 +152,7 @@ pub fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexEr
 
 fn append_segments(state: &mut State, segments: &[SegmentRef]) {
     for segment in segments {
-        // The same content may have been published by a run that was interrupted after that.
+        // A run that was interrupted after its publication may have published the same content.
         if state.segments.iter().all(|known| known.name != segment.name) {
             let doc_base = state.next_doc();
             state.segments.push(SegmentRef { doc_base, ..segment.clone() });
@@ -157,7 +160,7 @@ fn append_segments(state: &mut State, segments: &[SegmentRef]) {
     }
 }
 
-/// Gives planned entries their doc ids and reasons.
+/// Gives planned entries their doc ids and skip reasons.
 fn resolve(
     reader: &StoreReader,
     known: usize,
@@ -167,7 +170,7 @@ fn resolve(
     let run_segments: Vec<Option<usize>> =
         publication.run_segments.iter().map(|name| position(name)).collect();
     let earlier = |key: &DocKey, own: u32| -> u32 {
-        // Another worktree may have published the same blob since this run began: one doc is enough.
+        // Another worktree may have published the same blob since this run began; its doc is used.
         let segments = reader.state.segments.iter().zip(&reader.segments).take(known);
         segments
             .filter(|(r, _)| r.doc_base < own)
@@ -185,8 +188,8 @@ fn resolve(
     Ok(new_entries(reader, publication.added, &doc_of))
 }
 
-/// Planned entries with their doc ids and reasons. `doc_of` gives the doc of a job: `None` if the job has not run,
-/// `Some(None)` if its blob is not in this clone.
+/// Planned entries with their doc ids and skip reasons. `doc_of` returns the doc of a job: `None` if the job
+/// has not run, `Some(None)` if its blob is not in this clone.
 pub fn new_entries(
     reader: &StoreReader,
     planned: &[PlannedEntry],
@@ -213,11 +216,11 @@ fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::segment::
     reader.segments[segment].docs().get(ordinal as usize)
 }
 
-/// Adds entries to the store a reader shows, on disk or in memory; returns the id of the first.
+/// Adds entries to the store that a reader shows, on disk or in memory, and returns the id of the first.
 pub type Append<'a> = &'a mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>;
 
-/// The snapshot that follows from `base` without `removed` and with `added`. Entries that the store does not have yet go
-/// through `append`, which returns the id of the first.
+/// The snapshot that follows from `base` without `removed` and with `added`. New entries go through `append`,
+/// which returns the id of the first.
 pub fn apply(
     reader: &mut StoreReader,
     base: &Snapshot,
@@ -323,7 +326,8 @@ impl Tally {
             0 => step(&mut totals.n_paths),
             reason => step(totals.skipped.entry(reason).or_default()),
         }
-        // A number beyond all docs can only come from a damaged file, and would take memory in proportion.
+        // A number beyond all docs can only come from a damaged file, and would allocate memory in
+        // proportion.
         if record.doc < reader.state.next_doc() {
             let n = self.n_entries_of(record.doc);
             let before = *n;
@@ -332,7 +336,7 @@ impl Tally {
         }
     }
 
-    /// Adds the docs that became live and subtracts those that no longer are.
+    /// Adds the docs that became live and subtracts those that are no longer live.
     fn apply(&self, reader: &StoreReader, totals: &mut Totals) {
         totals.skipped.retain(|_, n| *n > 0);
         for (&doc, &before) in &self.before {
@@ -367,7 +371,7 @@ fn count_doc(reader: &StoreReader, doc: u32, totals: &mut Totals, sign: i64) {
     }
 }
 
-/// Recomputes the totals of a snapshot from its entries, to check the incremental ones.
+/// Computes the totals of a snapshot from its entries, to check the incremental ones.
 pub fn recount(reader: &StoreReader, snapshot: &Snapshot) -> Totals {
     let mut totals = Totals {
         tree_oid: snapshot.totals.tree_oid.clone(),

@@ -1,4 +1,4 @@
-//! Derives a sample of the index again from git and compares (requirement S6): a hash proves that a shard is what it was, not
+//! Derives a sample of the index again from git and compares. A hash proves that a shard is unchanged, not
 //! that it was ever right.
 
 use super::build::embed_chunks;
@@ -14,20 +14,23 @@ use crate::store::shard::{self, ShardData};
 use crate::store::{StoreLayout, StoreReader};
 use std::ops::Range;
 
-/// Vectors of a transformer may differ in the last bits between machines; this much agreement is required (cosine).
+/// Minimum cosine between stored and new vectors: those of a transformer may differ in the last bits between
+/// machines.
 const MIN_COSINE: f64 = 0.999;
 
-/// What was derived again.
+/// The result of a recomputation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Recomputed {
     pub docs: u64,
     pub chunks: u64,
-    /// Docs of the sample that cannot be derived here: made by another chunker or under other settings, or not in this clone.
+    /// Docs of the sample that cannot be derived here: of another chunker version or other settings, or not
+    /// in this clone.
     pub skipped: u64,
     pub findings: Vec<Finding>,
 }
 
-/// Derives `percent` (0–100) of all docs again. Which ones depends on their blobs only, so machines check the same ones.
+/// Derives `percent` (0–100) of all docs again. The selection depends on their blobs only, so all machines
+/// check the same docs.
 pub fn recompute(
     codebase: &Codebase,
     embedder: &dyn Embedder,
@@ -66,7 +69,7 @@ fn is_sampled(doc: &DocMeta, percent: f64) -> bool {
     f64::from(hash) < percent / 100.0 * f64::from(u32::MAX) || percent >= 100.0
 }
 
-/// How what is stored of `doc` differs from what comes out now; `None` if it cannot be derived here.
+/// The difference between the stored `doc` and a newly derived one; `None` if it cannot be derived here.
 fn differs(
     codebase: &Codebase,
     embedder: &dyn Embedder,

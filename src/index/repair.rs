@@ -1,8 +1,8 @@
-//! Makes a store readable again, whatever happened to its files.
+//! Makes a store readable again.
 //!
-//! Shards are the truth beside git. A missing or damaged segment is rebuilt from its shard and the blobs; a missing or
-//! damaged shard is given up, and its blobs are indexed again; a damaged state, entry file or snapshot is rebuilt from
-//! the shards that are there, at the price of walking the tree once.
+//! Shards and git are the truth. A missing or damaged segment is rebuilt from its shard and the blobs. A
+//! missing or damaged shard is given up, and its blobs are indexed again. A damaged state, entry file or
+//! snapshot is rebuilt from the shards that exist, at the cost of one walk of the tree.
 
 use super::build::write_segment;
 use super::codebase::Codebase;
@@ -18,15 +18,15 @@ use crate::store::state::{SegmentRef, State};
 use crate::store::{StoreError, StoreReader, fault, shard};
 use std::path::PathBuf;
 
-/// Something that is wrong in the store.
+/// A defect of the store.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
     pub path: PathBuf,
     pub what: String,
 }
 
-/// Checks cheaply that everything the state names opens, and repairs what does not. Called before every update, which goes
-/// on with the files that are open then; the caller holds the work lease.
+/// Checks that everything the state names opens, and repairs what does not. Every update calls this first and
+/// continues with the files that are then open. The caller holds the work lease.
 pub fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
     let files = OpenFiles::default();
     match StoreReader::open_with(&codebase.store(), &files) {
@@ -37,11 +37,11 @@ pub fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
             tracing::warn!(component = "store", operation = "open", error = %e, "the index is damaged and is being repaired");
         }
     }
-    // Rebuilt files have the names of the damaged ones that may be open.
+    // Rebuilt files have the names of the damaged ones, which may be open.
     salvage(codebase, &[]).map(|()| OpenFiles::default())
 }
 
-/// Re-hashes everything the state names (requirement S6).
+/// Hashes everything that the state names.
 pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
     let store = codebase.store();
     let finding = |path: PathBuf, what: String| Finding { path, what };
@@ -80,13 +80,13 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
     Ok(findings)
 }
 
-/// Removes what `findings` name and rebuilds. The caller holds the work lease and updates afterwards.
+/// Removes what `findings` name and rebuilds it. The caller holds the work lease and updates afterwards.
 pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexError> {
     let graphs = codebase.store().graph("");
     let (graphs, others): (Vec<_>, Vec<_>) =
         findings.iter().cloned().partition(|finding| finding.path.parent() == graphs.parent());
     for graph in graphs {
-        // Nothing depends on a graph: without it the scan answers.
+        // HNSW is optional: without it the scan answers.
         fault::step()
             .and_then(|()| std::fs::remove_file(&graph.path))
             .map_err(StoreError::io("remove", &graph.path))?;
@@ -94,7 +94,7 @@ pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexErro
     if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
 }
 
-/// Every graph that lies beside a segment of the state opens and re-hashes; none needs to be there.
+/// Checks that every HNSW file beside a segment of the state opens and has its hash.
 fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
     let mut findings = Vec::new();
     for segment in &state.segments {
@@ -108,7 +108,7 @@ fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
     findings
 }
 
-/// Every snapshot reads, and its totals equal a recount.
+/// Checks that every snapshot reads and that its totals equal a recount.
 fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, IndexError> {
     let reader = StoreReader::of_state(store, state, &OpenFiles::default())?;
     let mut findings = Vec::new();
@@ -151,8 +151,8 @@ fn is_about(error: &StoreError, path: &std::path::Path) -> bool {
     }
 }
 
-/// A new state from every shard that is whole. Entries and snapshots are forgotten: the next update decides every path of
-/// its tree again and finds nearly all docs by key.
+/// Makes a new state from every intact shard. Entries and snapshots are dropped: the next update decides
+/// every path of its tree again and finds nearly all docs by key.
 fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     for finding in bad {
@@ -176,14 +176,14 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
             }
         }
     }
-    // A damaged pointer is not worth keeping as the previous one.
+    // A damaged state is not worth keeping as the previous one.
     if old.is_none() {
         let _ = std::fs::remove_file(store.state());
     }
     write_state(&store, &mut state)
 }
 
-/// Shards that the old state names, or all that lie there if there is no old state.
+/// Shards that the old state names, or all that exist if there is no old state.
 fn shard_names(store: &StoreLayout, old: Option<&State>) -> Vec<String> {
     if let Some(state) = old {
         return state.segments.iter().map(|segment| segment.name.clone()).collect();
@@ -196,7 +196,7 @@ fn shard_names(store: &StoreLayout, old: Option<&State>) -> Vec<String> {
     names
 }
 
-/// The segment of a shard that hashes to its name; rebuilt if it does not open.
+/// The segment of a shard that has its hash, rebuilt if it does not open.
 fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Result<SegmentRef, IndexError> {
     let (path, shard) = (store.segment(name), store.shard(name));
     let opened =
@@ -219,7 +219,8 @@ fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resul
     rebuild_segment(codebase, store, name)
 }
 
-/// Derives a segment from its shard and the blobs (requirement S3). A blob that is gone leaves its doc out of the new shard.
+/// Derives a segment from its shard and the blobs. The doc of a blob that is gone is not part of the new
+/// shard.
 fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Result<SegmentRef, IndexError> {
     let data = shard::read(&store.shard(name))?;
     let mut blobs = codebase.repo.blobs();

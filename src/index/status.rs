@@ -1,4 +1,4 @@
-//! What is indexed, how current it is, and what is going on (requirement U3). Reads only; never takes a lock.
+//! What is indexed, how current it is, and what is running. Reads only and takes no lock.
 
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
@@ -12,49 +12,49 @@ use crate::store::{StoreReader, time};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Commits are counted up to this many; a lag beyond it is only said to be one.
+/// Commits are counted up to this number; a larger lag is reported without a count.
 const MAX_LAG: usize = 1000;
 
-/// Everything `status` shows.
+/// The content of `status`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct StatusReport {
-    /// `not_indexed`, `indexing`, `indexed`, `index_failed` or `requires_reindex` (L1).
+    /// `not_indexed`, `indexing`, `indexed`, `index_failed` or `requires_reindex`.
     pub state: &'static str,
-    /// Why, where the state needs a reason.
+    /// The reason, for states that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// `init` was run in this repository.
+    /// Whether `init` was run in this repository.
     pub initialised: bool,
-    /// The index answers for exactly the tree of HEAD.
+    /// Whether the index answers for exactly the tree of HEAD.
     pub current: bool,
     /// Root of this worktree.
     pub codebase: PathBuf,
     pub worktree: String,
     pub store: PathBuf,
     pub head: Place,
-    /// What the index answers for; absent until there is a snapshot.
+    /// What the index answers for; absent before the first snapshot.
     pub indexed: Option<Place>,
     pub lag: Lag,
     pub files: u64,
     pub chunks: u64,
-    /// By language, those with most files first.
+    /// By language, the largest number of files first.
     pub languages: Vec<LanguageCount>,
-    /// Left-out paths by reason.
+    /// Skipped paths by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// The paths themselves, if asked for.
+    /// The skipped paths, on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped_files: Option<Vec<SkippedFile>>,
     pub size_bytes: Sizes,
-    /// The run that is going on, or that was interrupted.
+    /// The run in progress, or the one that was interrupted.
     pub progress: Option<RunProgress>,
     pub last_run: Option<LastRun>,
-    /// Why the last run failed, if it did.
+    /// Why the last run failed.
     pub last_failure: Option<String>,
     pub hooks: HooksInfo,
     pub model: ModelInfo,
-    /// Who holds the work lease, for example `PID 4711, started 2026-11-21T10:00:00Z`.
+    /// The holder of the work lease, for example `PID 4711, started 2026-11-21T10:00:00Z`.
     pub lock_holder: Option<String>,
-    /// A hook has asked for an update that has not begun.
+    /// Whether an update was requested that has not begun.
     pub update_wanted: bool,
     pub warnings: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub struct Place {
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Lag {
     pub behind: bool,
-    /// Commits of HEAD that the indexed commit does not have, where that is cheap to count.
+    /// Commits of HEAD that the indexed commit does not contain, where that is cheap to count.
     pub commits: Option<u64>,
 }
 
@@ -97,14 +97,14 @@ pub struct Sizes {
     pub entries: u64,
     pub snapshots: u64,
     pub graphs: u64,
-    /// Pointers, locks, caches, records.
+    /// State, locks, caches and records.
     pub other: u64,
     /// Stores of other models.
     pub other_models: u64,
     pub total: u64,
 }
 
-/// How far a run is, or was when it was interrupted.
+/// Progress of a run, also of an interrupted one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RunProgress {
     pub is_running: bool,
@@ -126,24 +126,24 @@ pub struct LastRun {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct HooksInfo {
     pub installed: bool,
-    /// `configuration`, `global_configuration` or the directory of the files.
+    /// `configuration`, `global_configuration`, or the directory of the hook files.
     pub method: Option<String>,
     pub events: BTreeMap<&'static str, String>,
     pub binary: Option<PathBuf>,
     pub binary_found: bool,
     pub mode: &'static str,
-    /// Why the hooks cannot be looked at.
+    /// Why the hooks cannot be inspected.
     pub problem: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ModelInfo {
     pub name: String,
-    /// Fingerprint of the vector space (E5).
+    /// Fingerprint of the vector space.
     pub vector_space: String,
 }
 
-/// The record of an unfinished run (L4); written by whoever shows the progress, removed on success.
+/// The record of an unfinished run, written by the process that shows the progress and removed on success.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     pub session_id: String,
@@ -159,14 +159,14 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The record of this worktree; one that is missing or damaged is none.
+    /// The record of this worktree; `None` if it is missing or damaged.
     pub fn read(codebase: &Codebase) -> Option<Checkpoint> {
         let bytes = std::fs::read(codebase.store().checkpoint(&codebase.worktree_key)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 }
 
-/// The record of the run that is going on in the present vector space, once it has written one.
+/// The record of the run in progress in the present vector space, once it has been written.
 pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
     let record = Checkpoint::read(codebase)?;
     let (id, _) = record.session_id.split_once('-')?;
@@ -174,7 +174,7 @@ pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
     holder.starts_with(&format!("PID {id},")).then_some(record)
 }
 
-/// Chunks that an interrupted first index or reindex has stored; `None` if there is no such thing.
+/// Chunks stored by an interrupted first index or reindex; `None` if there is none.
 pub fn unfinished(codebase: &Codebase) -> Option<u64> {
     let store = codebase.store();
     let state = State::read(&store.state()).ok()??;
@@ -191,7 +191,7 @@ pub fn unfinished(codebase: &Codebase) -> Option<u64> {
 }
 
 impl Lifecycle {
-    /// The name of the state (L1).
+    /// The name of the state.
     pub fn name(&self) -> &'static str {
         match self {
             Lifecycle::NotIndexed => "not_indexed",
@@ -203,7 +203,8 @@ impl Lifecycle {
     }
 }
 
-/// Looks at everything. A damaged store is a warning, not an error: this is what people call when something is wrong.
+/// Collects the report. A damaged store is a warning and not an error, since `status` is what users run when
+/// something is wrong.
 pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, IndexError> {
     let mut warnings = codebase.loaded.warnings.clone();
     let store = codebase.store();
@@ -293,7 +294,8 @@ fn lag(codebase: &Codebase, head: &Head, indexed: Option<&Place>, current: bool)
     Lag { behind: true, commits }
 }
 
-/// Commits reachable from `head` and not from `base`; `None` if they are too many or some are not in this clone.
+/// Commits reachable from `head` and not from `base`; `None` if there are too many or some are not in this
+/// clone.
 fn commits_between(codebase: &Codebase, base: Oid, head: Oid) -> Option<u64> {
     let repo = codebase.repo.local();
     let walk = repo.rev_walk([head]).with_hidden([base]).all().ok()?;
@@ -349,7 +351,7 @@ fn sizes(codebase: &Codebase) -> Sizes {
     Sizes { shards, segments, entries, snapshots, graphs, other, other_models, total }
 }
 
-/// Sum of the lengths of all files below `dir`; links are not followed.
+/// Sum of the lengths of all files below `dir`. Links are not followed.
 fn bytes_below(dir: &Path) -> u64 {
     let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
     children
@@ -405,7 +407,7 @@ fn hooks_info(codebase: &Codebase) -> HooksInfo {
     }
 }
 
-/// Where git looks for the hooks of this codebase.
+/// The directories in which git looks for the hooks of this codebase.
 pub fn hook_site(codebase: &Codebase) -> HookSite {
     HookSite {
         git_dir: codebase.repo.git_dir().to_path_buf(),
@@ -425,7 +427,7 @@ fn state_name(state: EventState) -> String {
     }
 }
 
-/// The name that answers give to the model; the name in the settings if it does not open.
+/// The model name that responses show; the name in the settings if the model does not open.
 fn model_name(codebase: &Codebase) -> String {
     if codebase.settings.model.is_builtin() {
         return embed::open(&codebase.settings.model)

@@ -1,4 +1,4 @@
-//! One update: from a wanted tree to a published snapshot (requirement G4).
+//! One update: from a wanted tree to a published snapshot.
 
 use super::build::{self, Built};
 use super::codebase::Codebase;
@@ -19,48 +19,48 @@ use crate::store::{StoreReader, time};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Warn above this many files at a first index, refuse above the second (requirement D6).
+/// Numbers of files in a first index above which a run warns, and above which it is refused.
 const WARN_FILES: usize = 50_000;
 const REFUSE_FILES: usize = 500_000;
 
-/// What is wanted.
+/// The tree to index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
-    /// `None`: the empty tree of an unborn branch.
+    /// `None` is the empty tree of an unborn branch.
     pub tree: Option<Oid>,
     pub commit: Option<Oid>,
     pub reference: Option<String>,
-    /// True if the snapshot becomes what this worktree's questions are answered from.
+    /// Whether the snapshot becomes the one that answers for this worktree.
     pub is_head: bool,
 }
 
 impl Target {
-    /// HEAD of the worktree, as it is now.
+    /// The present HEAD of the worktree.
     pub fn head(codebase: &Codebase) -> Result<Target, IndexError> {
         let head = codebase.repo.head()?;
         Ok(Target { tree: head.tree, commit: head.commit, reference: head.reference, is_head: true })
     }
 
-    /// Empty for a repository without commit.
+    /// Empty for a repository without a commit.
     pub fn tree_oid(&self) -> String {
         self.tree.map(|oid| oid.to_string()).unwrap_or_default()
     }
 }
 
-/// How to go about it.
+/// Options of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UpdateOptions {
-    /// Build everything anew, whatever the store knows.
+    /// Build everything again, without regard to the store.
     pub reindex: bool,
     pub allow_huge: bool,
 }
 
-/// What an update did; the counters prove that the work was that of the change.
+/// The result of an update. The counters prove that the work was that of the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct UpdateReport {
     pub tree: String,
     pub commit: Option<String>,
-    /// Nothing was to be done: the tree was indexed already.
+    /// Whether the tree was indexed already.
     pub known: bool,
     pub files_changed: u64,
     /// Blobs read, chunked and embedded.
@@ -76,7 +76,8 @@ pub struct UpdateReport {
     pub duration_ms: u64,
 }
 
-/// Brings the store to `target`; `files` of it may be open already. The caller holds the work lease of this codebase.
+/// Brings the store to `target`; `files` are files of the store that are open already. The caller holds the
+/// work lease of this codebase.
 pub fn update(
     codebase: &Codebase,
     embedder: &dyn Embedder,
@@ -113,18 +114,18 @@ struct Run<'a> {
     progress: &'a dyn Progress,
     files: &'a OpenFiles,
     started: Instant,
-    /// Sealed by an earlier run of the reindex that this one goes on with.
+    /// Segments that an earlier run of the same reindex sealed.
     kept: Vec<SegmentRef>,
 }
 
 impl Run<'_> {
-    /// What a reindex of this worktree sealed before it was broken off; `None` if there is none to go on with.
+    /// Segments that an interrupted reindex of this worktree sealed; `None` if there is none to resume.
     fn unfinished_reindex(&self, reader: &StoreReader) -> Option<Vec<SegmentRef>> {
         let rebuild = reader.state.rebuilding.get(&self.codebase.worktree_key)?;
         if !self.target.is_head || !rebuild.is_usable(&self.codebase.settings_fingerprint) {
             return None;
         }
-        // Whoever reindexes may do so because files were damaged: nothing is taken over unseen.
+        // A reindex may be a repair, so nothing is reused without verification.
         let is_whole = |segment: &SegmentRef| {
             let (path, shard) = (reader.layout.segment(&segment.name), reader.layout.shard(&segment.name));
             Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard)).is_ok()
@@ -132,10 +133,10 @@ impl Run<'_> {
         rebuild.segments.iter().all(is_whole).then(|| rebuild.segments.clone())
     }
 
-    /// Builds everything again as if the store were empty, and replaces it in one publication at the end: until then the
-    /// old snapshot answers (L5), and a killed reindex changes nothing (X1). What it has sealed at its checkpoints is noted
-    /// beside that, for the run that goes on with it (L4). Other worktrees' heads go with the old store: they index
-    /// themselves anew.
+    /// Builds everything again as if the store were empty, and replaces it in one publication at the end.
+    /// Until then the old snapshot answers, and a killed reindex changes nothing. Segments sealed at
+    /// checkpoints are recorded beside the state for the run that resumes. The heads of other worktrees are
+    /// dropped with the old store; these worktrees index themselves again.
     fn reindex(&self, old: &StoreReader) -> Result<UpdateReport, IndexError> {
         let key = &self.codebase.worktree_key;
         let begins_anew = self.kept.is_empty() && old.state.rebuilding.contains_key(key);
@@ -167,7 +168,7 @@ impl Run<'_> {
         match reader.snapshot(&key) {
             Ok(Some(snapshot)) => return self.known(&reader, &key, &snapshot.totals),
             Ok(None) => {}
-            // It is derived: made anew, it replaces the damaged one.
+            // It is derived, so a new one replaces the damaged one.
             Err(e) => {
                 tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read")
             }
@@ -183,13 +184,13 @@ impl Run<'_> {
         let counters = meter.meter.counters();
         let report = self.report(&plan, &published.snapshot.totals, &counters);
         if let Err(e) = compact::compact(self.codebase, &published.reader) {
-            // The snapshot is published; merging small files is only housekeeping.
+            // The snapshot is published; compaction is only housekeeping.
             tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");
         }
         Ok(report)
     }
 
-    /// The tree is indexed: only the head moves, if it does.
+    /// Handles a tree that is indexed: only the head may move.
     fn known(&self, reader: &StoreReader, key: &str, totals: &Totals) -> Result<UpdateReport, IndexError> {
         let previous = reader.state.heads.get(&self.codebase.worktree_key);
         let head = self.head(key, totals, previous.cloned(), RunRecord::default());
@@ -205,13 +206,13 @@ impl Run<'_> {
         Ok(UpdateReport { known: true, ..report })
     }
 
-    /// The snapshot with the smallest way to go: this worktree's, else that of any other, else nothing.
+    /// The snapshot with the smallest difference: that of this worktree, else any other, else the empty one.
     fn choose_base(&self, reader: &StoreReader) -> Result<Snapshot, IndexError> {
         let own = reader.state.heads.get(&self.codebase.worktree_key).map(|head| head.snapshot.clone());
         let others = reader.state.heads.values().map(|head| head.snapshot.clone());
         let mut fallback = None;
         for key in own.into_iter().chain(others) {
-            // A snapshot that cannot be read is only a missing short cut.
+            // An unreadable snapshot only costs a short cut.
             let Ok(Some(snapshot)) = reader.snapshot(&key) else { continue };
             if snapshot.totals.complete && snapshot.totals.settings == self.codebase.settings_fingerprint {
                 return Ok(snapshot);
@@ -243,7 +244,8 @@ impl Run<'_> {
         let mut epoch = reader.state.epoch;
         let mut run_segments: Vec<String> = Vec::new();
         let replaces = self.options.reindex;
-        // A reindex publishes all it has at its end; anybody else publishes what has come since the last time.
+        // A reindex publishes everything at its end; other runs publish what was sealed since the last
+        // checkpoint.
         let mut sealed = self.kept.clone();
         let mut publish_built = |built: &mut Built, complete: bool| {
             let new = std::mem::take(&mut built.segments);
@@ -282,7 +284,7 @@ impl Run<'_> {
                         }
                     })
                 })?;
-            // The first publication of a new store gives it its epoch.
+            // The first publication of a new store assigns its epoch.
             epoch = published.reader.state.epoch;
             Ok(Some(published))
         };
@@ -293,12 +295,12 @@ impl Run<'_> {
         let is_complete = built.docs.len() >= plan.jobs.len();
         match publish_built(&mut built, is_complete)? {
             Some(published) if is_complete => Ok(published),
-            // Stopped: what is sealed stays known, so the next run begins there.
+            // Stopped: sealed segments stay in the store, so the next run begins there.
             _ => Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks }),
         }
     }
 
-    /// The head after a run that completed: marker and pointer are written in one go (L2).
+    /// The head after a completed run. Marker and snapshot are written together.
     fn head(&self, key: &str, totals: &Totals, previous: Option<Head>, last_run: RunRecord) -> Head {
         let last_run =
             if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
@@ -322,7 +324,8 @@ impl Run<'_> {
         }
     }
 
-    /// During an incremental update the old complete snapshot keeps answering; during a first index the growing one does.
+    /// During an incremental update the old complete snapshot keeps answering; during a first index the
+    /// growing one does.
     fn growing_head(&self, key: &str, previous: Option<Head>, progress: (u64, u64)) -> Head {
         match previous {
             Some(head) if head.marker.is_some() => Head { progress: Some(progress), ..head },
@@ -339,7 +342,7 @@ impl Run<'_> {
         }
     }
 
-    /// A first index that failed says so; a failed increment leaves the state as it was.
+    /// Records the failure of a first index. A failed increment leaves the state unchanged.
     fn record_failure(&self, error: &IndexError) {
         if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head
         {
@@ -389,7 +392,7 @@ impl Run<'_> {
     }
 }
 
-/// What a head is after a run that did not complete: as before it, if it had an index.
+/// Restores the phase of a head after a run that did not complete: as before it, if there was an index.
 fn restore_phase(head: &mut Head) {
     head.phase = if head.marker.is_some() { Phase::Indexed } else { Phase::IndexFailed };
 }
@@ -400,12 +403,12 @@ fn is_same_head(a: &Head, b: &Head) -> bool {
         == (b.phase, &b.snapshot, &b.commit, &b.reference, &b.failure, proof(b))
 }
 
-/// Names a run in markers and logs.
+/// A random id for markers and logs.
 fn run_id() -> String {
     format!("{:016x}", random::bits64())
 }
 
-/// Counts here and passes on.
+/// Counts, and passes everything on.
 struct Tee<'a> {
     meter: Meter,
     outer: &'a dyn Progress,

@@ -1,8 +1,9 @@
-//! Who updates when: the work lease, the wishes of hooks, and a catch-up that loses none (requirements G5, L3).
+//! The updater: work lease, update requests, and a catch-up that loses none.
 //!
-//! A hook leaves a wish and tries the lease. Whoever holds the lease takes all wishes, indexes HEAD as it is then,
-//! releases the lease *and then* looks for wishes again: a wish noted between its last look and its release would otherwise
-//! be lost. Hooks are only prefetch; a query compares HEAD itself.
+//! A hook writes an update request and tries to take the lease. The process that holds the lease clears the
+//! request, indexes the current HEAD, releases the lease *and then* looks for requests again: one that was
+//! written between its last look and the release would otherwise be lost. Hooks only prefetch; every query
+//! compares HEAD with the snapshot itself.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -17,22 +18,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for comparing the working tree after an update; nobody waits for it but the updater.
+/// Time limit of the status run after an update.
 const COMPARE_BUDGET: Duration = Duration::from_secs(5);
 
-/// How long a run waits for the lease before it is refused, and how often it looks.
+/// How long a run waits for the lease before it is refused, and its poll interval.
 const HOOK_PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Notes that this worktree wants to be indexed. Cheap, lock-free, idempotent.
-pub fn note_wish(codebase: &Codebase) -> Result<(), IndexError> {
+/// Writes the update request of this worktree. Takes no lock; idempotent.
+pub fn request_update(codebase: &Codebase) -> Result<(), IndexError> {
     codebase.layout.create()?;
-    let path = wish(codebase);
+    let path = request_file(codebase);
     Ok(fault::step().and_then(|()| std::fs::write(&path, b"")).map_err(StoreError::io("write", &path))?)
 }
 
-/// Serves wishes until there are none. Returns `None` if somebody else holds the lease and will.
-pub fn serve_wishes(
+/// Serves update requests until there are none. Returns `None` if another process holds the lease; that
+/// process serves them.
+pub fn serve_requests(
     codebase: &Codebase,
     progress: &dyn Progress,
 ) -> Result<Option<UpdateReport>, IndexError> {
@@ -43,17 +45,20 @@ pub fn serve_wishes(
             Err(IndexError::Store(StoreError::Locked { .. })) => return Ok(last),
             Err(e) => return Err(e),
         };
-        take_wish(codebase);
+        clear_request(codebase);
         let report = run_leased(codebase, &Target::head(codebase)?, UpdateOptions::default(), progress)?;
         last = Some(report);
         drop(lease);
-        if !wish(codebase).exists() {
+        if !request_file(codebase).exists() {
             return Ok(last);
         }
     }
 }
 
-/// Indexes `target` now, or fails with who is at it (requirement L3).
+/// Indexes `target` now.
+///
+/// # Errors
+/// [`StoreError::Locked`] with the holder of the lease if another process indexes this worktree.
 pub fn run(
     codebase: &Codebase,
     target: &Target,
@@ -62,7 +67,7 @@ pub fn run(
 ) -> Result<UpdateReport, IndexError> {
     let lease = lease_after_hooks(codebase)?;
     if target.is_head {
-        take_wish(codebase);
+        clear_request(codebase);
     }
     let report = run_leased(codebase, target, options, progress)?;
     drop(lease);
@@ -72,11 +77,12 @@ pub fn run(
     Ok(report)
 }
 
-/// Serves who wished for something newer than `target` while it was worked on and went away because the lease was held.
+/// Serves a request that arrived while `target` was indexed and whose process left because the lease was
+/// held.
 fn catch_up(codebase: &Codebase, target: &Target, progress: &dyn Progress) {
     let has_moved = || Target::head(codebase).is_ok_and(|head| head.tree != target.tree);
-    if (wish(codebase).exists() || has_moved())
-        && let Err(e) = serve_wishes(codebase, progress)
+    if (request_file(codebase).exists() || has_moved())
+        && let Err(e) = serve_requests(codebase, progress)
     {
         tracing::warn!(component = "index", operation = "catch up", error = %e, "a later commit is not indexed yet");
     }
@@ -88,7 +94,7 @@ fn run_leased(
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    // There is nothing to wait for, nor to be kept from: the working tree is compared beside it.
+    // The tree is indexed already, so the update only moves the head, and the status run can overlap with it.
     if target.is_head && codebase.knows(target) {
         return std::thread::scope(|scope| {
             let comparing = scope.spawn(|| compare_files(codebase, target));
@@ -113,7 +119,7 @@ fn update_readable(
     let files = super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
     match update(codebase, embedder.as_ref(), &files, target, options, progress) {
-        // Collected and renumbered under our feet, perhaps repaired: what was built is still found by its key.
+        // Garbage collection or repair renumbered the store. What was built is found again by its key.
         Err(IndexError::EpochChanged) => {
             update(codebase, embedder.as_ref(), &OpenFiles::default(), target, options, progress)
         }
@@ -121,7 +127,7 @@ fn update_readable(
     }
 }
 
-/// Compares the working tree now, so that the next query need not hash files that a clone or checkout has just written.
+/// Runs status now, so that the next query does not hash files that a clone or checkout has just written.
 fn compare_files(codebase: &Codebase, target: &Target) {
     if codebase.repo.work_dir().is_some() {
         let compared = worktree::worktree_changes(
@@ -136,7 +142,8 @@ fn compare_files(codebase: &Codebase, target: &Target) {
     }
 }
 
-/// The lease, once a hook's short update is through: `git commit` followed by `index` is no reason to refuse.
+/// Takes the lease, after waiting briefly for a hook: `git commit` directly followed by `index` is not
+/// refused.
 fn lease_after_hooks(codebase: &Codebase) -> Result<Lock, IndexError> {
     let deadline = Instant::now() + HOOK_PATIENCE;
     loop {
@@ -149,22 +156,25 @@ fn lease_after_hooks(codebase: &Codebase) -> Result<Lock, IndexError> {
     }
 }
 
-/// The work lease of this codebase. Creates `.codeweaver/` if it is not there, refuses it if it is not ours.
+/// Takes the work lease of this codebase. Creates `.codeweaver/` if it is missing.
+///
+/// # Errors
+/// [`StoreError::Locked`] if the lease is held, and an error if the directory is not trusted.
 pub fn lease(codebase: &Codebase) -> Result<Lock, IndexError> {
     codebase.layout.create()?;
     Ok(Lock::try_acquire(&codebase.layout.work_lock(&codebase.worktree_key))?)
 }
 
-fn wish(codebase: &Codebase) -> PathBuf {
+fn request_file(codebase: &Codebase) -> PathBuf {
     codebase.layout.wanted().join(&codebase.worktree_key)
 }
 
-pub(super) fn take_wish(codebase: &Codebase) {
-    // A wish that cannot be removed costs one more look at HEAD, nothing else.
-    let _ = fault::step().and_then(|()| std::fs::remove_file(wish(codebase)));
+pub(super) fn clear_request(codebase: &Codebase) {
+    // A request that cannot be removed costs one more comparison of HEAD.
+    let _ = fault::step().and_then(|()| std::fs::remove_file(request_file(codebase)));
 }
 
-/// Removes temporary files that a killed writer left, once they are older than a day.
+/// Removes temporary files of killed writers once they are older than a day.
 pub fn sweep_temporaries(codebase: &Codebase) {
     let day = std::time::Duration::from_secs(24 * 3600);
     let mut dirs: Vec<PathBuf> = codebase.store().content_dirs().to_vec();

@@ -175,8 +175,8 @@ fn no_wish_is_lost() {
                 scope.spawn(move || {
                     let codebase = open(root);
                     std::thread::sleep(Duration::from_millis(delay));
-                    updater::note_wish(&codebase).unwrap();
-                    updater::serve_wishes(&codebase, &Silent).unwrap();
+                    updater::request_update(&codebase).unwrap();
+                    updater::serve_requests(&codebase, &Silent).unwrap();
                 });
             }
             scope.spawn(move || {
@@ -190,8 +190,8 @@ fn no_wish_is_lost() {
             std::thread::sleep(Duration::from_millis(2));
             commit_in(root, &format!("def omega_{round}():\n    return 2\n"));
             let codebase = open(root);
-            updater::note_wish(&codebase).unwrap();
-            updater::serve_wishes(&codebase, &Silent).unwrap();
+            updater::request_update(&codebase).unwrap();
+            updater::serve_requests(&codebase, &Silent).unwrap();
         });
         let codebase = open(root);
         assert!(!codebase.layout.wanted().join("main").exists(), "round {round}");
@@ -210,8 +210,8 @@ fn a_second_run_is_refused_and_a_dead_holder_is_not_waited_for() {
         let error = try_index(sandbox.root()).unwrap_err().to_string();
         assert!(error.contains("already in progress (PID "), "{error}");
         // A hook leaves its wish and goes.
-        updater::note_wish(&codebase).unwrap();
-        assert_eq!(updater::serve_wishes(&codebase, &Silent).unwrap(), None);
+        updater::request_update(&codebase).unwrap();
+        assert_eq!(updater::serve_requests(&codebase, &Silent).unwrap(), None);
     }
     std::fs::write(codebase.layout.work_lock("main"), "PID 1, started 2020-01-01T00:00:00Z").unwrap();
     sandbox.index();

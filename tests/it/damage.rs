@@ -272,8 +272,8 @@ fn a_foreign_nonce_is_refused_and_says_so() {
         let error = crate::sandbox::try_index(sandbox.root()).unwrap_err().to_string();
         assert!(error.contains("nonce"), "{error}");
         let codebase = open(sandbox.root());
-        assert!(updater::note_wish(&codebase).is_err());
-        assert!(updater::serve_wishes(&codebase, &codeweaver::index::progress::Silent).is_err());
+        assert!(updater::request_update(&codebase).is_err());
+        assert!(updater::serve_requests(&codebase, &codeweaver::index::progress::Silent).is_err());
     }
 }
 

@@ -330,8 +330,8 @@ fn a_deleted_folder_is_rebuilt() {
     assert!(respond(sandbox.root(), &hybrid("alpha")).is_err());
     // A hook comes first: its wish must not make the new folder look foreign.
     let codebase = open(sandbox.root());
-    updater::note_wish(&codebase).unwrap();
-    updater::serve_wishes(&codebase, &Silent).unwrap();
+    updater::request_update(&codebase).unwrap();
+    updater::serve_requests(&codebase, &Silent).unwrap();
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     std::fs::remove_dir_all(sandbox.root().join(".codeweaver")).unwrap();
     std::fs::create_dir(sandbox.root().join(".codeweaver")).unwrap();
@@ -400,8 +400,8 @@ fn a_folder_that_git_tracks_or_that_is_a_link_is_refused() {
     std::os::unix::fs::symlink(&outside, sandbox.root().join(".codeweaver")).unwrap();
     let codebase = open(sandbox.root());
     assert!(matches!(try_index(sandbox.root()), Err(IndexError::Store(StoreError::Untrusted { .. }))));
-    assert!(updater::note_wish(&codebase).is_err());
-    assert!(updater::serve_wishes(&codebase, &Silent).is_err());
+    assert!(updater::request_update(&codebase).is_err());
+    assert!(updater::serve_requests(&codebase, &Silent).is_err());
     assert!(respond(sandbox.root(), &hybrid("alpha")).is_err());
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "nothing is written through a link");
 }

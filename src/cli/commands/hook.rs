@@ -67,8 +67,8 @@ fn update(context: &Context) -> Result<(), IndexError> {
     let codebase = context.open()?;
     // If the store has been deleted, it is created again and the index is rebuilt.
     codebase.layout.create()?;
-    updater::note_wish(&codebase)?;
-    updater::serve_wishes(&codebase, &Silent)?;
+    updater::request_update(&codebase)?;
+    updater::serve_requests(&codebase, &Silent)?;
     background::build_graphs(&codebase);
     if codebase.settings.hooks.mode == HooksMode::Foreground {
         wait_for_other(&codebase);
