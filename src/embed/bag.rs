@@ -1,20 +1,20 @@
-//! Text → bag: which entries of a [`Vocabulary`] it has, and how often. The same function makes the bags a model is
-//! trained on and those it is asked with.
+//! Text → bag: the entries of a [`Vocabulary`] in it, with their counts. Training and embedding use the same
+//! bags.
 //!
-//! Of the terms of a text, joined names and words without their numbered tail are left out, because their parts are
-//! there. Words and parts that are no entries count by their pieces; numbers and characters of scripts without spaces
-//! only if they are entries.
+//! Joined names and words without their numbered tail are left out of the terms of a text, because their
+//! parts are terms too. Words and parts that are not entries count by their pieces. Numbers and characters of
+//! scripts without spaces count only if they are entries.
 
 use super::vocabulary::Vocabulary;
 use crate::text::{TermKind, visit_path_terms, visit_terms};
 
-/// Calls `visit` with the terms of `text` that enter its bag, in order, repetitions included; true with those that may
-/// be cut into pieces. For counting what a vocabulary should have.
+/// Calls `visit` with the terms of `text` that enter its bag, in order and with repetitions, and with whether
+/// the term may be cut into pieces. For choosing the entries of a vocabulary.
 pub fn bag_terms(text: &str, mut visit: impl FnMut(&str, bool)) {
     visit_terms(text, |term, kind| with_kind(term, kind, &mut visit));
 }
 
-/// [`bag_terms`] of every folder of a path and of the file's name without its last extension.
+/// [`bag_terms`] of the folders of a path and of the file name without its last extension.
 pub fn bag_terms_of_path(path: &str, mut visit: impl FnMut(&str, bool)) {
     visit_path_terms(path, |term, kind| with_kind(term, kind, &mut visit));
 }
@@ -30,15 +30,15 @@ fn with_kind(term: &str, kind: TermKind, visit: &mut impl FnMut(&str, bool)) {
 
 /// Replaces `out` by the distinct ids in `text` with their counts (1 and more), sorted by id.
 ///
-/// The weight of an id in a vector is the square root of its count. `text` is taken as it is; its own length bounds work
-/// and memory.
+/// The weight of an id in a vector is the square root of its count. Time and memory are linear in the length
+/// of `text`.
 pub fn bag_of(text: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     out.clear();
     bag_terms(text, |term, may_split| push(term, may_split, vocabulary, out));
     count(out);
 }
 
-/// [`bag_of`] for a path: its folders and the file's name without its last extension.
+/// [`bag_of`] for a path: its folders and the file name without its last extension.
 pub fn bag_of_path(path: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     out.clear();
     bag_terms_of_path(path, |term, may_split| push(term, may_split, vocabulary, out));

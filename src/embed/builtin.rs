@@ -1,15 +1,15 @@
-//! The model in the binary: a [table](super::table) trained for code search, used where it lies. `models/README.md` says
-//! what it was made of.
+//! The model in the binary: a [table](super::table) trained for code search, used in place.
+//! `models/README.md` describes its training.
 
 use super::table::TableModel;
 
-/// A new name for new weights; `the_model_is_pinned` notices if it is forgotten.
+/// Name of the model. New weights need a new name, which `the_model_is_pinned` enforces.
 const NAME: &str = "codeweaver-v1";
 static FILE: &[u8] = include_bytes!("../../models/builtin.bin");
 
-/// Opens it without reading it.
+/// Opens the model without reading it.
 pub(super) fn open() -> TableModel<'static> {
-    TableModel::new(NAME, FILE).expect("the file in the binary is whole: a test reads it")
+    TableModel::new(NAME, FILE).expect("the model file in the binary is valid: a test reads it")
 }
 
 #[cfg(test)]
@@ -17,8 +17,8 @@ mod tests {
     use super::super::{Embedder, bag_of, verify_table};
     use super::*;
 
-    /// The weights, and the bytes of a known text: if one of them changes, so must the name of the model or a version in
-    /// its fingerprint.
+    /// Pins the weights and the bytes of a text: if one of them changes, so must the name of the model or a
+    /// version in its fingerprint.
     #[test]
     fn the_model_is_pinned() {
         verify_table(FILE).unwrap();

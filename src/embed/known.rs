@@ -1,24 +1,36 @@
-//! Published models, by the names people use for them.
+//! Published models by their usual names.
 
-/// What a published model wants, beyond what its files say.
+/// Requirements of a published model that its files do not state.
 #[derive(Debug, PartialEq)]
 pub(super) struct KnownModel {
     pub name: &'static str,
-    /// Where its files are published.
+    /// Repository on huggingface.co.
     pub repository: &'static str,
     pub pooling: Pooling,
-    /// Longer inputs are cut. At most what the model was trained for; less where time grows faster than use.
+    /// Maximum length of an input; the rest is cut off. At most the length that the model was trained for,
+    /// and less where a longer input costs more time than it gains.
     pub max_tokens: usize,
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
 }
 
+/// How the vector of a text is computed from those of its tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// The vector of the first token.
     Cls,
     /// The mean over all tokens.
     Mean,
+}
+
+impl Pooling {
+    /// Name in the fingerprint of a model.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Pooling::Cls => "Cls",
+            Pooling::Mean => "Mean",
+        }
+    }
 }
 
 pub(super) const BGE_QUERY: &str = "Represent this sentence for searching relevant passages: ";
@@ -59,10 +71,10 @@ pub(super) static KNOWN: &[KnownModel] = &[
     known!("snowflake-arctic-embed-m", "Snowflake/snowflake-arctic-embed-m", Cls, 512, BGE_QUERY, ""),
 ];
 
-/// For a folder with a model nobody knows.
+/// Defaults for a model that is not in [`KNOWN`].
 pub(super) static UNKNOWN: KnownModel = known!("", "", Mean, 512, "", "");
 
-/// Published static models, with where their files are published. They say all else themselves.
+/// Published static models with their repositories on huggingface.co. Their files state all requirements.
 pub(super) static KNOWN_STATIC: &[(&str, &str)] = &[
     ("potion-base-2m", "minishlab/potion-base-2M"),
     ("potion-base-4m", "minishlab/potion-base-4M"),
@@ -73,7 +85,7 @@ pub(super) static KNOWN_STATIC: &[(&str, &str)] = &[
     ("potion-retrieval-32m", "minishlab/potion-retrieval-32M"),
 ];
 
-/// Families whose members share prefixes, by a piece of their name; for models not in [`KNOWN`].
+/// Query and passage prefixes by a part of the name, for models that are not in [`KNOWN`].
 pub(super) static FAMILIES: &[(&str, &str, &str)] = &[
     ("e5-", "query: ", "passage: "),
     ("bge-", BGE_QUERY, ""),
@@ -86,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_folders_in_the_cache() {
+    fn names_are_valid_folder_names() {
         let names = KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0));
         for name in names {
             let plain =

@@ -1,7 +1,8 @@
-//! The files of a model in a folder, what the model wants, and the identity that follows from both.
+//! The files of a model in a folder, its requirements, and its fingerprint.
 //!
-//! A folder holds a transformer if it has a graph for ONNX Runtime, and a static model in the format of model2vec if it
-//! has `model.safetensors` and `tokenizer.json` and either no graph or a `config.json` that says so.
+//! A folder holds a transformer if it has an ONNX file, and a static model in the format of model2vec if it
+//! has `model.safetensors` and `tokenizer.json` and either no ONNX file or a `config.json` with that model
+//! type.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,12 @@ use std::time::SystemTime;
 
 use super::EmbedError;
 use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN};
-use super::model_input::RECIPE_VERSION;
+use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::QUANTISATION;
 use crate::config::ModelSettings;
 use crate::sync;
 
-/// Where the graph of a model is looked for in its folder.
+/// Paths of the ONNX file in the folder of a model, in order of preference.
 const GRAPHS: &[&str] = &[
     "model.onnx",
     "onnx/model.onnx",
@@ -23,23 +24,23 @@ const GRAPHS: &[&str] = &[
     "model_quantized.onnx",
     "onnx/model_quantized.onnx",
 ];
-/// Weights kept outside of the graph, beside it.
+/// Names of files with weights that are stored next to the ONNX file.
 const GRAPH_DATA: &[&str] = &["model.onnx_data", "model.onnx.data"];
 const TOKENIZER_FILES: [&str; 4] =
     ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
-/// Of a static model.
+/// Files of a static model.
 const STATIC_FILES: [&str; 2] = ["model.safetensors", "tokenizer.json"];
 const STATIC_TYPE: &str = "model2vec";
 const POOLING_FILE: &str = "1_Pooling/config.json";
 
-/// The folders that depend on who runs the program.
+/// Folders that depend on the user.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places {
+pub(super) struct ModelDirs {
     /// `…/codeweaver/models`.
     pub model_cache: Option<PathBuf>,
 }
 
-impl Places {
+impl ModelDirs {
     /// Reads `XDG_CACHE_HOME` and `HOME`.
     pub(super) fn from_environment() -> Self {
         let absolute =
@@ -58,11 +59,11 @@ pub(super) enum LocalModel {
 
 impl LocalModel {
     /// Finds the files of the model that the settings name, in `model.path` or in the cache.
-    pub(super) fn find(settings: &ModelSettings, places: &Places) -> Result<Self, EmbedError> {
+    pub(super) fn find(settings: &ModelSettings, dirs: &ModelDirs) -> Result<Self, EmbedError> {
         let name = model_name(settings);
         let known = KNOWN.iter().find(|known| known.name == name);
         let known_static = KNOWN_STATIC.iter().find(|(known, _)| *known == name);
-        let folder = match (&settings.path, &places.model_cache) {
+        let folder = match (&settings.path, &dirs.model_cache) {
             (Some(path), _) => path.clone(),
             (None, Some(cache)) if is_plain_name(&name) => cache.join(&name),
             (None, _) => PathBuf::new(),
@@ -94,15 +95,15 @@ impl LocalModel {
     }
 }
 
-/// True for a folder with the files of a static model; some of them also have a graph, for other programs.
+/// Whether a folder holds a static model. Some of those also have an ONNX file, for other programs.
 fn is_static(folder: &Path) -> bool {
-    let says_so = || {
+    let has_static_type = || {
         let config = std::fs::read(folder.join("config.json")).ok()?;
         let json: serde_json::Value = serde_json::from_slice(&config).ok()?;
         Some(json["model_type"].as_str() == Some(STATIC_TYPE))
     };
     STATIC_FILES.iter().all(|file| folder.join(file).is_file())
-        && (GRAPHS.iter().all(|graph| !folder.join(graph).is_file()) || says_so() == Some(true))
+        && (GRAPHS.iter().all(|graph| !folder.join(graph).is_file()) || has_static_type() == Some(true))
 }
 
 /// The files of a static model.
@@ -130,7 +131,7 @@ impl StaticFiles {
     }
 
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
-        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{RECIPE_VERSION}");
+        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{MODEL_INPUT_VERSION}");
         fingerprint(&self.name, [&self.weights, &self.tokenizer], &rest)
     }
 }
@@ -148,7 +149,7 @@ fn missing_files(
     EmbedError::MissingFiles { name, folder: folder.to_owned(), missing, source_hint, from_settings }
 }
 
-/// The name and a hash of the content of files and of `rest`.
+/// The fingerprint of a model: its name with a hash of the contents of `files` and of `rest`.
 fn fingerprint<'a>(
     name: &str,
     files: impl IntoIterator<Item = &'a PathBuf>,
@@ -162,12 +163,12 @@ fn fingerprint<'a>(
     Ok(format!("{}-{}", file_safe(name), &hasher.finalize().to_hex()[..16]))
 }
 
-/// The files of a transformer, and what it wants.
+/// The files and requirements of a transformer.
 #[derive(Debug)]
 pub(super) struct TransformerFiles {
     pub name: String,
     pub graph: PathBuf,
-    /// Weights outside of the graph, with the name the graph knows them by.
+    /// Files with external weights, each with its name in the ONNX file.
     pub graph_data: Vec<(String, PathBuf)>,
     /// `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`.
     pub tokenizer: [PathBuf; 4],
@@ -203,13 +204,13 @@ impl TransformerFiles {
             .map(|file| ((*file).to_owned(), beside.join(file)))
             .filter(|(_, path)| path.is_file())
             .collect();
-        let wants = known.unwrap_or(&UNKNOWN);
+        let defaults = known.unwrap_or(&UNKNOWN);
         let family = FAMILIES.iter().find(|(piece, ..)| known.is_none() && name.contains(piece));
-        let (query_prefix, passage_prefix) =
-            family.map_or((wants.query_prefix, wants.passage_prefix), |(_, query, passage)| (query, passage));
+        let (query_prefix, passage_prefix) = family
+            .map_or((defaults.query_prefix, defaults.passage_prefix), |(_, query, passage)| (query, passage));
         Ok(Self {
-            pooling: declared_pooling(folder)?.unwrap_or(wants.pooling),
-            max_tokens: wants.max_tokens,
+            pooling: declared_pooling(folder)?.unwrap_or(defaults.pooling),
+            max_tokens: defaults.max_tokens,
             name,
             graph,
             graph_data,
@@ -222,14 +223,18 @@ impl TransformerFiles {
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
         let files = std::iter::once(&self.graph).chain(self.graph_data.iter().map(|(_, path)| path));
         let rest = format!(
-            "{:?}|{}|{}|{}|{QUANTISATION}|{RECIPE_VERSION}",
-            self.pooling, self.max_tokens, self.query_prefix, self.passage_prefix
+            "{}|{}|{}|{}|{QUANTISATION}|{MODEL_INPUT_VERSION}",
+            self.pooling.name(),
+            self.max_tokens,
+            self.query_prefix,
+            self.passage_prefix
         );
         fingerprint(&self.name, files.chain(&self.tokenizer), &rest)
     }
 }
 
-/// The name in the settings in lower case and without the publisher; a folder alone lends its own name.
+/// The name in the settings, in lower case and without the publisher. With a folder alone, the name of the
+/// folder.
 fn model_name(settings: &ModelSettings) -> String {
     let name = if settings.name == ModelSettings::BUILTIN {
         settings.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
@@ -239,7 +244,7 @@ fn model_name(settings: &ModelSettings) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned()).to_ascii_lowercase()
 }
 
-/// Nothing that leads out of the cache.
+/// Whether a name is a plain file name, which does not lead out of the cache.
 fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
@@ -252,7 +257,7 @@ fn file_safe(name: &str) -> String {
         .collect()
 }
 
-/// The known name with most pairs of letters in common, if it is more than half of them.
+/// The known name with the most letter pairs in common (Dice coefficient), if that is more than half.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let pairs = |text: &str| text.as_bytes().windows(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
     let wanted = pairs(name);
@@ -269,7 +274,7 @@ fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
         .map(|(_, k)| k)
 }
 
-/// What sentence-transformers wrote down, if it did.
+/// The pooling in the configuration of sentence-transformers; `None` without one.
 fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, EmbedError> {
     let path = folder.join(POOLING_FILE);
     let bytes = match std::fs::read(&path) {
@@ -287,7 +292,7 @@ fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, EmbedError> {
     }
 }
 
-/// blake3 of a file, remembered for the process by size and time of change.
+/// BLAKE3 hash of a file, cached for the process by size and modification time.
 fn hash_file(path: &Path) -> Result<blake3::Hash, EmbedError> {
     type Known = HashMap<PathBuf, (u64, Option<SystemTime>, blake3::Hash)>;
     static HASHES: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
@@ -330,8 +335,8 @@ mod tests {
         ModelSettings { name: name.to_owned(), path: path.map(Path::to_owned), ..ModelSettings::default() }
     }
 
-    fn find(settings: &ModelSettings, places: &Places) -> Result<TransformerFiles, EmbedError> {
-        match LocalModel::find(settings, places)? {
+    fn find(settings: &ModelSettings, dirs: &ModelDirs) -> Result<TransformerFiles, EmbedError> {
+        match LocalModel::find(settings, dirs)? {
             LocalModel::Transformer(files) => Ok(files),
             LocalModel::Static(files) => panic!("{files:?}"),
         }
@@ -347,22 +352,22 @@ mod tests {
                 .map(String::as_str)
                 .collect::<Vec<_>>(),
         );
-        let places = Places { model_cache: Some(cache.path().to_owned()) };
-        let found = find(&settings("BAAI/bge-small-en-v1.5", None), &places).unwrap();
+        let dirs = ModelDirs { model_cache: Some(cache.path().to_owned()) };
+        let found = find(&settings("BAAI/bge-small-en-v1.5", None), &dirs).unwrap();
         assert_eq!((found.pooling, found.query_prefix), (Pooling::Cls, BGE_QUERY));
-        let error = find(&settings("bge-base-en-v1.5", None), &places).unwrap_err();
+        let error = find(&settings("bge-base-en-v1.5", None), &dirs).unwrap_err();
         assert!(error.fix().contains("huggingface.co/BAAI/bge-base-en-v1.5"), "{}", error.fix());
         assert!(error.fix().contains("or set `model.path`"));
-        let error = find(&settings("bge-smal-en-v1.5", None), &places).unwrap_err();
+        let error = find(&settings("bge-smal-en-v1.5", None), &dirs).unwrap_err();
         assert_eq!(error.fix(), "did you mean `bge-small-en-v1.5`?");
-        let error = find(&settings("../..", None), &places).unwrap_err();
+        let error = find(&settings("../..", None), &dirs).unwrap_err();
         assert!(matches!(error, EmbedError::UnknownModel { .. }));
     }
 
     #[test]
     fn pooling_is_read_where_it_is_declared() {
         let model = folder(ALL);
-        let find = || find(&settings("builtin", Some(model.path())), &Places::default());
+        let find = || find(&settings("builtin", Some(model.path())), &ModelDirs::default());
         assert_eq!(find().unwrap().pooling, Pooling::Mean);
         std::fs::create_dir(model.path().join("1_Pooling")).unwrap();
         let write = |text: &str| std::fs::write(model.path().join(POOLING_FILE), text).unwrap();
@@ -385,7 +390,7 @@ mod tests {
                 .map(String::as_str)
                 .collect::<Vec<_>>(),
         );
-        let found = find(&settings("builtin", Some(&root.path().join("my-e5-tuned"))), &Places::default());
+        let found = find(&settings("builtin", Some(&root.path().join("my-e5-tuned"))), &ModelDirs::default());
         let found = found.unwrap();
         assert_eq!(
             (found.name.as_str(), found.query_prefix, found.passage_prefix),
@@ -396,8 +401,9 @@ mod tests {
     #[test]
     fn the_fingerprint_follows_the_files_and_the_pooling() {
         let model = folder(ALL);
-        let fingerprint =
-            || find(&settings("x", Some(model.path())), &Places::default()).unwrap().fingerprint().unwrap();
+        let fingerprint = || {
+            find(&settings("x", Some(model.path())), &ModelDirs::default()).unwrap().fingerprint().unwrap()
+        };
         let first = fingerprint();
         assert!(first.starts_with("x-") && first.len() == 18, "{first}");
         assert_eq!(first, fingerprint());
@@ -412,7 +418,7 @@ mod tests {
     #[test]
     fn a_folder_with_safetensors_and_without_a_graph_is_a_static_model() {
         let model = folder(&["model.safetensors", "tokenizer.json"]);
-        let find = |name: &str| LocalModel::find(&settings(name, Some(model.path())), &Places::default());
+        let find = |name: &str| LocalModel::find(&settings(name, Some(model.path())), &ModelDirs::default());
         let first = find("x").unwrap();
         assert!(matches!(first, LocalModel::Static(_)), "{first:?}");
         let fingerprint = first.fingerprint().unwrap();
@@ -432,8 +438,10 @@ mod tests {
     #[test]
     fn a_known_static_model_says_which_files_it_lacks() {
         let model = folder(&["tokenizer.json"]);
-        let found =
-            LocalModel::find(&settings("minishlab/potion-base-8M", Some(model.path())), &Places::default());
+        let found = LocalModel::find(
+            &settings("minishlab/potion-base-8M", Some(model.path())),
+            &ModelDirs::default(),
+        );
         let error = found.unwrap_err();
         assert!(error.why().contains("no model.safetensors;"), "{}", error.why());
         assert!(error.fix().contains("huggingface.co/minishlab/potion-base-8M"), "{}", error.fix());

@@ -1,16 +1,16 @@
 //! Chunks and queries → int8 vectors.
 //!
-//! A vector space is named by its fingerprint (model, dimension, quantisation, input recipe); vectors mix only if their
-//! fingerprints are equal (requirement E5).
+//! A vector space is identified by its fingerprint: model, dimension, quantisation, form of the model input.
+//! Vectors are compared only if their fingerprints are equal.
 //!
 //! * [`builtin`]: the model in the binary.
-//! * [`mod@vocabulary`], [`mod@bag`]: text → which entries it has, and how often; for training as well.
+//! * [`mod@vocabulary`], [`mod@bag`]: text → its vocabulary entries with their counts; also used in training.
 //! * [`table`]: a table of vectors for the entries of a vocabulary.
-//! * [`known`]: published models. [`local`]: the files of a model in a folder, and what it wants.
+//! * [`known`]: published models. [`local`]: the files and requirements of a model in a folder.
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
-//! * [`model_input`]: chunk → input. [`mod@quantise`]: f32 → int8.
+//! * [`model_input`]: chunk → model input. [`mod@quantise`]: f32 → int8.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,47 +33,48 @@ mod table;
 mod vocabulary;
 
 pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
-pub use model_input::{RECIPE_VERSION, document_input, input_hash};
+pub use model_input::{MODEL_INPUT_VERSION, document_input, input_hash};
 pub use quantise::{QUANTISATION, quantise, scale_for};
 pub use table::{TableError, TableModel, encode_table, verify_table};
 pub use vocabulary::{Vocabulary, VocabularyError};
 
-/// How much a vector costs, which decides batch sizes, checkpoints and caching.
+/// Cost of a vector, which decides batch sizes, checkpoints and caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbedCost {
-    /// Microseconds: a table look-up. Recomputing is cheaper than looking a vector up.
+    /// Microseconds: a table look-up. Computing a vector again is cheaper than finding a stored one.
     Table,
-    /// Milliseconds and more: a transformer. Vectors are reused by the hash of their input.
+    /// Milliseconds and more: a transformer. Vectors are reused by the hash of their model input.
     Model,
 }
 
-/// Turns text into unit vectors, quantised to int8 with one scale for the whole space.
+/// Embeds text as unit vectors, quantised to int8 with one scale for the whole space.
 ///
-/// Called from several threads at once. Deterministic: equal input gives equal bytes, whatever batch it is in. After an
-/// error the embedder stays usable.
+/// Used from several threads at once. Deterministic: equal input gives equal bytes in any batch. Usable after
+/// an error.
 pub trait Embedder: Send + Sync {
-    /// Identity of the vector space; enters the name of the store directory.
+    /// Identity of the vector space. Part of the name of the store directory.
     fn fingerprint(&self) -> &str;
-    /// Name shown to people, for example `codeweaver-v1`.
+    /// Name in output, for example `codeweaver-v1`.
     fn name(&self) -> &str;
     /// Components of a vector.
     fn dim(&self) -> usize;
     /// The real value of a component is `int8 / scale`.
     fn scale(&self) -> f32;
     fn cost(&self) -> EmbedCost;
-    /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` is as before.
+    /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` is as
+    /// before.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError>;
     /// One row for a query.
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError>;
-    /// One row for a path bag, where the model has an additive path part (`None` for transformers).
+    /// One row for a path; `None` for models that cannot embed paths (transformers).
     fn embed_path(&self, path: &str) -> Option<Vec<i8>>;
 }
 
 /// Opens the model that the settings name.
 ///
-/// The built-in model cannot fail. Any other is read from `model.path` or the cache folder of models: a static one, which
-/// costs reading its files (a tenth of a second), or a transformer, run by an ONNX Runtime found at run time (0.5 s and
-/// more).
+/// The built-in model always opens. Any other is read from `model.path` or the cache folder of models: a
+/// static model, for the cost of reading its files (a tenth of a second), or a transformer, run by an ONNX
+/// Runtime that is found at run time (0.5 s and more).
 pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     let model = open_any(settings)?;
     match settings.dimension {
@@ -88,7 +89,7 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     if settings.is_builtin() {
         return Ok(Arc::new(builtin::open()));
     }
-    match local::LocalModel::find(settings, &local::Places::from_environment())? {
+    match local::LocalModel::find(settings, &local::ModelDirs::from_environment())? {
         #[cfg(feature = "onnx")]
         local::LocalModel::Transformer(files) => Ok(Arc::new(onnx::OnnxModel::open(&files, settings)?)),
         #[cfg(feature = "onnx")]
@@ -99,21 +100,21 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     }
 }
 
-/// The fingerprint that [`open`] would give, without loading a model. The files of a model in a folder are hashed, once a
-/// process as long as they do not change.
+/// The fingerprint of the model that [`open`] would open, without loading it. The files of a model in a
+/// folder are hashed once per process, and again when they change.
 pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     if settings.is_builtin() {
         return Ok(builtin::open().fingerprint().to_owned());
     }
-    local::LocalModel::find(settings, &local::Places::from_environment())?.fingerprint()
+    local::LocalModel::find(settings, &local::ModelDirs::from_environment())?.fingerprint()
 }
 
-/// Why a model cannot be had or did not answer. In three parts: [`EmbedError::what`], [`EmbedError::why`],
+/// Why a model cannot be opened or failed. In three parts: [`EmbedError::what`], [`EmbedError::why`],
 /// [`EmbedError::fix`]; `Display` is the first two.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {}", self.what(), self.why())]
 pub enum EmbedError {
-    /// Neither a known model nor a folder with one.
+    /// Neither the name of a known model nor a folder with a model.
     UnknownModel {
         name: String,
         known: Vec<&'static str>,
@@ -131,12 +132,12 @@ pub enum EmbedError {
     NotBuiltIn {
         name: String,
     },
-    /// Every place where the library was looked for, with what happened there.
+    /// `tried` lists the paths where the library was looked for, with the result of each.
     RuntimeMissing {
         tried: Vec<(PathBuf, String)>,
         required: bool,
     },
-    /// A file is there and cannot be used.
+    /// A file exists but cannot be used.
     BadFile {
         path: PathBuf,
         message: String,
@@ -146,7 +147,7 @@ pub enum EmbedError {
         expected: usize,
         found: usize,
     },
-    /// The model is loaded and failed on an input.
+    /// The loaded model failed on an input.
     Inference {
         name: String,
         message: String,
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dimension_that_does_not_fit_is_refused() {
+    fn a_wrong_dimension_is_refused() {
         let settings = ModelSettings { dimension: Some(384), ..ModelSettings::default() };
         let error = open(&settings).err().unwrap();
         assert!(error.to_string().contains("256"), "{error}");

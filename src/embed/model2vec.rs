@@ -1,9 +1,10 @@
-//! A static model from a folder in the format of model2vec: `model.safetensors` with a row for each token, and the
-//! `tokenizer.json` that cuts text into tokens. The vector of a text is the mean of the rows of its tokens, of length 1.
+//! Static models from a folder in the format of model2vec: `model.safetensors` with a row for each token, and
+//! the `tokenizer.json` that splits text into tokens. The vector of a text is the mean of the rows of its
+//! tokens, normalised to length 1.
 //!
-//! Tensors: `embeddings` (rows × dimension), and where the vocabulary was compressed `mapping` (token → row) and `weights`
-//! (of each token). Unknown tokens are left out, and no text is cut, since what a model sees of a chunk is bounded already.
-//! Sums run in the order of the tokens, so equal input gives equal bytes.
+//! Tensors: `embeddings` (rows × dimension), and for compressed vocabularies `mapping` (token → row) and
+//! `weights` (one per token). Unknown tokens are left out. No text is cut, because the model input is
+//! bounded. Sums run in the order of the tokens, so equal input gives equal bytes.
 
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
@@ -14,7 +15,7 @@ use super::quantise::{quantise, scale_for};
 use super::{EmbedCost, EmbedError, Embedder};
 
 const MAX_DIM: usize = 1024;
-/// The table, as model2vec and as sentence-transformers call it.
+/// Names of the table in files of model2vec and of sentence-transformers.
 const TABLE_NAMES: [&str; 2] = ["embeddings", "embedding.weight"];
 
 pub(super) struct StaticModel {
@@ -22,18 +23,18 @@ pub(super) struct StaticModel {
     fingerprint: String,
     table: Table,
     tokenizer: Tokenizer,
-    /// The token of what the tokeniser does not know.
+    /// The token for unknown text.
     unknown: Option<u32>,
 }
 
-/// What `model.safetensors` holds.
+/// Content of `model.safetensors`.
 struct Table {
     dim: usize,
     /// `rows × dim`, all finite.
     rows: Vec<f32>,
-    /// Row of each token, below the number of rows; without it, row `i` belongs to token `i`.
+    /// Row of each token, less than the number of rows. Without it, row `i` belongs to token `i`.
     mapping: Option<Vec<usize>>,
-    /// One for each token.
+    /// Weight of each token.
     weights: Option<Vec<f32>>,
 }
 
@@ -136,7 +137,7 @@ fn row_below(n_rows: usize, row: f64) -> Result<usize, String> {
     }
 }
 
-/// The numbers of a tensor of any type that such models use, each made what it is to be.
+/// The numbers of a tensor of any type that such models use, each converted by `make`.
 fn numbers<T>(tensor: &TensorView, make: impl Fn(f64) -> Result<T, String>) -> Result<Vec<T>, String> {
     fn each<T, const N: usize>(
         data: &[u8],
@@ -172,7 +173,7 @@ fn from_half(bits: u16) -> f64 {
     sign * size
 }
 
-/// The tokeniser without limits of its own, and its token for what it does not know.
+/// The tokeniser without truncation and padding, and its token for unknown text.
 fn read_tokenizer(bytes: &[u8]) -> Result<(Tokenizer, Option<u32>), String> {
     let json: serde_json::Value =
         serde_json::from_slice(bytes).map_err(|error| format!("not a tokeniser: {error}"))?;
@@ -284,7 +285,8 @@ mod tests {
         super::super::open(&ModelSettings { path: Some(folder.to_owned()), ..ModelSettings::default() })
     }
 
-    /// The row of token `t` is 8 in component `t`; the unknown token would be seen at once.
+    /// The row of token `t` is 8 in component `t`, so each token, including the unknown one, is visible in a
+    /// vector.
     fn axes() -> Vec<f32> {
         let mut rows = vec![0f32; 6 * 8];
         (0..6).for_each(|token| rows[token * 8 + token] = 8.0);

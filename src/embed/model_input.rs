@@ -1,21 +1,22 @@
-//! What a model gets to see of a chunk.
+//! Model input: the text of a chunk that is embedded.
 //!
-//! The input says nothing of the path: the same blob has one vector wherever it lies, and a rename embeds nothing (G4).
+//! It does not depend on the path, so a blob has the same vectors at every path and a rename embeds nothing.
 
 use crate::chunk::Chunk;
 
-/// Part of every fingerprint: raised when the same chunk would give another input.
-pub const RECIPE_VERSION: u32 = 1;
+/// Version of the model input, part of every fingerprint. Raised when the same chunk would give another
+/// input.
+pub const MODEL_INPUT_VERSION: u32 = 1;
 
-/// Bytes of the chunk's text that enter at most; a chunk within the default token limit is rarely longer.
+/// Maximum number of bytes of the text of a chunk. Chunks within the default token limit are rarely longer.
 const MAX_BODY_BYTES: usize = 16 << 10;
 const MAX_DOC_BYTES: usize = 200;
 
-/// Writes the input of a chunk to `out`, which is cleared first.
+/// Replaces `out` by the model input of a chunk with the given text.
 ///
-/// `text` is the text of the chunk itself. Lines, in this order, because transformers read only a beginning: enclosing
-/// names, outermost first, with the title; the first sentence of documentation, unless the text has it; the text, at
-/// most 16 KiB of it.
+/// Lines: the enclosing names, outermost first, with the title; the first sentence of documentation, unless
+/// the text contains it; at most [`MAX_BODY_BYTES`] of the text. Names come first because transformers cut
+/// off long inputs.
 pub fn document_input(chunk: &Chunk, text: &str, out: &mut String) {
     out.clear();
     for name in &chunk.enclosing {
@@ -33,7 +34,7 @@ pub fn document_input(chunk: &Chunk, text: &str, out: &mut String) {
     out.push_str(body);
 }
 
-/// Address of a vector in a cache: equal for equal input to the same vector space (E4).
+/// Key under which a vector may be reused: equal for equal input in the same vector space.
 pub fn input_hash(fingerprint: &str, input: &str) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(fingerprint.len() as u64).to_le_bytes());

@@ -1,10 +1,11 @@
-//! Running a transformer with ONNX Runtime, through fastembed.
+//! Transformers, run by ONNX Runtime through fastembed.
 //!
-//! Vectors are content-addressed, so the same text must give the same bytes whatever it is computed beside:
-//! * every text runs as a batch of its own. Padding and, in dynamically quantised models, the range of a whole batch
-//!   would otherwise leak into it; batches of short texts are no faster on a CPU anyway;
-//! * every session computes with one thread, so the order of sums does not depend on the number of cores. Cores are used
-//!   by several sessions at once, made when they are first needed.
+//! Vectors are content-addressed, so a text must give the same bytes in any batch:
+//!
+//! * Every text is a batch of its own. Otherwise padding and, in dynamically quantised models, the range of
+//!   the batch would change its vector. Batches of short texts are not faster on a CPU.
+//! * Every session uses one thread, so that the order of sums does not depend on the number of cores. Several
+//!   sessions, created on demand, use the cores.
 //!
 //! Different kinds of processors may still round differently.
 
@@ -20,7 +21,7 @@ use super::{EmbedCost, EmbedError, Embedder, ort_library};
 use crate::config::ModelSettings;
 use crate::sync;
 
-/// Sessions of one model do not take more memory than this together, but there is always one.
+/// Maximum memory of the sessions of one model together. One session is always created.
 const MAX_SESSIONS_BYTES: usize = 1 << 30;
 
 pub(super) struct OnnxModel {
@@ -37,19 +38,19 @@ impl OnnxModel {
     pub(super) fn open(files: &TransformerFiles, settings: &ModelSettings) -> Result<Self, EmbedError> {
         let fingerprint = files.fingerprint()?;
         ort_library::load(settings.ort_library.as_deref())?;
-        let recipe = SessionRecipe::read(files)?;
+        let source = SessionSource::read(files)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let by_memory = MAX_SESSIONS_BYTES / recipe.bytes().max(1);
-        let most = settings.threads.unwrap_or(cores).min(by_memory).max(1);
-        let mut session = recipe.session()?;
-        let dim = embed(&mut session, &recipe.name, "x")?.len();
+        let by_memory = MAX_SESSIONS_BYTES / source.bytes().max(1);
+        let max = settings.threads.unwrap_or(cores).min(by_memory).max(1);
+        let mut session = source.session()?;
+        let dim = embed(&mut session, &source.name, "x")?.len();
         Ok(Self {
             name: files.name.clone(),
             fingerprint,
             dim,
             query_prefix: files.query_prefix,
             passage_prefix: files.passage_prefix,
-            sessions: Sessions::new(recipe, session, most),
+            sessions: Sessions::new(source, session, max),
         })
     }
 
@@ -63,7 +64,7 @@ impl OnnxModel {
         Ok(())
     }
 
-    /// Rows of some inputs, with one session.
+    /// Rows of `inputs`, computed in one session.
     fn rows(&self, inputs: &[&str]) -> Result<Vec<i8>, EmbedError> {
         let mut session = self.sessions.take()?;
         let mut out = Vec::with_capacity(inputs.len() * self.dim);
@@ -101,7 +102,7 @@ impl Embedder for OnnxModel {
 
     /// Uses as many sessions as are free, up to `model.threads`.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError> {
-        let workers = self.sessions.most.min(inputs.len()).max(1);
+        let workers = self.sessions.max.min(inputs.len()).max(1);
         if workers == 1 {
             out.extend(self.rows(inputs)?);
             return Ok(());
@@ -144,8 +145,8 @@ fn embed(session: &mut TextEmbedding, name: &str, text: &str) -> Result<Vec<f32>
     vectors.pop().filter(|vector| !vector.is_empty()).ok_or_else(|| failed("no vector came back".to_owned()))
 }
 
-/// Everything a session is made of, so that another one can be made later.
-struct SessionRecipe {
+/// Files and options of a session, from which further sessions are created.
+struct SessionSource {
     name: String,
     graph_path: std::path::PathBuf,
     graph: Vec<u8>,
@@ -155,7 +156,7 @@ struct SessionRecipe {
     max_tokens: usize,
 }
 
-impl SessionRecipe {
+impl SessionSource {
     fn read(files: &TransformerFiles) -> Result<Self, EmbedError> {
         let [tokenizer, config, special_tokens, tokenizer_config] = &files.tokenizer;
         Ok(Self {
@@ -203,25 +204,26 @@ fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {
         .map_err(|error| EmbedError::BadFile { path: path.to_owned(), message: error.to_string() })
 }
 
-/// Up to `most` sessions; who finds none waits.
+/// A pool of up to `max` sessions.
 struct Sessions {
-    recipe: SessionRecipe,
-    most: usize,
+    source: SessionSource,
+    max: usize,
     state: Mutex<SessionState>,
     returned: Condvar,
 }
 
 struct SessionState {
     idle: Vec<TextEmbedding>,
-    made: usize,
+    /// Sessions that exist, idle or in use.
+    n_created: usize,
 }
 
 impl Sessions {
-    fn new(recipe: SessionRecipe, first: TextEmbedding, most: usize) -> Self {
+    fn new(source: SessionSource, first: TextEmbedding, max: usize) -> Self {
         Self {
-            recipe,
-            most,
-            state: Mutex::new(SessionState { idle: vec![first], made: 1 }),
+            source,
+            max,
+            state: Mutex::new(SessionState { idle: vec![first], n_created: 1 }),
             returned: Condvar::new(),
         }
     }
@@ -230,18 +232,19 @@ impl Sessions {
         sync::lock(&self.state)
     }
 
+    /// Takes an idle session, creates one, or waits for one if all are in use.
     fn take(&self) -> Result<Lease<'_>, EmbedError> {
         let mut state = self.lock();
         loop {
             if let Some(session) = state.idle.pop() {
                 return Ok(Lease { sessions: self, session: Some(session) });
             }
-            if state.made < self.most {
-                state.made += 1;
+            if state.n_created < self.max {
+                state.n_created += 1;
                 drop(state);
-                // On failure (or a panic) the lease gives the place back without a session.
+                // On an error or panic the lease returns the place without a session.
                 let mut lease = Lease { sessions: self, session: None };
-                lease.session = Some(self.recipe.session()?);
+                lease.session = Some(self.source.session()?);
                 return Ok(lease);
             }
             state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -249,6 +252,7 @@ impl Sessions {
     }
 }
 
+/// A session in use, returned to the pool on drop.
 struct Lease<'a> {
     sessions: &'a Sessions,
     session: Option<TextEmbedding>,
@@ -265,7 +269,7 @@ impl Drop for Lease<'_> {
         let mut state = self.sessions.lock();
         match self.session.take() {
             Some(session) => state.idle.push(session),
-            None => state.made -= 1,
+            None => state.n_created -= 1,
         }
         drop(state);
         self.sessions.returned.notify_one();
@@ -277,7 +281,8 @@ mod tests {
     use super::*;
     use codeweaver_testkit::{Tool, skip};
 
-    /// The settings of the model that `tests/onnx/fetch.sh` builds, or `None` if it is missing and the test is skipped.
+    /// The settings of the model that `tests/onnx/fetch.sh` builds, or `None` if it is missing and the test
+    /// is skipped.
     fn real_model() -> Option<ModelSettings> {
         let library = Tool::ONNX_RUNTIME.find()?;
         let path = Tool::ONNX_MODEL.find()?;
@@ -333,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Loading happens once a process, so what fails before it is tested in a process of its own.
+    /// A process loads the library once, so this test is meaningful only before any other has loaded it.
     #[test]
     fn a_missing_or_wrong_library_is_an_error() {
         let folder = tempfile::tempdir().unwrap();

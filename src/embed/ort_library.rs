@@ -1,7 +1,8 @@
 //! Finding ONNX Runtime on this machine and loading it once.
 //!
-//! Left alone, the bindings look for the library at first use and panic if it is missing or too old. Loading it here
-//! first makes that an error (E2). Nothing is executed to find it: Python packages are found by their folders.
+//! By themselves the bindings look for the library at first use and panic if it is missing or too old.
+//! Loading it first makes that an error. No program is run to find it: Python packages are found by their
+//! folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -9,7 +10,7 @@ use std::sync::Mutex;
 use super::EmbedError;
 use crate::sync;
 
-/// Loads the library; later calls do nothing, whatever they ask for: a process has one.
+/// Loads the library. A process loads it once; later calls do nothing, even with another path.
 pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
     static LOADED: Mutex<bool> = Mutex::new(false);
     let mut loaded = sync::lock(&LOADED);
@@ -26,7 +27,7 @@ pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
     };
     let mut tried = Vec::new();
     for candidate in candidates {
-        // A relative path would be taken from the folder of the executable.
+        // The loader resolves relative paths against the folder of the executable.
         let path = if required { std::path::absolute(&candidate).unwrap_or(candidate) } else { candidate };
         if required && !path.is_file() {
             tried.push((path, "no such file".to_owned()));
@@ -43,7 +44,7 @@ pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
     Err(EmbedError::RuntimeMissing { tried, required })
 }
 
-/// One line without the path, which stands beside it.
+/// The error on one line and without the path, which is shown next to it.
 fn brief(error: &ort::LoadDynamicError) -> String {
     match error {
         ort::LoadDynamicError::BadVersion { version_str, .. } => format!("version {version_str} is too old"),
@@ -53,7 +54,7 @@ fn brief(error: &ort::LoadDynamicError) -> String {
     }
 }
 
-/// The names the system's loader knows, then the libraries inside Python packages, newest version first.
+/// The names for the system loader, then the libraries in Python packages, newest version first.
 fn candidates(site_packages: &[PathBuf]) -> Vec<PathBuf> {
     let plain = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let mut found = vec![PathBuf::from(&plain)];
@@ -76,7 +77,8 @@ fn candidates(site_packages: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// `libonnxruntime.so.1.24.0`, `libonnxruntime.1.24.0.dylib`, `onnxruntime.dll`; not the provider plug-ins beside them.
+/// `libonnxruntime.so.1.24.0`, `libonnxruntime.1.24.0.dylib`, `onnxruntime.dll`; not the provider plug-ins
+/// next to them.
 fn is_library_name(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("libonnxruntime").or_else(|| name.strip_prefix("onnxruntime")) else {
         return false;
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_library_itself_counts() {
+    fn provider_plugins_are_not_the_library() {
         for name in [
             "libonnxruntime.so",
             "libonnxruntime.so.1.24.0",

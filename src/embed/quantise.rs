@@ -1,23 +1,27 @@
 //! Unit vectors of f32 → int8 with one scale for a whole space.
 //!
-//! Components of a unit vector of `dim` dimensions have a standard deviation of `1 / sqrt(dim)`; four of them span the
-//! range, what lies outside is clipped. One scale for all vectors keeps dot products comparable without a factor per row.
+//! Components of a unit vector of `dim` dimensions have a standard deviation of `1 / sqrt(dim)`. The range is
+//! four standard deviations; components outside of it are clipped. One scale for all vectors keeps dot
+//! products comparable without a factor per row.
 
-/// Part of every fingerprint: raised when the same vector would be quantised differently.
+/// Name of the quantisation, part of every fingerprint. Changes when the same vector would be quantised
+/// differently.
 pub const QUANTISATION: &str = "i8-4sd";
 
-/// `int8 / scale` is the real value of a component.
+/// The scale of a space of `dim` dimensions: the real value of a component is `int8 / scale`.
 pub fn scale_for(dim: usize) -> f32 {
     127.0 * (dim as f32).sqrt() / 4.0
 }
 
-/// Appends one row to `out`: `round(component * scale)`, halves away from zero, clipped to ±127; NaN becomes 0.
+/// Appends one row to `out`: `round(component * scale)`, halves away from zero, clipped to ±127; NaN becomes
+/// 0.
 pub fn quantise(unit: &[f32], scale: f32, out: &mut Vec<i8>) {
     // −128 never occurs, so that a row can be negated.
     out.extend(unit.iter().map(|component| round((component * scale).clamp(-127.0, 127.0))));
 }
 
-/// `x.round() as i8` of a number between −127 and 127, without the call that `round` is on processors before SSE 4.1.
+/// `x.round() as i8` for numbers from −127 to 127. `round` itself is a function call on processors without
+/// SSE 4.1.
 fn round(x: f32) -> i8 {
     // `as` maps NaN to zero.
     let whole = x as i32;
@@ -37,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_equals_the_one_of_the_language() {
+    fn rounding_equals_that_of_the_standard_library() {
         let near = |x: f32| [x.next_down(), x, x.next_up()];
         let halves = (-254..=254).map(|half| half as f32 / 2.0);
         for x in halves.flat_map(near).chain(near(0.5)).chain([0.0, -0.0, f32::NAN, f32::MIN_POSITIVE]) {

@@ -1,17 +1,18 @@
-//! A model that is a table: one row of integers for each entry of its vocabulary. The vector of a text is the weighted
-//! sum of the rows of its [bag](super::bag), of length 1.
+//! Table models: one row of integers for each entry of a vocabulary. The vector of a text is the weighted sum
+//! of the rows of its [bag](super::bag), normalised to length 1.
 //!
-//! The file is used where it lies. Integers are little-endian: a header of 64 bytes (magic, version, dimension, rows,
-//! bytes of the vocabulary, 8 bytes of zeros, blake3 of all that is not in these 32 bytes), the vocabulary, the rows
-//! (`rows × dimension` int8), one f32 for each row by which its components are multiplied.
+//! The file is used in place. Layout, integers little-endian: a header of 64 bytes (magic, version,
+//! dimension, rows, bytes of the vocabulary, 8 zero bytes, BLAKE3 hash of everything else), the vocabulary,
+//! the rows (`rows × dimension` int8), and for each row an f32 by which its components are multiplied.
 //!
-//! The weight of an entry is `sqrt(count) · row scale`, in steps so large that no sum leaves 32 bits. Sums are integers
-//! and the remaining steps single IEEE operations in a fixed order: every machine computes the same bytes.
+//! The weight of an entry is `sqrt(count) · row scale`, rounded to steps so large that sums fit 32 bits. Sums
+//! are integers and all other operations single IEEE operations in a fixed order, so every machine computes
+//! the same bytes.
 
 use std::cell::RefCell;
 
 use super::bag::{bag_of, bag_of_path};
-use super::model_input::RECIPE_VERSION;
+use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::{QUANTISATION, quantise, scale_for};
 use super::vocabulary::{Vocabulary, VocabularyError};
 use super::{EmbedCost, EmbedError, Embedder};
@@ -19,19 +20,20 @@ use crate::sys::add_rows;
 use crate::text::TERMS_VERSION;
 
 const MAGIC: [u8; 8] = *b"cw-table";
-/// Raised when the layout changes, or which ids a text has ([`super::bag`]).
+/// Version of the format. Raised when the layout changes, or the ids of a text ([`super::bag`]).
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const HASH: std::ops::Range<usize> = 32..64;
 const MAX_DIM: usize = 1024;
 
-/// The largest weight, and the largest sum of weights, that a bag gets: `2^23 · 127` is half of what fits a sum.
+/// Maximum weight, and maximum sum of weights, of a bag: `2^23 · 127` is half of the range of a sum.
 const MAX_WEIGHT: f32 = 32_767.0;
 const MAX_SUM: f32 = 8_388_608.0;
-/// A thread keeps room for bags of at most this many entries: one huge text should not be paid for ever after.
+/// A thread keeps buffers for bags of at most this many entries, so that one huge text does not occupy memory
+/// for good.
 const KEPT_ENTRIES: usize = 1 << 16;
 
-/// A view over the bytes of a model file. See the module.
+/// A view over the bytes of a model file; see the module documentation.
 #[derive(Debug)]
 pub struct TableModel<'a> {
     name: String,
@@ -39,11 +41,11 @@ pub struct TableModel<'a> {
     dim: usize,
     vocabulary: Vocabulary<'a>,
     rows: &'a [i8],
-    /// One little-endian f32 a row.
+    /// One little-endian f32 per row.
     scales: &'a [u8],
 }
 
-/// Why bytes are not a model, or numbers cannot become one.
+/// Why bytes are not a model, or numbers cannot be encoded as one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     #[error("not a table of vectors: {0}")]
@@ -61,14 +63,14 @@ pub enum TableError {
 }
 
 impl<'a> TableModel<'a> {
-    /// Checks sizes only, whatever the size: a query can be embedded at once. [`TableModel::verify`] reads everything.
+    /// Opens a model file. Checks only its sizes, in constant time; [`verify_table`] reads all of it.
     ///
-    /// `name` is shown to people and begins the fingerprint; letters, digits, `-`, `.`.
+    /// `name` is shown in output and begins the fingerprint: letters, digits, `-`, `.`.
     pub fn new(name: &str, bytes: &'a [u8]) -> Result<TableModel<'a>, TableError> {
         let damaged = TableError::Damaged;
         let (header, rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(damaged("too short"))?;
         if header[..8] != MAGIC {
-            return Err(damaged("its first bytes are others"));
+            return Err(damaged("wrong magic number"));
         }
         let field = |index: usize| match header[8 + 4 * index..].first_chunk() {
             Some(bytes) => u32::from_le_bytes(*bytes),
@@ -83,11 +85,12 @@ impl<'a> TableModel<'a> {
             rest.split_at_checked(vocabulary_bytes).ok_or(damaged("its vocabulary is cut off"))?;
         let vocabulary = Vocabulary::new(vocabulary)?;
         if vocabulary.len() != n || rest.len() != n * (dim + 4) {
-            return Err(damaged("its length is not what its header says"));
+            return Err(damaged("its length does not match its header"));
         }
         let (rows, scales) = rest.split_at(n * dim);
         let hash: String = header[HASH].iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        let fingerprint = format!("{name}-{hash}-{dim}-{QUANTISATION}-t{TERMS_VERSION}-r{RECIPE_VERSION}");
+        let fingerprint =
+            format!("{name}-{hash}-{dim}-{QUANTISATION}-t{TERMS_VERSION}-r{MODEL_INPUT_VERSION}");
         let rows = bytemuck::cast_slice(rows);
         Ok(TableModel { name: name.to_owned(), fingerprint, dim, vocabulary, rows, scales })
     }
@@ -96,8 +99,8 @@ impl<'a> TableModel<'a> {
         self.vocabulary
     }
 
-    /// Appends the row of a bag: distinct ids with their counts, in a fixed order. An empty bag is the zero vector, and
-    /// so is one whose rows cancel out.
+    /// Appends the row of a bag: distinct ids with their counts, in a fixed order. Zero for an empty bag and
+    /// for one whose rows cancel out.
     pub fn embed_bag(&self, bag: &[(u32, u32)], out: &mut Vec<i8>) {
         SCRATCH.with_borrow_mut(|scratch| self.embed(bag, &mut scratch.weighted, out));
     }
@@ -105,7 +108,7 @@ impl<'a> TableModel<'a> {
     fn embed(&self, bag: &[(u32, u32)], weighted: &mut Vec<(u32, i16)>, out: &mut Vec<i8>) {
         let weight = |&(id, count): &(u32, u32)| (count as f32).sqrt() * self.row_scale(id);
         let (max, sum) = bag.iter().map(weight).fold((0f32, 0f32), |(max, sum), w| (max.max(w), sum + w));
-        // `as` saturates and maps NaN to zero, so that damaged scales make a wrong vector and nothing worse.
+        // `as` saturates and maps NaN to zero, so damaged scales give a wrong vector but no panic.
         let steps = (MAX_WEIGHT / max).min(MAX_SUM / sum);
         weighted.clear();
         weighted.extend(bag.iter().map(|entry| (entry.0, (weight(entry) * steps).round() as i16)));
@@ -121,14 +124,14 @@ impl<'a> TableModel<'a> {
         quantise(&unit[..self.dim], scale_for(self.dim), out);
     }
 
-    /// By what the components of a row are multiplied.
+    /// The factor of the components of a row.
     fn row_scale(&self, id: u32) -> f32 {
         let bytes = self.scales.get(id as usize * 4..).and_then(|rest| rest.first_chunk());
         bytes.map_or(0.0, |bytes| f32::from_le_bytes(*bytes))
     }
 
     fn embed_into(&self, fill: impl FnOnce(&Vocabulary, &mut Vec<(u32, u32)>), out: &mut Vec<i8>) {
-        // Nothing that fills a bag calls back into a model, so the cell is free.
+        // Filling a bag does not embed anything, so the cell is not borrowed.
         SCRATCH.with_borrow_mut(|Scratch { bag, weighted }| {
             fill(&self.vocabulary, bag);
             self.embed(bag, weighted, out);
@@ -139,17 +142,17 @@ impl<'a> TableModel<'a> {
     }
 }
 
-/// Whether a model file says of itself what it holds; reads all of it.
+/// Checks the hash of a model file. Reads all of it.
 pub fn verify_table(bytes: &[u8]) -> Result<(), TableError> {
     TableModel::new("", bytes)?;
     if bytes[HASH] != hash_of(bytes)[..] {
-        return Err(TableError::Damaged("its content is not what its hash says"));
+        return Err(TableError::Damaged("its content does not match its hash"));
     }
     Ok(())
 }
 
-/// The file of a model: row `i` (`rows[i * dim..][..dim]`) belongs to entry `i` of the vocabulary (see
-/// [`Vocabulary::encode`]). The norm of a row counts. Each row is quantised by the largest of its components.
+/// The file of a model. Row `i` (`rows[i * dim..][..dim]`) belongs to entry `i` of the vocabulary (see
+/// [`Vocabulary::encode`]); its norm is a weight. Each row is quantised by its largest component.
 pub fn encode_table(entries: &[String], rows: &[f32], dim: usize) -> Result<Vec<u8>, TableError> {
     check_dim(dim)?;
     if rows.len() != entries.len() * dim {
@@ -169,7 +172,7 @@ pub fn encode_table(entries: &[String], rows: &[f32], dim: usize) -> Result<Vec<
         }
         let largest = row.iter().fold(0f32, |largest, component| largest.max(component.abs()));
         let scale = largest / 127.0;
-        // A row too small for its scale to be a number is as good as zero.
+        // A row whose scale is subnormal becomes zero.
         let inverse = if scale.is_normal() { 1.0 / scale } else { 0.0 };
         let quantised = |component: &f32| (component * inverse).round().clamp(-127.0, 127.0) as i8;
         out.extend(row.iter().map(|component| quantised(component).cast_unsigned()));
@@ -189,7 +192,7 @@ fn check_dim(dim: usize) -> Result<(), TableError> {
     }
 }
 
-/// Of a whole file, at least as long as its header.
+/// The hash of a file, which must be at least as long as its header.
 fn hash_of(bytes: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes[..HASH.start]).update(&bytes[HASH.end..]);
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_model_is_refused() {
+    fn invalid_rows_and_dimensions_are_refused() {
         let one = ["a".to_owned()];
         for dim in [0, 8, 24, 1040] {
             assert_eq!(encode_table(&one, &vec![0.0; dim], dim), Err(TableError::Dimension(dim)));

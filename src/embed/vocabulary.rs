@@ -1,12 +1,13 @@
-//! Stems of words → ids, read in place: the bytes are a hash table, nothing is parsed or built at start.
+//! Stems of words → ids. The bytes are a hash table that is used in place, without parsing.
 //!
-//! A word of the vocabulary is one id. Any other becomes pieces, the longest that fits first: a piece that begins the
-//! word is an ordinary entry, later ones are entries spelt with a leading `##`. Characters that no piece covers are
-//! left out.
+//! A word of the vocabulary is one id. Any other word is split into pieces, the longest possible first: the
+//! piece at the beginning of the word is an ordinary entry, later pieces are entries with a leading `##`.
+//! Characters that no piece covers are left out.
 //!
-//! Layout, integers little-endian: a header of 32 bytes (magic, entries, slots, bytes of text, longest probe, longest
-//! entry of either spelling), the slots (tag and id of 16 bits each, 0 if empty), the ends of the entries in the text,
-//! the text. Nothing in it is trusted: wrong bytes give wrong ids below [`Vocabulary::len`], never a panic.
+//! Layout, integers little-endian: a header of 32 bytes (magic, entries, slots, bytes of text, longest probe,
+//! longest entry without and with `##`), the slots (tag and id of 16 bits each, 0 if empty), the ends of the
+//! entries in the text, the text. The bytes are not trusted: damaged ones give wrong ids below
+//! [`Vocabulary::len`], but no panic.
 
 use crate::text::MAX_TERM_BYTES;
 
@@ -14,10 +15,10 @@ use crate::text::MAX_TERM_BYTES;
 const MAX_ENTRIES: usize = 1 << 16;
 const MAGIC: [u8; 8] = *b"cw-voc01";
 const HEADER_BYTES: usize = 32;
-/// What later pieces of a word are spelt with.
+/// Prefix of entries that continue a word.
 const CONTINUATION: &str = "##";
 
-/// A view over the bytes that [`Vocabulary::encode`] made.
+/// A view over bytes from [`Vocabulary::encode`].
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary<'a> {
     slots: &'a [u8],
@@ -27,7 +28,7 @@ pub struct Vocabulary<'a> {
     /// Slots − 1; the number of slots is a power of two.
     mask: u32,
     max_probe: u32,
-    /// Bytes of the longest entry that begins a word, and that continues one (without `##`).
+    /// Bytes of the longest entry that begins a word, and of the longest that continues one (without `##`).
     longest: [usize; 2],
 }
 
@@ -43,18 +44,18 @@ pub enum VocabularyError {
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Checks the header against the length, whatever the size.
+    /// Opens a vocabulary. Checks its header against its length, in constant time.
     pub fn new(bytes: &'a [u8]) -> Result<Vocabulary<'a>, VocabularyError> {
         let damaged = VocabularyError::Damaged;
         let (header, rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(damaged("too short"))?;
         if header[..8] != MAGIC {
-            return Err(damaged("its first bytes are others"));
+            return Err(damaged("wrong magic number"));
         }
         let field = |index: usize| u32_at(header, 2 + index).unwrap_or(0);
         let (n, slots, text, max_probe) = (field(0), field(1), field(2), field(3));
         let longest = [field(4), field(5)].map(|bytes| (bytes as usize).min(MAX_TERM_BYTES));
         if n as usize > MAX_ENTRIES || !slots.is_power_of_two() || max_probe > slots {
-            return Err(damaged("its sizes do not fit each other"));
+            return Err(damaged("its sizes contradict each other"));
         }
         let split = |rest: &'a [u8], count: u64| {
             usize::try_from(count).ok().and_then(|count| rest.split_at_checked(count))
@@ -63,13 +64,15 @@ impl<'a> Vocabulary<'a> {
             let (ends, rest) = split(rest, u64::from(n) * 4)?;
             (rest.len() == text as usize).then_some((slots, ends, rest))
         });
-        let (slot_bytes, ends, text) = parts.ok_or(damaged("its length is not what its header says"))?;
+        let (slot_bytes, ends, text) = parts.ok_or(damaged("its length does not match its header"))?;
         Ok(Vocabulary { slots: slot_bytes, ends, text, n, mask: slots - 1, max_probe, longest })
     }
 
-    /// Bytes for [`Vocabulary::new`]: entry `i` gets the id `i`. Frequent entries should come first, to lie together.
+    /// Bytes for [`Vocabulary::new`], in which entry `i` has the id `i`. Frequent entries should come first,
+    /// for locality.
     ///
-    /// Entries are distinct, 1 to 64 bytes long (without a leading `##`), at most 65,536. Equal entries give equal bytes.
+    /// At most 65,536 distinct entries of 1 to 64 bytes each (without a leading `##`). Equal entries give
+    /// equal bytes.
     pub fn encode(entries: &[String]) -> Result<Vec<u8>, VocabularyError> {
         if entries.len() > MAX_ENTRIES {
             return Err(VocabularyError::TooMany(entries.len()));
@@ -134,8 +137,8 @@ impl<'a> Vocabulary<'a> {
         self.find(word.bytes().fold(WORD, step), false, word.as_bytes())
     }
 
-    /// Calls `visit` with the id of a term, or with those of its pieces in order. Of a term longer than
-    /// [`MAX_TERM_BYTES`], only as much is read.
+    /// Calls `visit` with the id of a term, or with those of its pieces in order. Reads at most
+    /// [`MAX_TERM_BYTES`] of the term.
     pub fn ids(&self, term: &str, visit: &mut impl FnMut(u32)) {
         let term = &term[..term.floor_char_boundary(MAX_TERM_BYTES)];
         match self.id(term) {
@@ -170,7 +173,7 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// `state` is the hash of the entry's spelling.
+    /// The id of an entry. `state` is the hash of its spelling, with `##` if it `continues` a word.
     #[inline]
     fn find(&self, state: u64, continues: bool, piece: &[u8]) -> Option<u32> {
         let (mut slot, tag) = place(state);
@@ -201,7 +204,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// FNV-1a, one byte at a time, so that the hashes of all beginnings of a word come from one pass.
+/// One byte of FNV-1a. The hashes of all prefixes of a word are computed in one pass.
 #[inline]
 const fn step(state: u64, byte: u8) -> u64 {
     (state ^ byte as u64).wrapping_mul(0x100_0000_01b3)
@@ -218,7 +221,7 @@ fn place(state: u64) -> (u32, u32) {
     ((mixed >> 32) as u32, ((mixed >> 16) as u32 & 0xffff).max(1))
 }
 
-/// The number of index `index` in an array of them.
+/// The number at `index` in an array of little-endian numbers.
 #[inline]
 fn u32_at(numbers: &[u8], index: usize) -> Option<u32> {
     let bytes = numbers.get(index * 4..)?.first_chunk()?;
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_cannot_be_are_refused() {
+    fn invalid_entries_are_refused() {
         for (entries, why) in [
             (vec!["a", "b", "a"], "twice"),
             (vec![""], "bytes"),
