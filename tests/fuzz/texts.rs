@@ -685,15 +685,7 @@ fn repository(dir: &Path) -> PathBuf {
     for args in
         [&["init", "-q", "-b", "main", "--template="][..], &["add", "-A"], &["commit", "-q", "-m", "first"]]
     {
-        let done = std::process::Command::new("git")
-            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
-            .args(args)
-            .current_dir(&root)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env_remove("GIT_DIR")
-            .output();
-        assert!(done.is_ok_and(|done| done.status.success()), "git {args:?}");
+        codeweaver_testkit::Run::of(codeweaver_testkit::command("git", &root, dir).args(args)).success();
     }
     root
 }

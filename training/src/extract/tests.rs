@@ -1,4 +1,4 @@
-use std::process::Command;
+use codeweaver_testkit::TestRepo;
 
 use super::*;
 use crate::pair::PairReader;
@@ -7,22 +7,9 @@ const MIT: &str = "Permission is hereby granted, free of charge, to any person o
 const CODE: &str = "/// Removes all documents that are older than the limit.\nfn remove_stale_documents(store: &mut Store, limit: Instant) {\n    store.documents.retain(|document| document.changed >= limit);\n    store.write_index();\n}\n";
 
 fn mirror(folder: &Path, repository: &str, files: &[(&str, &str)]) {
-    let work = tempfile::tempdir().unwrap();
-    let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
-        let status = Command::new("git").current_dir(work.path()).args(identity).args(arguments).status();
-        assert!(status.unwrap().success(), "git {arguments:?}");
-    };
-    git(&["init", "-q"]);
-    for (name, text) in files {
-        let file = work.path().join(name);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, text).unwrap();
-    }
-    git(&["add", "-A"]);
-    git(&["commit", "-q", "-m", "All files"]);
+    let work = TestRepo::with_files(files);
     let path = folder.join(repository.replace('/', "+")).join("repo");
-    git(&["clone", "-q", "--bare", ".", path.to_str().unwrap()]);
+    work.git(["clone", "-q", "--bare", ".", path.to_str().unwrap()]);
 }
 
 fn report(out: &Path, repository: &str) -> serde_json::Value {

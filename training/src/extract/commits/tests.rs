@@ -1,51 +1,38 @@
-use std::process::Command;
+use codeweaver_testkit::TestRepo;
 
 use super::*;
 use crate::extract::head::Files;
 use crate::pair::Pair;
 
 struct History {
-    folder: tempfile::TempDir,
+    repo: TestRepo,
 }
 
 impl History {
     fn new() -> Self {
-        let history = Self { folder: tempfile::tempdir().unwrap() };
-        history.git(&["init", "-q", "-b", "main"]);
-        history
+        Self { repo: TestRepo::init() }
     }
 
     fn git(&self, arguments: &[&str]) {
-        let status = Command::new("git")
-            .current_dir(self.folder.path())
-            .args(["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"])
-            .args(arguments)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .status()
-            .unwrap();
-        assert!(status.success(), "git {arguments:?}");
+        self.repo.git(arguments);
     }
 
     fn commit(&self, subject: &str, files: &[(&str, &str)]) {
         for (path, text) in files {
-            let path = self.folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            self.repo.write(path, text);
         }
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-q", "-m", subject]);
+        self.repo.commit(subject);
     }
 
     fn extract(&self) -> (Vec<Pair>, super::History) {
-        let repo = Repo::discover(self.folder.path()).unwrap();
+        let repo = Repo::discover(self.repo.root()).unwrap();
         let head = repo.head().unwrap();
         let (files, _, _) = Files::list(&repo, &head.tree.unwrap()).unwrap();
         let mut collector = Collector::default();
         let limits = Limits { budget: Duration::from_secs(60), max_chunked: 100 };
         let commit = head.commit.unwrap();
         let history =
-            add_pairs(&self.folder.path().join(".git"), &repo, &commit, &files, limits, &mut collector)
-                .unwrap();
+            add_pairs(&self.repo.path(".git"), &repo, &commit, &files, limits, &mut collector).unwrap();
         (collector.into_pairs(usize::MAX).0, history)
     }
 }
