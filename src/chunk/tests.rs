@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
+use proptest::sample::Index;
+
 use super::*;
 use crate::config::{ChunkerSettings, Granularity};
 
@@ -74,7 +77,8 @@ fn symbols(blob: &ChunkedBlob) -> Vec<&Symbol> {
     blob.chunks.iter().flat_map(|chunk| &chunk.symbols).collect()
 }
 
-/// Asserts the invariants that hold for the chunks of any bytes.
+/// Asserts what holds for the chunks of any bytes: they are in bounds and in order, cover all that is not blank, do not cut
+/// a character, keep the limits, and contain their symbols.
 fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings, what: &str) {
     let blank = |part: &[u8]| {
         part.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf))
@@ -84,6 +88,10 @@ fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings, what: &st
     for chunk in &blob.chunks {
         let range = chunk.byte_range.start as usize..chunk.byte_range.end as usize;
         assert!(range.start < range.end && range.end <= bytes.len(), "{what}: range {range:?}");
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let is_aligned = text.is_char_boundary(range.start) && text.is_char_boundary(range.end);
+            assert!(is_aligned, "{what}: a character is cut at {range:?}");
+        }
         assert!(range.start >= end, "{what}: overlap at {}", range.start);
         assert!(blank(&bytes[end..range.start]), "{what}: lost {end}..{}", range.start);
         assert!(!bytes[range.clone()].trim_ascii().is_empty(), "{what}: empty chunk");
@@ -194,28 +202,74 @@ fn tests_are_classified_as_tests() {
 }
 
 #[test]
-fn invariants_hold_on_all_fixtures_and_their_mutations() {
+fn invariants_hold_on_all_fixtures() {
     for (file, name) in FILES {
-        let bytes = read(file);
-        let language = language(name);
-        check_both(&bytes, language, file);
-        let mut random = fastrand::Rng::with_seed(7);
-        for round in 0..12 {
-            let mut mutated = bytes.clone();
-            for _ in 0..=round {
-                let at = random.usize(..mutated.len());
-                match random.u8(..4) {
-                    0 => mutated.truncate(at.max(1)),
-                    1 => mutated[at] = random.u8(..),
-                    2 => mutated.insert(at, *random.choice(b"\0\"'`{}()[]\n\\#/*\xff").unwrap_or(&0)),
-                    _ => drop(mutated.drain(at..(at + 20).min(mutated.len()))),
-                }
-                if mutated.is_empty() {
-                    mutated.push(b'x');
-                }
-            }
-            check_both(&mutated, language, &format!("{file} round {round}"));
+        check_both(&read(file), language(name), file);
+    }
+}
+
+/// A change of a source file. Positions are relative, so that a case shrinks independently of its file.
+#[derive(Debug, Clone)]
+enum Mutation {
+    Truncate(Index),
+    Replace(Index, u8),
+    Insert(Index, Vec<u8>),
+    Remove(Index, usize),
+}
+
+impl Mutation {
+    fn any() -> impl Strategy<Value = Mutation> {
+        let syntax = prop::sample::select(b"\0\"'`{}()[]\n\\#/*\xff".to_vec()).prop_map(|byte| vec![byte]);
+        let text = prop_oneof![syntax, "\\PC{1,4}".prop_map(String::into_bytes)];
+        prop_oneof![
+            1 => any::<Index>().prop_map(Mutation::Truncate),
+            4 => (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Mutation::Replace(at, byte)),
+            4 => (any::<Index>(), text).prop_map(|(at, text)| Mutation::Insert(at, text)),
+            4 => (any::<Index>(), 1usize..40).prop_map(|(at, len)| Mutation::Remove(at, len)),
+        ]
+    }
+
+    fn apply(self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
         }
+        match self {
+            Mutation::Truncate(at) => bytes.truncate(at.index(bytes.len()) + 1),
+            Mutation::Replace(at, byte) => {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            Mutation::Insert(at, text) => {
+                let at = at.index(bytes.len());
+                bytes.splice(at..at, text);
+            }
+            Mutation::Remove(at, len) => {
+                let at = at.index(bytes.len());
+                bytes.drain(at..(at + len).min(bytes.len()));
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn invariants_hold_on_changed_fixtures(
+        (file, name) in prop::sample::select(FILES),
+        mutations in prop::collection::vec(Mutation::any(), 1..12),
+    ) {
+        let mut bytes = read(file);
+        for mutation in mutations {
+            mutation.apply(&mut bytes);
+        }
+        check_both(&bytes, language(name), file);
+    }
+
+    #[test]
+    fn invariants_hold_on_any_text(
+        text in "(\\PC{0,30}[\n\t (){};:]{0,3}){0,40}",
+        (_, name) in prop::sample::select(FILES),
+    ) {
+        check_both(text.as_bytes(), language(name), name);
     }
 }
 

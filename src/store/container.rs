@@ -171,6 +171,23 @@ pub fn read_u64(bytes: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    type Sections = BTreeMap<u32, Vec<u8>>;
+
+    fn sections() -> impl Strategy<Value = Sections> {
+        btree_map(0..MAX_SECTIONS as u32, vec(any::<u8>(), 0..300), 0..12)
+    }
+
+    fn write(sections: &Sections) -> Vec<u8> {
+        let mut writer = ContainerWriter::new(*b"CWTEST\0\0", 3);
+        for (&id, bytes) in sections {
+            writer.section(id, bytes.clone());
+        }
+        writer.finish()
+    }
 
     fn sample() -> Vec<u8> {
         let mut writer = ContainerWriter::new(*b"CWTEST\0\0", 3);
@@ -205,6 +222,48 @@ mod tests {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             assert!(open(&bad).and_then(|c| c.verify()).is_err(), "bit {bit}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sections_survive_writing_and_reading(sections in sections(), other in 0u32..80) {
+            let bytes = write(&sections);
+            for container in [open(&bytes), Container::in_memory(&bytes, *b"CWTEST\0\0", 3)] {
+                let container = container.unwrap();
+                container.verify().unwrap();
+                for (&id, bytes) in &sections {
+                    prop_assert_eq!(container.section(id).unwrap(), &bytes[..]);
+                }
+                prop_assert_eq!(container.section(other).is_ok(), sections.contains_key(&other));
+            }
+        }
+
+        #[test]
+        fn a_changed_byte_never_passes(
+            sections in sections(),
+            at in any::<prop::sample::Index>(),
+            change in 1u8..,
+        ) {
+            let mut bytes = write(&sections);
+            let at = at.index(bytes.len());
+            bytes[at] ^= change;
+            prop_assert!(open(&bytes).and_then(|container| container.verify()).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_an_error_and_no_panic(
+            mut bytes in vec(any::<u8>(), 0..600),
+            has_header in any::<bool>(),
+        ) {
+            let header = write(&Sections::from([(1, vec![1, 2, 3])]));
+            if has_header {
+                let n = bytes.len().min(16);
+                bytes[..n].copy_from_slice(&header[..n]);
+            }
+            if let Ok(container) = open(&bytes) {
+                let _ = (container.section(1), container.records::<u64>(2), container.verify());
+            }
         }
     }
 }

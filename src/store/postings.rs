@@ -395,88 +395,92 @@ impl PostingList<'_> {
 mod tests {
     use super::super::live::LiveRows;
     use super::*;
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
-    fn random_lists(rng: &mut fastrand::Rng) -> Vec<(String, Vec<(u32, u32)>)> {
-        (0..40)
-            .map(|i| {
-                let density = rng.u32(1..50);
-                let rows: Vec<u32> = (0..3000).filter(|_| rng.u32(0..50) < density).collect();
-                (format!("term{i}"), rows.into_iter().map(|row| (row, rng.u32(1..300))).collect())
-            })
-            .collect()
+    const ROWS: u32 = 3000;
+
+    /// Rows with their frequencies, for each term. Long lists have packed blocks and a tail.
+    type Lists = BTreeMap<String, BTreeMap<u32, u32>>;
+
+    fn lists() -> impl Strategy<Value = Lists> {
+        let list = prop_oneof![
+            btree_map(0..ROWS, 1u32..300, 1..20),
+            btree_map(0..ROWS, 1u32..300, 100..400),
+            btree_map(0..ROWS, any::<u32>().prop_map(|tf| tf.max(1)), 120..140),
+        ];
+        btree_map("[a-z0-9_]{1,6}", list, 1..6)
     }
 
-    #[test]
-    fn lists_survive_building_appending_and_reading() {
-        let mut rng = fastrand::Rng::with_seed(1);
-        let lists = random_lists(&mut rng);
+    /// `lists` in two builders of which the second, from row `split`, is appended to the first.
+    fn build(lists: &Lists, split: u32) -> (Vec<u8>, Vec<u8>) {
         let (mut left, mut right) = (PostingsBuilder::default(), PostingsBuilder::default());
-        for (term, list) in &lists {
-            for &(row, tf) in list {
-                let (builder, base) = if row < 1700 { (&mut left, 0) } else { (&mut right, 1700) };
+        for (term, list) in lists {
+            for (&row, &tf) in list {
+                let (builder, base) = if row < split { (&mut left, 0) } else { (&mut right, split) };
                 let id = builder.id(Field::Body, term);
                 builder.add(id, row - base, tf);
             }
         }
-        left.append(right, 1700);
-        let (dictionary, bytes) = left.finish();
-        let postings = Postings::new(&dictionary, &bytes).unwrap();
-        assert!(postings.get(Field::Symbol, "term1").is_none());
-        for (term, expected) in &lists {
-            let mut found = Vec::new();
-            let list = postings.get(Field::Body, term).unwrap();
-            list.for_each(|row, tf| found.push((row, tf)));
-            assert_eq!(&found, expected, "{term}");
-            assert_eq!(list.df() as usize, expected.len());
-        }
+        left.append(right, split);
+        left.finish()
     }
 
-    #[test]
-    fn live_frequencies_equal_a_count() {
-        let mut rng = fastrand::Rng::with_seed(2);
-        let lists = random_lists(&mut rng);
-        let mut builder = PostingsBuilder::default();
-        for (term, list) in &lists {
-            let id = builder.id(Field::Body, term);
-            list.iter().for_each(|&(row, tf)| builder.add(id, row, tf));
+    proptest! {
+        #[test]
+        fn lists_survive_building_appending_and_reading(lists in lists(), split in 0..ROWS) {
+            let (dictionary, bytes) = build(&lists, split);
+            let postings = Postings::new(&dictionary, &bytes).unwrap();
+            for (term, expected) in &lists {
+                prop_assert!(postings.get(Field::Symbol, term).is_none());
+                let list = postings.get(Field::Body, term).unwrap();
+                let mut found = Vec::new();
+                list.for_each(|row, tf| found.push((row, tf)));
+                let expected: Vec<(u32, u32)> = expected.iter().map(|(&row, &tf)| (row, tf)).collect();
+                prop_assert_eq!(list.df() as usize, expected.len());
+                prop_assert_eq!(found, expected);
+            }
         }
-        let (dictionary, bytes) = builder.finish();
-        let postings = Postings::new(&dictionary, &bytes).unwrap();
-        for keep in [0, 10, 90, 100] {
-            let mut live = LiveRows::empty(3000);
+
+        #[test]
+        fn live_frequencies_equal_a_count(
+            lists in lists(),
+            runs in vec((1u32..400, any::<bool>()), 0..30),
+        ) {
+            let (dictionary, bytes) = build(&lists, 0);
+            let postings = Postings::new(&dictionary, &bytes).unwrap();
+            let mut live = LiveRows::empty(ROWS);
             let mut row = 0;
-            while row < 3000 {
-                let run = rng.u32(1..200).min(3000 - row);
-                if rng.u32(0..100) < keep {
-                    live.insert(row, row + run);
+            for (len, is_live) in runs {
+                let end = (row + len).min(ROWS);
+                if is_live && row < end {
+                    live.insert(row, end);
                 }
-                row += run;
+                row = end;
             }
             live.seal();
             for (term, list) in &lists {
-                let expected = list.iter().filter(|(row, _)| live.contains(*row)).count() as u32;
-                assert_eq!(postings.get(Field::Body, term).unwrap().df_live(&live), expected);
+                let expected = list.keys().filter(|&&row| live.contains(row)).count() as u32;
+                prop_assert_eq!(postings.get(Field::Body, term).unwrap().df_live(&live), expected);
             }
         }
-    }
 
-    #[test]
-    fn damaged_lists_do_not_panic() {
-        let mut rng = fastrand::Rng::with_seed(3);
-        let mut builder = PostingsBuilder::default();
-        for (term, list) in &random_lists(&mut rng) {
-            let id = builder.id(Field::Body, term);
-            list.iter().for_each(|&(row, tf)| builder.add(id, row, tf));
-        }
-        let (dictionary, bytes) = builder.finish();
-        for _ in 0..500 {
-            let mut bad = bytes.clone();
-            let at = rng.usize(..bad.len());
-            bad[at] = rng.u8(..);
-            bad.truncate(rng.usize(bad.len() / 2..=bad.len()));
-            let postings = Postings::new(&dictionary, &bad).unwrap();
-            for i in 0..40 {
-                if let Some(list) = postings.get(Field::Body, &format!("term{i}")) {
+        #[test]
+        fn damaged_lists_do_not_panic(
+            lists in lists(),
+            changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+            len in any::<prop::sample::Index>(),
+        ) {
+            let (dictionary, mut bytes) = build(&lists, 0);
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes.truncate(len.index(bytes.len() + 1));
+            let postings = Postings::new(&dictionary, &bytes).unwrap();
+            for term in lists.keys() {
+                if let Some(list) = postings.get(Field::Body, term) {
                     list.for_each(|_, _| {});
                 }
             }
