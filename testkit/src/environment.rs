@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 /// Variables of the caller that would change what git or git-codeweaver does.
 const REMOVED_PREFIXES: [&str; 3] = ["GIT_", "CODEWEAVER_", "XDG_"];
 
-/// A command in `dir` that sees nothing of the machine: home directory `home`, no system or user configuration of git,
-/// fixed author, committer and dates, C locale, no standard input. The directory of the program under test is first on
-/// the path, so that `git codeweaver` and hooks find it.
+/// A command in `dir` that sees nothing of the machine: home directory `home`, no system or user
+/// configuration of git, fixed author, committer and dates, C locale, no standard input. The directory of the
+/// program under test is first on the path, so that `git codeweaver` and hooks find it.
 pub fn command(program: impl AsRef<OsStr>, dir: &Path, home: &Path) -> Command {
     let mut command = Command::new(program);
     let is_removed = |name: &OsStr| {

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 const NAME: &str = "git-codeweaver";
 
-/// The executable under test: the file that `CODEWEAVER_TEST_BINARY` names, else the one that cargo built for this test.
+/// The executable under test: the file that `CODEWEAVER_TEST_BINARY` names, else the one that cargo built for
+/// this test.
 ///
 /// # Panics
 /// If there is none, or if it is not called `git-codeweaver`: git would not find it as a subcommand.
@@ -36,8 +37,8 @@ fn named(path: &Path) -> PathBuf {
     path
 }
 
-/// What cargo says it built, or, since cargo before 1.94 says so only at compile time, the file in the directory above
-/// that of the test executable.
+/// What cargo says it built, or, since cargo before 1.94 says so only at compile time, the file in the
+/// directory above that of the test executable.
 fn built() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(format!("CARGO_BIN_EXE_{NAME}")) {
         return Some(path.into());
@@ -46,7 +47,8 @@ fn built() -> Option<PathBuf> {
     Some(test.parent()?.parent()?.join(NAME))
 }
 
-/// A hard link to `built`: a build of another checkout with the same target directory may replace the file while tests run.
+/// A hard link to `built`: a build of another checkout with the same target directory may replace the file
+/// while tests run.
 fn second_name(built: &Path) -> PathBuf {
     let profile_dir = built.parent().unwrap();
     let profile = profile_dir.file_name().unwrap().to_string_lossy();

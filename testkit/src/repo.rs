@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 /// A git repository in a temporary directory with a home directory beside it, removed when dropped.
 ///
-/// All processes run in the environment of [`command`]. A process that fails unexpectedly panics with the message of
-/// [`Run::explain`].
+/// All processes run in the environment of [`command`]. A process that fails unexpectedly panics with the
+/// message of [`Run::explain`].
 pub struct TestRepo {
     temp: Arc<tempfile::TempDir>,
     root: PathBuf,
@@ -24,8 +24,8 @@ impl TestRepo {
         TestRepo::in_directory(tempfile::tempdir().unwrap())
     }
 
-    /// A directory that is not a repository, in memory where the system has a memory file system: for tests with
-    /// thousands of `fsync` calls.
+    /// A directory that is not a repository, in memory where the system has a memory file system: for tests
+    /// with thousands of `fsync` calls.
     pub fn empty_dir_in_memory() -> TestRepo {
         TestRepo::in_directory(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
     }

@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A finished process. Every failed assertion prints the command, its directory, its status, both streams and the files
-/// of the directory.
+/// A finished process. Every failed assertion prints the command, its directory, its status, both streams and
+/// the files of the directory.
 pub struct Run {
     command: String,
     dir: PathBuf,
@@ -85,8 +85,8 @@ impl Run {
         self
     }
 
-    /// Asserts an error message in three lines on stderr: what failed (contains `what`), why, and how to fix it (contains
-    /// `fix`).
+    /// Asserts an error message in three lines on stderr: what failed (contains `what`), why, and how to fix
+    /// it (contains `fix`).
     #[track_caller]
     pub fn is_an_error(&self, what: &str, fix: &str) -> &Run {
         let text = self.stderr();

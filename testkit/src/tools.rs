@@ -1,8 +1,8 @@
 //! External programs that some tests need, and tests that cannot run on this machine.
 //!
-//! With `CI=true` a missing tool fails the test and names itself. Elsewhere the test is skipped: one line on stderr, and one
-//! line in the file `skipped-tests.txt` of the target directory, or in the file that `CODEWEAVER_TEST_SKIPS` names. A CI
-//! script removes that file first and counts its lines at the end.
+//! With `CI=true` a missing tool fails the test and names itself. Elsewhere the test is skipped: one line on
+//! stderr, and one line in the file `skipped-tests.txt` of the target directory, or in the file that
+//! `CODEWEAVER_TEST_SKIPS` names. A CI script removes that file first and counts its lines at the end.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -85,7 +85,8 @@ impl Tool {
         install: "apt-get install faketime",
     };
 
-    /// Where the tool is. If it is missing: a failed test with `CI=true`, else `None`, and the test counts as skipped.
+    /// Where the tool is. If it is missing: a failed test with `CI=true`, else `None`, and the test counts as
+    /// skipped.
     #[track_caller]
     pub fn find(self) -> Option<PathBuf> {
         let found = self.candidates().into_iter().find(|path| self.works(path));
@@ -133,8 +134,8 @@ impl Tool {
     }
 }
 
-/// Counts the running test as skipped, also with `CI=true`: for what no installation changes, as the rights of the user,
-/// a file system or the version of git. `need` completes "this test needs …".
+/// Counts the running test as skipped, also with `CI=true`: for what no installation changes, as the rights
+/// of the user, a file system or the version of git. `need` completes "this test needs …".
 pub fn skip(need: &str) {
     record(&test_name(), need);
 }

@@ -1,6 +1,6 @@
-//! Sources written against parsers: nesting, endless lines, what is never closed, what is no text at all.
+//! Sources that attack parsers: deep nesting, endless lines, unclosed constructs, binary data.
 //!
-//! Every grammar gets all of them, made of its own sample where that bites deeper.
+//! Every grammar gets all kinds; some are derived from its own sample.
 
 use codeweaver::chunk::language;
 use codeweaver::git::BStr;
@@ -95,7 +95,7 @@ const OPENERS: &[&str] = &[
     "\\",
 ];
 
-/// What begins something that must be ended.
+/// Tokens that open a construct.
 const UNTERMINATED: &[&str] = &[
     "\"",
     "'",
@@ -254,7 +254,7 @@ pub fn sources(name: &str, n_bytes: usize) -> Vec<Source> {
     let times = |unit: &str| n_bytes / unit.len().max(1) + 1;
     for open in OPENERS {
         add(format!("nested {open:?}"), open.repeat(times(open)).into_bytes());
-        // On lines of their own, which no bound on the length of lines or runs of marks meets.
+        // On separate lines, which evade limits on line length and on runs of punctuation.
         let unit = format!("{open} a\n");
         add(format!("nested lines {open:?}"), unit.repeat(times(&unit)).into_bytes());
     }
@@ -318,7 +318,7 @@ pub fn sources(name: &str, n_bytes: usize) -> Vec<Source> {
     all
 }
 
-/// Spoilt versions of the sample of the language.
+/// Damaged versions of the sample of the language.
 fn of_sample(name: &str, n_bytes: usize, rng: &mut fastrand::Rng, add: &mut impl FnMut(String, Vec<u8>)) {
     let sample = sample(name);
     if sample.is_empty() {

@@ -1,4 +1,4 @@
-//! Any bytes in any language → chunks that hold what C12 promises.
+//! Any bytes in any language: the chunks satisfy the invariants of the chunker.
 
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class};
@@ -56,7 +56,7 @@ pub const LANGUAGES: [&str; 41] = [
     "text",
 ];
 
-/// What ends, begins, nests or escapes something in some language.
+/// Tokens that begin, end, nest or escape something in some language.
 const TOKENS: &[&[u8]] = &[
     b"(",
     b")",
@@ -181,7 +181,7 @@ const TOKENS: &[&[u8]] = &[
     "\u{65e5}\u{672c}".as_bytes(),
 ];
 
-/// Settings that are allowed and differ in what they do.
+/// Valid settings with different behaviour.
 const N_SETTINGS: u8 = 7;
 
 fn settings(number: u8) -> ChunkerSettings {
@@ -309,7 +309,7 @@ impl Target for Chunker {
     fn next(&mut self, rng: &mut fastrand::Rng) -> Case {
         let at = rng.usize(..self.languages.len());
         let number = if rng.u8(..3) == 0 { rng.u8(..N_SETTINGS) } else { 0 };
-        // Code of one language, read as that of another without a grammar.
+        // Code of one language under the name of another, which has no grammar.
         let name = if rng.u8(..12) == 0 {
             self.others[rng.usize(..self.others.len())].name()
         } else {
@@ -334,7 +334,7 @@ impl Target for Chunker {
         let other = other.pool.any(rng).bytes.clone();
         mutate(&mut bytes, &Material { tokens: &tokens, other: &other, max_len }, rng);
         if rng.u16(..1000) == 0 {
-            // A large file of small mistakes.
+            // A large file with many small errors.
             bytes = bytes.repeat((max_len * 4 / bytes.len().max(1)).max(1));
         }
         Case::new(format!("{name} {number}"), bytes)
@@ -362,7 +362,7 @@ impl Target for Chunker {
 
     fn keep(&mut self, case: &Case) {
         let name = case.head.split(' ').next().unwrap_or_default();
-        // Large ones would slow everything that follows.
+        // Large cases would slow down all later ones.
         if let Some(at) =
             LANGUAGES.iter().position(|known| *known == name).filter(|_| case.bytes.len() < 4_000)
         {
@@ -371,7 +371,7 @@ impl Target for Chunker {
     }
 }
 
-/// C12, for any bytes.
+/// Asserts the invariants of the chunker.
 pub fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings) {
     // A gap may cut a byte order mark, and whitespace is not only that of ASCII.
     let nothing = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf);
@@ -423,7 +423,7 @@ pub fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings) {
     assert!(blob.boundaries_on_nodes <= blob.boundaries && blob.nodes_unknown <= blob.nodes_classified);
 }
 
-/// Whatever the chunks are, they can be stored and are found again.
+/// Asserts that the chunks can be stored and read back.
 fn store(bytes: &[u8], language: LanguageId, blob: &ChunkedBlob) {
     const DIM: usize = 8;
     let key = DocKey {

@@ -1,11 +1,11 @@
-//! Inputs that nobody would write, for everything that reads bytes it did not make (requirement X3).
+//! Fuzz targets for everything that reads untrusted bytes.
 //!
-//! A [`Target`] makes inputs (seeds that are changed, mostly a little) and runs them; it panics where a promise is broken.
-//! `cargo test` runs a few thousand of each with a fixed seed and every case that was ever found (`cases/`);
-//! `cargo bench --bench fuzz` runs millions in child processes that may crash, hang or grow.
+//! A [`Target`] generates inputs by mutating seeds and runs them; it panics if an invariant is violated.
+//! `cargo test` runs a few thousand inputs of each target with a fixed seed, and every case found so far
+//! (`cases/`). `cargo bench --bench fuzz` runs millions in child processes that may crash, hang or grow.
 //!
-//! Inputs that behave as none before them are kept for further changes: what "behave" means is up to the target. It takes the
-//! place of coverage, which needs another compiler and a second build of everything.
+//! Inputs with new behaviour are kept for further mutation. Each target defines behaviour as a number. This
+//! replaces coverage, which would need another compiler and a second build.
 
 pub mod adversarial;
 mod chunker;
@@ -17,7 +17,7 @@ pub use chunker::LANGUAGES;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// One input: what is to be done with which bytes.
+/// One input: an operation and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     /// One line.
@@ -30,7 +30,7 @@ impl Case {
         Case { head: head.into(), bytes: bytes.into() }
     }
 
-    /// As it stands in a file: the head, a line end, the bytes.
+    /// The file format: the head, a line feed, the bytes.
     pub fn encode(&self) -> Vec<u8> {
         [self.head.as_bytes(), b"\n", &self.bytes].concat()
     }
@@ -42,22 +42,22 @@ impl Case {
     }
 }
 
-/// Something that reads bytes.
+/// A reader of untrusted bytes.
 pub trait Target {
-    /// Another input.
+    /// Generates an input.
     fn next(&mut self, rng: &mut fastrand::Rng) -> Case;
 
-    /// Reads `case` and returns a number that stands for what happened. Panics where a promise is broken.
+    /// Runs `case` and returns its behaviour as a number. Panics if an invariant is violated.
     fn run(&mut self, case: &Case) -> u64;
 
-    /// `case` behaved as none before.
+    /// Called for a `case` with new behaviour.
     fn keep(&mut self, case: &Case);
 }
 
-/// Makes a target that works in the directory.
+/// Constructor of a target that works in a directory.
 pub type MakeTarget = fn(&Path) -> Box<dyn Target>;
 
-/// Every target: its name, and how it is made in an empty folder of its own.
+/// All targets: name and constructor, which gets an empty directory.
 pub const TARGETS: &[(&str, MakeTarget)] = &[
     ("chunker", |_| Box::new(chunker::Chunker::new())),
     ("shard", |dir| Box::new(store::StoreFile::new(store::Kind::Shard, dir))),
@@ -78,7 +78,7 @@ pub fn open(name: &str, dir: &Path) -> Option<Box<dyn Target>> {
     TARGETS.iter().find(|(known, _)| *known == name).map(|(_, make)| make(dir))
 }
 
-/// Runs one target and remembers which behaviours it has shown.
+/// Runs one target and records its behaviours.
 pub struct Driver {
     target: Box<dyn Target>,
     seed: u64,
@@ -90,7 +90,8 @@ impl Driver {
         Driver { target, seed, seen: HashSet::new() }
     }
 
-    /// The input with this number. It depends on what was kept of earlier ones, so a found case is stored, not its number.
+    /// Generates the input with this number. It depends on earlier kept inputs, so cases are stored as bytes,
+    /// not as numbers.
     pub fn case(&mut self, number: u64) -> Case {
         let seed = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xd1b5_4a32_d192_ed03);
         self.target.next(&mut fastrand::Rng::with_seed(seed))
@@ -104,7 +105,7 @@ impl Driver {
     }
 }
 
-/// Cases of `target` that were found once, with their names.
+/// Stored cases of `target` with their paths.
 pub fn found_cases(target: &str) -> Vec<(PathBuf, Case)> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/cases").join(target);
     let mut paths: Vec<PathBuf> =
@@ -119,13 +120,13 @@ pub fn found_cases(target: &str) -> Vec<(PathBuf, Case)> {
         .collect()
 }
 
-/// Seeds, and those that were kept, which take turns with them.
+/// Seeds and kept cases, drawn alternately.
 struct Pool {
     seeds: Vec<Case>,
     kept: Vec<Case>,
 }
 
-/// Most cases kept by one pool.
+/// Maximum number of kept cases.
 const MAX_KEPT: usize = 400;
 
 impl Pool {
@@ -143,14 +144,15 @@ impl Pool {
         if self.kept.len() < MAX_KEPT {
             self.kept.push(case.clone());
         } else {
-            // The oldest has had its turns.
+            // Any victim does; the sum is a cheap pseudo-random index.
             let at = self.kept.iter().map(|case| case.bytes.len()).sum::<usize>() % MAX_KEPT;
             self.kept[at] = case.clone();
         }
     }
 }
 
-/// Where this thread panicked last, file and line. The hook prints nothing inside [`third_party`].
+/// Installs a panic hook that records file and line for [`last_panic`] and prints nothing inside
+/// [`third_party`].
 pub fn keep_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -170,18 +172,18 @@ thread_local! {
     static QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Place of the last panic of this thread.
+/// File and line of the last panic of this thread.
 pub fn last_panic() -> String {
     PLACE.with_borrow(Clone::clone)
 }
 
-/// Nothing is printed for panics of this thread from now on, or is again.
+/// Switches the messages of panics of this thread off or on.
 pub fn quiet(is_quiet: bool) {
     QUIET.set(is_quiet);
 }
 
-/// Runs what may break off in the crate `name`: questions are guarded against that (`query::error::guarded`), since a forged
-/// dictionary cannot be told from a good one without reading all of it. A panic of our own goes on.
+/// Runs code that may panic in the crate `name`. Queries catch such panics, since a forged dictionary cannot
+/// be detected without reading all of it. Panics elsewhere are passed on.
 fn third_party<T>(name: &str, run: impl FnOnce() -> T) -> Option<T> {
     keep_panics();
     let was_quiet = QUIET.get();
@@ -197,7 +199,7 @@ fn third_party<T>(name: &str, run: impl FnOnce() -> T) -> Option<T> {
         .ok()
 }
 
-/// A number for what happened, of the parts that make a difference.
+/// Behaviour as a hash of the significant parts.
 fn behaviour(parts: impl std::hash::Hash) -> u64 {
     use std::hash::{DefaultHasher, Hasher as _};
     let mut hasher = DefaultHasher::new();
@@ -205,7 +207,7 @@ fn behaviour(parts: impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// Sizes that count as equal.
+/// Class of sizes that count as equal behaviour.
 fn size_class(n: usize) -> u32 {
     usize::BITS - n.leading_zeros()
 }

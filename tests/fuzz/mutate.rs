@@ -1,6 +1,6 @@
-//! Changing inputs: bytes, tokens and the structure of files, all from one seed.
+//! Mutation of bytes, tokens and file structure.
 
-/// Numbers at which arithmetic goes wrong.
+/// Boundary values for arithmetic.
 const EDGES: [u64; 18] = [
     0,
     1,
@@ -22,19 +22,19 @@ const EDGES: [u64; 18] = [
     u64::MAX,
 ];
 
-/// What an input is changed with.
+/// Material for mutations.
 pub struct Material<'a> {
     /// Words of the language of the input.
     pub tokens: &'a [&'a [u8]],
     /// Another input of the same target.
     pub other: &'a [u8],
-    /// No result is longer.
+    /// Maximum length of the result.
     pub max_len: usize,
 }
 
 /// Changes `bytes` in a few places.
 pub fn mutate(bytes: &mut Vec<u8>, material: &Material<'_>, rng: &mut fastrand::Rng) {
-    // Mostly one or two changes: what is changed beyond recognition is refused by the first check it meets.
+    // Mostly one or two changes: heavily changed inputs are refused by the first check.
     for _ in 0..1 + rng.usize(..3) * rng.usize(..3) {
         change(bytes, material, rng);
     }
@@ -60,7 +60,7 @@ fn change(bytes: &mut Vec<u8>, material: &Material<'_>, rng: &mut fastrand::Rng)
         7 => bytes.truncate(at),
         8 => repeat(bytes, span(rng, 32), 1 + rng.usize(..8)),
         9 => {
-            // Now and then very often: deep nesting, long runs.
+            // Sometimes very often: deep nesting, long runs.
             let token = token(material, rng);
             let times = if rng.u8(..16) == 0 { rng.usize(..2_000) } else { rng.usize(..40) };
             let room = material.max_len.saturating_sub(bytes.len()) / token.len().max(1);
@@ -113,7 +113,7 @@ fn repeat(bytes: &mut Vec<u8>, range: std::ops::Range<usize>, times: usize) {
     bytes.splice(range.end..range.end, again);
 }
 
-/// Writes an edge, or a neighbour of what stands there, over a number of 1, 2, 4 or 8 bytes.
+/// Overwrites a number of 1, 2, 4 or 8 bytes with a boundary value or a neighbour of its value.
 fn number(bytes: &mut [u8], at: usize, rng: &mut fastrand::Rng) {
     let width = 1 << rng.u32(..4);
     let at = at / width * width;
@@ -129,7 +129,7 @@ fn number(bytes: &mut [u8], at: usize, rng: &mut fastrand::Rng) {
     place.copy_from_slice(&after.to_le_bytes()[..width]);
 }
 
-/// Copies one aligned word of four bytes over another: a number that is right elsewhere.
+/// Copies one aligned 4-byte word over another: a number that is valid elsewhere.
 fn word(bytes: &mut [u8], rng: &mut fastrand::Rng) {
     let n = bytes.len() / 4;
     if n > 1 {

@@ -1,4 +1,4 @@
-//! Files of the store: real ones, changed, and sealed again so that the change gets past the checksum.
+//! Files of the store: valid files, mutated, with a corrected checksum so that the change passes it.
 
 use super::chunker::LANGUAGES;
 use super::mutate::{Material, mutate};
@@ -21,7 +21,7 @@ use codeweaver::sys::DotKernel;
 use std::path::{Path, PathBuf};
 
 const DIM: usize = 16;
-/// The crate of dictionaries.
+/// The crate of the term dictionary.
 const FST: &str = "/fst-";
 /// Bytes of the checksum at the end of containers and snapshots.
 const CHECKSUM: usize = 32;
@@ -38,7 +38,7 @@ pub enum Kind {
     State,
 }
 
-/// A file of one kind, in a store that is otherwise sound.
+/// A file of one kind in an otherwise valid store.
 pub struct StoreFile {
     kind: Kind,
     pool: Pool,
@@ -104,7 +104,7 @@ impl Target for StoreFile {
         let part = part_to_change(self.kind, &bytes, rng);
         let mut changed = bytes[part.clone()].to_vec();
         if rng.u8(..4) > 0 {
-            // Numbers and bits in place: everything else stays where it is.
+            // Changes in place, which keep all offsets.
             changed = in_place(changed, &material, rng);
         } else {
             mutate(&mut changed, &material, rng);
@@ -151,14 +151,14 @@ impl Target for StoreFile {
     }
 }
 
-/// What was read behaves so; an error says what is wrong with which file.
+/// Behaviour of a result; an error names the file and the fault.
 fn described(result: Result<u64, StoreError>) -> u64 {
     match result {
         Ok(what) => what,
         Err(error) => {
             let text = error.to_string();
             assert!(!text.is_empty() && text.len() < 2_000, "an error of {} bytes", text.len());
-            // Numbers in a message make no difference.
+            // Numbers in a message are insignificant.
             behaviour(text.chars().filter(|c| c.is_ascii_alphabetic()).take(200).collect::<String>())
         }
     }
@@ -207,7 +207,7 @@ fn in_place(mut bytes: Vec<u8>, material: &Material<'_>, rng: &mut fastrand::Rng
     bytes
 }
 
-/// Makes the checksum fit.
+/// Corrects the checksum.
 fn seal(kind: Kind, bytes: &mut Vec<u8>) {
     match kind {
         Kind::Segment | Kind::Entries | Kind::Graph | Kind::Snapshot if bytes.len() >= CHECKSUM => {
@@ -280,7 +280,7 @@ fn use_segment(segment: &Segment) -> u64 {
     behaviour((size_class(n_names), size_class(n_found), size_class(fst.len())))
 }
 
-/// Rows found; more than the list says would be invented.
+/// Number of rows found; it must not exceed the length of the list.
 fn use_list(list: &PostingList<'_>, live: &LiveRows) -> usize {
     let mut n = 0;
     list.for_each(|_, _| n += 1);

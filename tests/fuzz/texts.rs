@@ -1,4 +1,4 @@
-//! Texts that people and other programs write: settings, hooks, rules, suites, leases.
+//! Texts from people and other programs: settings, hooks, rules, suites, leases.
 
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class};
@@ -28,13 +28,13 @@ fn write(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).expect("the folder can be written");
 }
 
-/// The class of a message: its letters.
+/// Behaviour of a message: its letters.
 fn message(text: &str) -> u64 {
     assert!(!text.is_empty(), "an error without a message");
     behaviour(text.chars().filter(|c| c.is_ascii_alphabetic()).take(120).collect::<String>())
 }
 
-/// What others leave in `locks/` and `cache/`: who holds a lease, and the stat cache.
+/// Files of other processes in `locks/` and `cache/`: lease holders and the stat cache.
 pub struct Lease {
     pool: Pool,
     lock: PathBuf,
@@ -226,7 +226,7 @@ impl Config {
                     assert!(!warning.contains(|c: char| c.is_control()), "{warning:?}");
                 }
                 if is_hostile {
-                    // X5: what loads code or changes when git waits is the user's to set.
+                    // A repository must not set what loads code or makes git wait.
                     let defaults = Settings::default();
                     assert_eq!(loaded.settings.hooks, defaults.hooks);
                     for spec in keys().iter().filter(|spec| spec.user_only) {
@@ -301,7 +301,7 @@ impl Target for Config {
     }
 }
 
-/// What git says to a hook, what it leaves in its folder, and the hooks that are there already.
+/// Arguments and input of hooks, files in the git directory, and existing hooks.
 pub struct Hook {
     pool: Pool,
     git_dir: PathBuf,
@@ -383,7 +383,7 @@ fn hook_survey(git_dir: &Path, bytes: &[u8]) -> HookSurvey {
     }
 }
 
-/// What the hooks are after an installation; only those that are written.
+/// The hook files that an installation writes.
 fn install(git_dir: &Path, bytes: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
     let site = HookSite {
         git_dir: git_dir.to_owned(),
@@ -588,7 +588,7 @@ impl Target for Rules {
     }
 }
 
-/// Labelled questions.
+/// Evaluation suites.
 pub struct SuiteFile {
     pool: Pool,
     dir: PathBuf,

@@ -1,4 +1,4 @@
-//! The authentication example of the requirements (R11): intents decide the order.
+//! Ranking by intent: the same repository answers `understand` and `implement` in different orders.
 
 use codeweaver_testkit::TestRepo;
 

@@ -1,6 +1,6 @@
-//! Clocks that jump (requirement X2): ages decide what is collected and what the messages say, never what is answered.
+//! Clocks that jump: ages decide what is collected and what messages say, never what is answered.
 //!
-//! Processes are given other times by `faketime` where it is installed; files and records are given other times everywhere.
+//! `faketime` gives processes other times. Files and records get other times directly.
 
 use codeweaver_testkit::{FILES, TestRepo, Tool};
 use std::path::Path;
@@ -49,7 +49,7 @@ fn the_clock_of_each_process_may_be_another() {
         at(&repo, later, &["verify"]);
         repo.codeweaver(["verify"]).success();
         assert_eq!(repo.found(&[&word])[0], format!("src/f{i}.rs"), "{time}, collected at {later}");
-        // An edit right after a question, at whatever time: nobody's stat cache may hide it.
+        // An edit right after a query, at any time: no stat cache may hide it.
         let word = format!("edited_in_round_{i}");
         repo.write(&format!("src/f{i}.rs"), format!("pub fn {word}_() {{}}\n"));
         at(&repo, time, &["search", &word]);
@@ -87,7 +87,7 @@ fn files_may_be_of_any_time() {
     }
 }
 
-/// What records say of times is for messages only, and no time is too large to be said.
+/// Times in records are for messages only, and no time is too large to be printed.
 #[test]
 fn records_may_name_any_time() {
     let repo = indexed();
@@ -118,8 +118,8 @@ fn records_may_name_any_time() {
     }
 }
 
-/// A collection whose clock is years ahead takes nothing that a run is about to name: sealed files are found missing before
-/// they are published, or are not missing at all.
+/// A collection whose clock is years ahead removes nothing that a running update is about to name: finished
+/// files are either found missing before publication or not missing at all.
 #[test]
 fn a_collection_in_the_future_loses_nothing_that_is_named() {
     let sandbox = crate::sandbox::Sandbox::with(&[("a.py", "def alpha():\n    return 1\n")]);
@@ -129,7 +129,7 @@ fn a_collection_in_the_future_loses_nothing_that_is_named() {
         sandbox.commit("next");
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| crate::sandbox::try_index(sandbox.root()));
-            // Everything is old to this one: it removes what no state names, now.
+            // Every file is old to this process: it removes all that no state names.
             let codebase = crate::sandbox::open(sandbox.root());
             for _ in 0..4 {
                 let _ = codeweaver::index::gc::collect(&codebase, Duration::ZERO);

@@ -1,5 +1,5 @@
-//! Readers never block and never see half a write (requirement S4); writers of several worktrees, compaction and garbage
-//! collection run at once; no wish is lost (G5, L3).
+//! Concurrent processes: readers never block and never see half a write; writers of several worktrees,
+//! compaction and garbage collection run at once; no update request is lost.
 
 use crate::sandbox::{Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, try_index};
 use codeweaver::index::progress::Silent;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Lets the other threads end, also when this one panics.
+/// Sets a flag when dropped, so that the other threads end also if this one panics.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -53,7 +53,7 @@ fn two_worktrees_update_at_once() {
         for (n, root) in roots.iter().enumerate() {
             scope.spawn(move || {
                 for round in 0..6 {
-                    // Some blobs are new in all worktrees at once: one of them may stay, none may be lost.
+                    // Some blobs are new in all worktrees at once: duplicates may stay, none may be lost.
                     let marker = if round % 2 == 0 { n } else { 9 };
                     commit_in(root, &format!("def omega_{marker}_{round}():\n    return 1\n"));
                     index(root);
@@ -73,7 +73,7 @@ fn two_worktrees_update_at_once() {
     assert_eq!(sandbox.ask(&hybrid("alpha")), fresh.ask(&hybrid("alpha")));
 }
 
-/// Readers loop, each question with an index that is replaced, merged and collected under it.
+/// Readers search in a loop while the index is replaced, merged and collected.
 #[test]
 fn readers_notice_nothing_of_updates_compaction_and_collection() {
     let sandbox = sample(12);
@@ -101,7 +101,8 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
                             assert!(response.matches[0].content.text.contains("def alpha_3"), "{response:?}");
                             n_answers.fetch_add(1, Ordering::Relaxed);
                         }
-                        // With a grace period of nothing, a reader may lose the race for a file several times in a row.
+                        // Without a grace period, a reader may lose the race for a file several times in a
+                        // row.
                         Err(QueryError::Store(e)) if e.is_not_found() => {}
                         Err(e) => panic!("a reader fails: {e}"),
                     }
@@ -121,8 +122,8 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
     assert_sound(sandbox.root());
 }
 
-/// Safety does not rest on the locks: where a network drive grants them to everybody, a writer may lose its work to another
-/// one, but the state that stays is whole, and nobody is answered wrongly (decisions D14).
+/// Integrity does not depend on locks: on a network drive that grants a lock to several processes, a writer
+/// may lose its work to another one, but the remaining state is complete and answers stay correct.
 #[test]
 fn without_locks_writers_only_lose_work() {
     let sandbox = sample(6);
@@ -160,7 +161,7 @@ fn without_locks_writers_only_lose_work() {
     assert_sound(sandbox.root());
 }
 
-/// `CODEWEAVER_WISH_ROUNDS` sets how often.
+/// `CODEWEAVER_UPDATE_REQUEST_ROUNDS` sets the number of rounds.
 #[test]
 fn no_wish_is_lost() {
     let sandbox = sample(2);
@@ -180,7 +181,7 @@ fn no_wish_is_lost() {
                 });
             }
             scope.spawn(move || {
-                // The verb, in between.
+                // The `index` command, in between.
                 match try_index(root) {
                     Ok(_) | Err(IndexError::Store(StoreError::Locked { .. })) => {}
                     Err(e) => panic!("{e}"),
@@ -209,7 +210,7 @@ fn a_second_run_is_refused_and_a_dead_holder_is_not_waited_for() {
         let _lease = updater::lease(&codebase).unwrap();
         let error = try_index(sandbox.root()).unwrap_err().to_string();
         assert!(error.contains("already in progress (PID "), "{error}");
-        // A hook leaves its wish and goes.
+        // A hook writes its update request and ends.
         updater::request_update(&codebase).unwrap();
         assert_eq!(updater::serve_requests(&codebase, &Silent).unwrap(), None);
     }
@@ -218,7 +219,7 @@ fn a_second_run_is_refused_and_a_dead_holder_is_not_waited_for() {
     assert!(!codebase.layout.wanted().join("main").exists());
 }
 
-/// Asking for the holder must not look like holding, to others who ask or to who wants the lease.
+/// Reading the holder of a lease must not look like holding it, neither to other readers nor to an updater.
 #[test]
 fn whoever_asks_does_not_hold() {
     let sandbox = sample(1);

@@ -1,7 +1,7 @@
-//! A grammar that takes the process with it costs one file, not the index and not every later answer (decisions D10, X2).
+//! A grammar that crashes the process costs one file, not the index and not later answers.
 //!
-//! No grammar is known to crash, so one is pretended: with `CODEWEAVER_FAULT=parse:WORD` a debug build aborts when it parses a
-//! file that holds WORD.
+//! No grammar is known to crash, so a crash is injected: with `CODEWEAVER_FAULT=parse:WORD` a debug build
+//! aborts when it parses a file that contains WORD.
 
 use codeweaver_testkit::{FILES, TestRepo};
 
@@ -23,7 +23,7 @@ fn a_blob_that_aborts_the_indexer_is_left_out_by_the_next_run() {
     assert_eq!((&status["current"], &status["skipped"]["crashed"]), (&true.into(), &1.into()), "{status:#}");
     assert_eq!(repo.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");
     repo.codeweaver(["status", "--files"]).success().says(&["src/bad.rs", "crashed"]);
-    // Another commit does not walk into it again.
+    // The next commit does not parse it again.
     repo.write("src/more.rs", "pub fn one_more() {}\n").commit("more");
     repo.codeweaver(["index", "--quiet"]).success();
     assert_eq!(repo.found(&["one_more"])[0], "src/more.rs");
@@ -48,7 +48,7 @@ fn an_uncommitted_file_that_aborts_a_question_is_left_out_of_the_next() {
     // Once the file is another one, it is found.
     repo.write("src/bad.rs", "pub fn harmless_now() {}\n");
     assert_eq!(repo.found(&["harmless_now"])[0], "src/bad.rs");
-    // And when it is committed, the indexer does not have to die for it first.
+    // When it is committed, the indexer does not crash first.
     repo.write("src/bad.rs", BAD).commit("bad");
     repo.codeweaver(["index", "--quiet"]).success();
     assert_eq!(repo.status()["skipped"]["crashed"], 1);
@@ -59,7 +59,7 @@ fn a_question_that_was_killed_costs_no_file_its_place() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.write("src/fresh.rs", "pub fn was_being_parsed() {}\n");
-    // What a killed question leaves: the object id of the file it was at.
+    // A killed search leaves the object id of the file that it was parsing.
     let oid = repo.git_text(["hash-object", "src/fresh.rs"]);
     let mut slot = oid.trim().as_bytes().to_vec();
     slot.resize(64, 0);

@@ -1,5 +1,5 @@
-//! Damaged and missing files (requirement X2): a right answer or a clear error, never a panic and never text that is not
-//! there; `verify` names what is bad, and repair with an update restores the same answers.
+//! Damaged and missing files: a right answer or a clear error, never a panic and never text that does not
+//! exist. `verify` names the damage, and repair with an update restores the same answers.
 
 use crate::sandbox::{Question, Sandbox, ask, assert_sound, hybrid, open, reader, respond};
 use codeweaver::index::{Target, UpdateOptions, repair, update, updater};
@@ -88,7 +88,7 @@ fn inflict(damage: Damage, path: &Path, rng: &mut fastrand::Rng) {
             let at = rng.usize(..bytes.len());
             let end = (at + 512).min(bytes.len());
             bytes[at..end].fill(0);
-            // Where zeros were already, nothing was damaged.
+            // Zeros over zeros are no damage.
             bytes[at] = 1;
         }
         Damage::Noise => {
@@ -97,12 +97,12 @@ fn inflict(damage: Damage, path: &Path, rng: &mut fastrand::Rng) {
             bytes[at..end].iter_mut().for_each(|byte| *byte = rng.u8(..));
         }
     }
-    // As a new file, like a bad disk under an old name: mappings of the good one stay as they were.
+    // As a new file under the old name, as after a disk error: existing mappings keep the good one.
     std::fs::remove_file(path).unwrap();
     std::fs::write(path, bytes).unwrap();
 }
 
-/// Asks everything; every text that is shown stands in the file that it is said to be of.
+/// Runs all queries and asserts that every returned text is in the file that it is attributed to.
 fn ask_damaged(sandbox: &Sandbox, what: &str) {
     for question in &questions() {
         match respond(sandbox.root(), question) {
@@ -110,7 +110,7 @@ fn ask_damaged(sandbox: &Sandbox, what: &str) {
                 for found in &response.matches {
                     let path = sandbox.root().join(&found.file.path);
                     let text = std::fs::read_to_string(&path).unwrap_or_default();
-                    // A flipped object id names no blob at all, and the answer says so.
+                    // A changed object id names no blob, and the answer says so.
                     let is_honest = text.contains(&found.content.text)
                         || found.content.text.starts_with("(this blob is not in");
                     assert!(is_honest, "{what}: {:?} is not in {}", found.content.text, path.display());
@@ -138,7 +138,7 @@ fn repaired(sandbox: &Sandbox, wanted: &[Value], what: &str) {
     assert_eq!(answers(sandbox.root()), wanted, "{what}");
 }
 
-/// Panics are caught and reported as errors; the tests still count them, since the message goes to standard error.
+/// Panics are caught and reported as errors. The tests count them nevertheless.
 #[test]
 fn every_kind_of_damage_is_named_and_repaired() {
     let sandbox = indexed();
@@ -187,7 +187,7 @@ fn random_bits_of_searched_files_never_show_wrong_text() {
     assert_sound(sandbox.root());
 }
 
-/// What an update meets without anybody having asked for a repair.
+/// Damage that an update meets without a requested repair.
 #[test]
 fn an_update_repairs_what_it_stumbles_over() {
     for kind in ["state", "segment", "entries", "snapshot", "shard"] {

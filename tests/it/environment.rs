@@ -1,4 +1,5 @@
-//! Which repository is meant: git's variables in hooks, and `--project`, which says more than they do.
+//! Which repository a command works on: `--project` takes precedence over the variables that git sets in
+//! hooks.
 
 use codeweaver_testkit::{FILES, TestRepo};
 
@@ -25,7 +26,7 @@ fn project_means_that_directory_whatever_git_has_set() {
     assert_eq!(answer["matches"][0]["file"]["path"], "src/own.rs");
     assert!(answer["matches"][0]["content"]["text"].as_str().unwrap().contains("lives_there"));
 
-    // An update that the question asks for in a process of its own is that of the other repository, too.
+    // The background update that a search requests is that of the other repository, too.
     for i in 0..210 {
         there.write(&format!("src/many/f{i}.rs"), format!("pub fn many_{i}() {{}}\n"));
     }
@@ -53,7 +54,7 @@ fn without_project_the_repository_is_the_one_that_git_has_set() {
     assert_eq!(here.codeweaver(["status", "--json"]).success().json()["codebase"], root);
 }
 
-/// A hook of one repository that looks after another: git has set GIT_DIR and an index of its own making.
+/// A hook of one repository that updates another: git has set GIT_DIR and GIT_INDEX_FILE.
 #[test]
 fn a_hook_may_update_another_repository() {
     let (here, there) = (indexed("lives_here"), indexed("lives_there"));

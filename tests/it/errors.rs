@@ -1,4 +1,4 @@
-//! What people read when something is wrong (U7, section 16): what, why, fix.
+//! Error messages: what failed, why, and how to fix it.
 
 use codeweaver_testkit::{FILES, TestRepo, skip};
 
@@ -102,7 +102,7 @@ fn a_read_only_directory() {
 
 #[test]
 fn a_store_that_cannot_be_made() {
-    // Also for root, whom permissions do not stop: a file is in the way.
+    // Permissions do not stop root; a file in the way does.
     let repo = TestRepo::with_files(FILES);
     repo.write(".git/info/exclude", ".codeweaver\n").write(".codeweaver", "a file\n");
     repo.codeweaver(["init"]).fails(2).is_an_error("must not be used", "git codeweaver init");

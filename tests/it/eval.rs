@@ -1,4 +1,4 @@
-//! `eval` as its users meet it: suites in every form, comparison, thresholds, history, questions about something else.
+//! `eval`: suites in every format, comparison, thresholds, suites mined from history, foreign queries.
 
 use crate::reference;
 use codeweaver_testkit::TestRepo;
@@ -103,7 +103,7 @@ fn an_excluded_path_fails_a_question() {
     );
 }
 
-/// A history with one commit of every sort that is left out, and two that are questions.
+/// A history with one commit of every kind that mining leaves out, and two that become queries.
 fn with_history() -> TestRepo {
     let repo = TestRepo::with_files(&[
         ("src/reader.rs", READER),
@@ -199,8 +199,8 @@ fn nothing_to_mine_says_why() {
     assert!(named.code() == 2 && named.stderr().contains(".jsonl"), "{}", named.stderr());
 }
 
-/// The calibration of relevance (issue 6, part 6), at the default `search.min_score`. The questions of the reference suite
-/// share few words with their answers, which is where relevance is weakest: docs/evaluation.md has the figures.
+/// The calibration of relevance at the default `search.min_score`. The queries of the reference suite share
+/// few words with their answers, which is where relevance is weakest; docs/evaluation.md has the figures.
 #[test]
 fn questions_about_something_else_are_refused() {
     const AT: f64 = 0.12;

@@ -1,5 +1,5 @@
-//! A writer may die, or fail, at any of its steps (requirements X1, X2): whatever the step, the old or the new state
-//! answers afterwards, nothing named is bad, and the next update is as if nothing had happened.
+//! Writers that die or fail at any of their steps: afterwards the old or the new state answers, everything
+//! that it names is intact, and the next update gives the same result as an undisturbed one.
 
 use crate::sandbox::{Question, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
 use codeweaver::index::repair;
@@ -9,10 +9,10 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 const FAULT: &str = "CODEWEAVER_FAULT";
-/// A writer with more steps than this would make the tests too slow to be run.
+/// Maximum number of steps of a writer; more would make the tests too slow.
 const MOST_STEPS: u32 = 400;
 
-/// Runs the program on `root`, armed with a fault.
+/// Runs the program in `root` with an injected fault.
 fn program(root: &Path, words: &[&str], fault: &str) -> Output {
     command_in(root, codeweaver_testkit::program()).args(words).env(FAULT, fault).output().unwrap()
 }
@@ -25,7 +25,7 @@ fn answers(root: &Path) -> Vec<Value> {
     questions().iter().map(|question| ask(root, question)).collect()
 }
 
-/// What a user asks for while the working tree is clean: the answer is the same, whichever snapshot it is laid over.
+/// Answers of a fresh index for a clean working tree. They do not depend on the snapshot below the overlay.
 fn fresh_answers(sandbox: &Sandbox) -> Vec<Value> {
     let fresh = sandbox.copy();
     fresh.index();
@@ -60,7 +60,7 @@ fn behind() -> Sandbox {
     sandbox
 }
 
-/// Where a run begins.
+/// The repository in which a run of `name` begins.
 fn scene(name: &str) -> Sandbox {
     match name {
         "first index" => {
@@ -124,7 +124,7 @@ fn words(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// After a fault: what answers is right, what the state names is whole.
+/// Asserts that answers are right and that everything named by the state is intact.
 fn check_after(name: &str, sandbox: &Sandbox, fault: &str, wanted: &[Value]) {
     if name != "repair" {
         let findings = repair::verify(&open(sandbox.root())).unwrap();
@@ -132,7 +132,7 @@ fn check_after(name: &str, sandbox: &Sandbox, fault: &str, wanted: &[Value]) {
     }
     for (question, wanted) in questions().iter().zip(wanted) {
         match respond(sandbox.root(), question) {
-            // Old or new snapshot: HEAD is answered alike, since the difference is laid over the old one.
+            // Old and new snapshot give the same answer for HEAD: an overlay covers the difference.
             Ok(response) => assert_eq!(&crate::sandbox::comparable(&response), wanted, "{name}, {fault}"),
             Err(e) if name == "first index" || name == "repair" => {
                 let text = e.to_string();
@@ -157,7 +157,7 @@ fn every_step(kind: &str, name: &str) {
         let sandbox = scene(name);
         let out = program(sandbox.root(), words(name), &fault);
         if kind == "abort" && out.status.success() {
-            // Every step has been the last one once.
+            // Every step has been the last one in one of the runs.
             assert!(n > 8, "{name} has only {n} steps");
             return;
         }
@@ -276,7 +276,7 @@ fn a_killed_writer_loses_nothing() {
     check_next_update("kill -9", &sandbox, "kill", &fresh_answers(&sandbox));
 }
 
-/// `deinit` that dies leaves a folder that is still ours: it can be removed, or used again.
+/// A `deinit` that dies leaves a valid store: it can be removed or used again.
 #[test]
 fn a_removal_may_die_at_any_step() {
     let wanted = fresh_answers(&behind());
@@ -309,7 +309,7 @@ fn a_repair_may_meet_a_full_disk_at_any_step() {
     every_step("full", "repair");
 }
 
-/// As on a network drive: the handle of a file is lost, or a rename that has happened is reported as failed.
+/// As on a network drive: a file handle becomes stale, or a rename that took place is reported as failed.
 #[test]
 fn a_network_drive_may_fail_an_update_at_any_step() {
     every_step("stale", "update");

@@ -1,4 +1,4 @@
-//! The working tree is searched as it is (G8), and a commit without hooks is no hole.
+//! Search sees the working tree as it is, and commits that no hook has reported.
 
 use codeweaver_testkit::{FILES, TestRepo};
 
@@ -77,7 +77,7 @@ fn a_commit_without_hooks_is_found_and_caught_up_with() {
     let response = repo.codeweaver(["search", "-o", "json", "arrived_late"]).success().json();
     assert_eq!(response["matches"][0]["file"]["path"], "src/late.rs");
     assert_eq!(response["matches"][0]["state"], "committed");
-    // The search has asked for it.
+    // The search has requested it.
     repo.wait_until_current();
 }
 

@@ -147,7 +147,7 @@ fn several_definitions_of_a_name_are_told_apart() {
         definitions["roots"],
         serde_json::json!(["shop/shapes.py:18#Shape.render", "shop/shapes.py:26#Label.render"])
     );
-    // What one answer names can be asked about in the next.
+    // Names in one answer are valid in the next query.
     assert_eq!(ask(&repo, &["callers", "shop/shapes.py:26#Label.render"])["status"], "ok");
     assert_eq!(ask(&repo, &["callers", "shop.shapes.Label.render"])["roots"].as_array().unwrap().len(), 1);
     repo.codeweaver(["graph", "callers", "no_such_name"]).fails(1).says(&["No definition of 'no_such_name'"]);

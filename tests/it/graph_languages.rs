@@ -4,8 +4,8 @@ use crate::graph::{ask, edges, fixture, has};
 use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 
-/// What `run` of a fixture calls: a function by import, a method of a declared type, a method that only one type has, one
-/// that two have, and a library.
+/// What `run` of a fixture calls: a function by import, a method of a declared type, a method that only one
+/// type has, one that two have, and a library.
 #[track_caller]
 fn check(
     language: &str,

@@ -1,4 +1,5 @@
-//! Hook managers as installed by their users: husky and lefthook from npm, pre-commit from PyPI. `.ci/run` installs them.
+//! Hook managers as installed by their users: husky and lefthook from npm, pre-commit from PyPI. `.ci/run`
+//! installs them.
 
 use codeweaver::hooks::GitVersion;
 use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
@@ -57,7 +58,7 @@ fn advised(said: &str, file: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Whether git runs hooks from its configuration: then no manager is in the way, and none needs an entry of ours.
+/// Whether git runs hooks from its configuration. Managers then neither conflict nor need an entry.
 fn is_configured(repo: &TestRepo) -> bool {
     let is_configured = GitVersion::detect().unwrap().has_configured_hooks();
     assert_eq!(repo.status()["hooks"]["method"] == "configuration", is_configured);
@@ -114,7 +115,7 @@ fn lefthook() {
     assert_eq!(repo.status()["hooks"]["events"]["post-commit"], "called by lefthook");
 }
 
-/// A manager for hooks that are none of ours: both stay out of each other's way.
+/// A hook manager for other events: neither disturbs the other.
 #[test]
 fn lefthook_beside_hook_files() {
     let Some(repo) = with_tool(Tool::LEFTHOOK) else { return };
@@ -150,7 +151,7 @@ fn pre_commit() {
     assert_eq!(repo.status()["hooks"]["events"]["post-commit"], "called by pre-commit");
 }
 
-/// pre-commit sets an existing hook aside and calls it: ours goes on working where it was there first.
+/// pre-commit renames an existing hook and calls it, so a hook that was installed first keeps working.
 #[test]
 fn pre_commit_after_init() {
     let Some(repo) = with_tool(Tool::PRE_COMMIT) else { return };

@@ -1,4 +1,4 @@
-//! Hooks end to end (G2, G3, G5): real git, real scripts, the real binary.
+//! Hooks end to end: git, the installed scripts and the program.
 
 use codeweaver_testkit::{FILES, TestRepo};
 
@@ -87,7 +87,8 @@ fn a_deleted_store_comes_back_with_the_next_commit() {
     assert_eq!(repo.found(&["after_the_loss"])[0], "src/a.rs");
 }
 
-/// A rebase of a hundred commits is one update when it ends, or two if the checkout at its beginning was served too (G5).
+/// A rebase of a hundred commits causes one update at its end, and possibly one for the checkout at its
+/// beginning.
 #[test]
 fn a_rebase_of_a_hundred_commits_is_at_most_two_updates() {
     let repo = with_hooks();

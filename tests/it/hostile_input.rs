@@ -1,6 +1,7 @@
-//! The quick form of the fuzz targets (requirement X3), and every case that was ever found.
+//! The fuzz targets with few inputs, and every case found so far.
 //!
-//! `CODEWEAVER_FUZZ_CASES` sets how many inputs each target gets; the seed is fixed. `cargo bench --bench fuzz` runs millions.
+//! `CODEWEAVER_FUZZ_CASES` sets how many inputs each target gets; the seed is fixed. `cargo bench --bench
+//! fuzz` runs millions.
 
 #[path = "../fuzz/mod.rs"]
 mod fuzz;
@@ -26,7 +27,7 @@ fn run(target: &str) {
     }
 }
 
-/// Says which case it was if the run ends in a panic.
+/// Saves and names the case if the run ends in a panic.
 struct Shown<'a>(&'a str, u64, &'a Case);
 
 impl Drop for Shown<'_> {
@@ -52,7 +53,7 @@ macro_rules! targets {
 
 targets! { chunker shard segment postings entries graph snapshot state lease config hook policy suite }
 
-/// A few kilobytes each here; the bench has them by the megabyte, with their time and memory.
+/// Sources of a few kilobytes; the bench uses megabytes and measures time and memory.
 #[test]
 fn adversarial_sources_of_every_language_keep_the_promises() {
     let dir = tempfile::tempdir().unwrap();

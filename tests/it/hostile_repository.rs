@@ -1,8 +1,8 @@
-//! Repositories made to harm whoever opens them (requirements X4, X5): nothing in them is run, nothing outside is read or
-//! changed, nothing acts on the terminal, and every verb ends with an answer or an error that says what to do.
+//! Hostile repositories: nothing in them is executed, nothing outside is read or changed, nothing acts on the
+//! terminal, and every command ends with an answer or an error with a fix.
 //!
-//! Each world is a victim's home: `repo` is hostile, `outside` holds a secret that nobody may show, and the canary is a file
-//! that any command of the repository would make.
+//! Each world is a home directory: `repo` is hostile, `outside` contains a secret that must not be shown, and
+//! the canary is a file that any command of the repository would create.
 
 use codeweaver_testkit::{FILES, TestRepo, program};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ struct World {
     canary: PathBuf,
 }
 
-/// Ends a run that waits for ever, and one that takes memory without end.
+/// Limits on the time and memory of a run.
 const LIMITS: &str = "ulimit -v 6000000; exec timeout -k 5 120 \"$@\"";
 
 impl World {
@@ -63,7 +63,7 @@ impl World {
         self.repo.git_text(["hash-object", "-w", "--literally", "-t", kind, file]).trim().to_owned()
     }
 
-    /// Makes a commit of `entries` (mode, name, id) the head of `main`, without a check of anything.
+    /// Makes an unchecked commit of `entries` (mode, name, id) the head of `main`.
     fn commit_tree(&self, entries: &[(&str, &[u8], &str)]) -> String {
         let mut tree = Vec::new();
         for (mode, name, oid) in entries {
@@ -96,7 +96,7 @@ impl World {
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
     }
 
-    /// Every verb, as somebody would use it who does not know what this is.
+    /// Runs every command as an unsuspecting user would.
     fn use_all(&self, what: &str) {
         self.use_few(what);
         let more: &[&[&str]] = &[
@@ -113,7 +113,7 @@ impl World {
         self.use_verbs(what, more);
     }
 
-    /// The verbs that read the repository in different ways.
+    /// Runs the commands that read the repository in different ways.
     fn use_few(&self, what: &str) {
         let verbs: &[&[&str]] = &[
             &["init"],
@@ -143,7 +143,7 @@ impl World {
         assert!(matches!(code, 0..=2), "{told}");
         assert!(!stderr.contains("panicked"), "{told}");
         assert!(!self.canary.exists(), "a command of the repository was run: {told}");
-        // What is no argument at all is told by the parser of arguments.
+        // Strings that are no valid arguments are refused by the argument parser.
         if *code == 2 && !stderr.contains("For more information, try '--help'.") {
             for label in ["error: ", "  why: ", "  fix: "] {
                 assert!(stderr.lines().any(|line| line.starts_with(label)), "no {label:?}: {told}");
@@ -152,13 +152,13 @@ impl World {
         let is_bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
         let terminal = if *args == ["mcp"] { stderr.clone() } else { format!("{stdout}{stderr}") };
         assert!(!terminal.contains(is_bad), "something for the terminal: {told:?}");
-        // The question itself names it.
+        // The query itself names it.
         let shown = format!("{stdout}{stderr}").replace("\"the_secret_outside_of_it_all\"", "");
         assert!(!shown.contains(SECRET), "the secret was shown: {told}");
     }
 }
 
-/// A session with an agent's server: a question to every tool.
+/// An MCP session that calls every tool.
 fn requests() -> Vec<u8> {
     let call = |id: u32, name: &str, arguments: &str| {
         format!(
@@ -179,7 +179,7 @@ fn requests() -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Every file below `dir` with what it holds.
+/// Every file below `dir` with its content.
 fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap().flatten() {
@@ -296,7 +296,7 @@ fn stores_of_somebody_elses_making_are_refused() {
     }
 }
 
-/// An archive may hold a `.git` and a `.codeweaver` that fit together.
+/// An archive may contain a `.git` and a `.codeweaver` that match.
 #[test]
 fn forged_states_lead_nowhere() {
     let world = World::new();

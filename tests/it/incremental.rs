@@ -1,8 +1,8 @@
-//! Incremental and from scratch agree (requirement S5), and the work is that of the change (G4).
+//! Incremental updates give the same answers as a fresh index, at the cost of the change.
 //!
-//! Random histories on a real repository; after each step the answers of the index that was carried along must equal, in
-//! every byte, those of an index built from nothing for a copy of the repository. `CODEWEAVER_PROPERTY_SEQUENCES` sets how
-//! many histories, `CODEWEAVER_PROPERTY_SEED` repeats one.
+//! Random histories on a real repository. After each step the answers of the incremental index must equal,
+//! byte for byte, those of a fresh index of a copy. `CODEWEAVER_PROPERTY_SEQUENCES` sets the number of
+//! histories, `CODEWEAVER_PROPERTY_SEED` repeats one.
 
 use crate::sandbox::{
     Question, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, try_index,
@@ -57,14 +57,14 @@ struct History {
     seed: u64,
     rng: fastrand::Rng,
     sandbox: Sandbox,
-    /// A process that lives on, as a server does: it remembers what it saw.
+    /// A long-lived searcher, as in a server, with its caches.
     resident: Searcher,
     log: Vec<String>,
     n_branches: usize,
     n_files: usize,
 }
 
-/// What can happen, with how often.
+/// Operations with their relative frequencies.
 type Step = (u32, fn(&mut History) -> String);
 
 const STEPS_TABLE: &[Step] = &[
@@ -172,7 +172,7 @@ impl History {
         }
     }
 
-    /// Updates (most times), asks, and compares with a fresh index.
+    /// Updates (usually), searches, and compares with a fresh index.
     fn check(&mut self) {
         let is_first = self.log.is_empty();
         if is_first || self.rng.u8(..3) > 0 {
@@ -190,13 +190,13 @@ impl History {
         for question in &questions {
             let (mut ours, wanted) = (self.sandbox.ask(question), fresh.ask(question));
             if ours != wanted && self.line_ends_changed() {
-                // Git trusts the stat of a file although other attributes would clean it to other bytes now; a copy has
-                // no stat to trust. With stats that nobody trusts, both must look at the bytes.
+                // Git trusts the stat data of a file although changed attributes would convert it to other
+                // bytes now; a copy has no stat data. Without trusted stat data both must compare bytes.
                 self.touch_all();
                 ours = self.sandbox.ask(question);
             }
             if ours == wanted {
-                // Whoever remembers earlier states must not answer from them.
+                // A long-lived searcher must not answer from earlier states.
                 ours = match search(&self.resident, question) {
                     Ok(response) => comparable(&response),
                     Err(e) => self.fail(&format!("{question:?} of a resident process: {e}")),
@@ -624,7 +624,7 @@ fn a_new_worktree_embeds_nothing_and_copies_no_vector() {
     let question = hybrid("alpha");
     assert_eq!(crate::sandbox::ask(&other, &question)["matches"], sandbox.ask(&question)["matches"]);
 
-    // What is written in one worktree is not seen in the other.
+    // Changes in one worktree are invisible in the other.
     std::fs::write(other.join("only_here.py"), "def omega_marker():\n    return 9\n").unwrap();
     let found = |root: &std::path::Path| {
         let answer = crate::sandbox::ask(root, &hybrid("omega_marker"));
@@ -676,13 +676,13 @@ fn many_files_with_the_same_functions_answer_alike_on_every_path_there() {
     }
 }
 
-/// The same bytes on disk are other bytes to git once the attributes change.
+/// After a change of attributes the same bytes on disk convert to other bytes in git.
 #[test]
 fn changed_attributes_are_not_answered_from_what_was_cleaned_under_the_old() {
     let sandbox = Sandbox::with(&[("notes.txt", "alpha notes\nsecond line\n")]);
     sandbox.index();
     sandbox.write(".gitattributes", "*.txt text eol=crlf\n");
-    // Read with care for racy times: the file is older than whatever remembers it.
+    // Not racy: the file is older than every cache that has its stat data.
     sandbox.write("notes.txt", "alpha notes\r\nsecond line\r\n");
     std::thread::sleep(std::time::Duration::from_millis(60));
     for _ in 0..2 {

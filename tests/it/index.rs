@@ -1,4 +1,4 @@
-//! `index`: work is that of the change (G4, G6), interruption and resumption (L3, L4), edge cases of section 16.
+//! `index`: cost of an update, interruption and resumption, edge cases of repositories.
 
 use codeweaver::git::Repo;
 use codeweaver::store::Layout;
@@ -171,7 +171,7 @@ fn an_interrupted_first_index_is_resumed() {
         .stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    // Twice: git passes on what the terminal has sent already.
+    // Twice: git forwards the signal that the terminal has sent already.
     let kill = |signal: &str| {
         std::process::Command::new("kill").args([signal, child.id().to_string().as_str()]).status()
     };

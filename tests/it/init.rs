@@ -1,4 +1,4 @@
-//! `init` and `deinit` (G1, S1).
+//! `init` and `deinit`.
 
 use codeweaver_testkit::{FILES, TestRepo, listing};
 
@@ -44,7 +44,7 @@ fn deinit_leaves_the_repository_as_it_was() {
     .unwrap();
     let before = (listing(repo.root()), repo.read(".git/config"), repo.read(".git/hooks/post-merge"));
     repo.codeweaver(["init"]).success();
-    // git 2.54 and later are told in the configuration.
+    // git 2.54 and later take hooks from the configuration.
     let is_told = repo.read(".git/config") != before.1;
     assert!(is_told || repo.read(".git/hooks/post-merge").contains("codeweaver"));
     repo.codeweaver(["deinit"]).success().says(&["Removed:"]);

@@ -1,4 +1,4 @@
-//! What others read and bring: shards in DuckDB and Polars (S2), transformer models in the index (E2, E4, E5).
+//! Interchange: shards read by DuckDB and Polars, transformer models from a local folder.
 //!
 //! Both need packages that `.ci/run` installs from a registry.
 
@@ -71,7 +71,7 @@ fn a_transformer_from_a_folder_indexes_and_searches() {
     assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs", "{answer}");
     assert_eq!(answer["search_strategy"], serde_json::json!(["dense_exact"]), "{answer}");
 
-    // One new function is one new input: everything else is reused by the hash of what is embedded (E4).
+    // One new function is one new model input: all other vectors are reused by the hash of their input.
     repo.write("src/extra.py", "def unrelated_new_function():\n    return 'fresh'\n").commit("add");
     let done = repo.codeweaver(["index", "--json"]).success().json();
     assert_eq!(done["embedded_chunks"], 1, "{done}");

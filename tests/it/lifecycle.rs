@@ -1,5 +1,4 @@
-//! States of a codebase and what leads from one to another (requirements L1, L2); what happens to the folder; garbage
-//! collection (S6).
+//! States of a codebase and their transitions, loss and replacement of the store, garbage collection.
 
 use crate::sandbox::{
     Question, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
@@ -24,7 +23,7 @@ fn lifecycle_at(root: &Path) -> Lifecycle {
 }
 
 fn in_other_space(root: &Path) -> Codebase {
-    // Another fingerprint of the vector space, without a model to open.
+    // A different fingerprint, without a model to open.
     let mut codebase = open(root);
     codebase.vector_space = "another model".to_owned();
     codebase
@@ -42,7 +41,7 @@ fn states_follow_each_other_as_the_table_says() {
     // The lease alone leaves nothing behind.
     assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
 
-    // Stopped before the end: never indexed, whatever lies on disk.
+    // Stopped before the end: not indexed, whatever is on disk.
     let stopped = Meter::default();
     stopped.stop.store(true, Ordering::Relaxed);
     let codebase = open(root);
@@ -100,7 +99,7 @@ fn only_another_vector_space_requires_a_reindex() {
     sandbox.index();
     assert!(matches!(lifecycle(&in_other_space(sandbox.root())), Lifecycle::RequiresReindex { .. }));
 
-    // Another chunker is no outage: the old complete snapshot answers until the new one is there.
+    // A change of the chunker is no outage: the old complete snapshot answers until the new one is published.
     let overrides = [("chunker.target_tokens".to_owned(), "300".to_owned())];
     let codebase = Codebase::open(sandbox.root(), &overrides).unwrap();
     assert_ne!(codebase.settings_fingerprint, open(sandbox.root()).settings_fingerprint);
@@ -132,7 +131,7 @@ fn another_worktree_never_makes_this_one_indexed() {
     assert_eq!(lifecycle_at(&again), Lifecycle::NotIndexed);
 }
 
-/// As a worktree without any index does, and as it will once it is indexed.
+/// The answer of a worktree without an index, which equals that after indexing.
 #[test]
 fn while_a_failed_first_index_is_tried_again_another_worktree_answers() {
     let sandbox = sample();
@@ -211,7 +210,7 @@ fn many_files() -> Sandbox {
     sandbox
 }
 
-/// What a stopped run keeps is under the right names, whichever thread stopped first.
+/// The checkpoint of a stopped run names files correctly, whichever thread stopped first.
 #[test]
 fn a_stopped_first_index_shows_no_file_under_another_name() {
     let sandbox = many_files();
@@ -328,7 +327,7 @@ fn a_deleted_folder_is_rebuilt() {
     assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::NotIndexed);
     assert!(open(sandbox.root()).layout.was_initialised());
     assert!(respond(sandbox.root(), &hybrid("alpha")).is_err());
-    // A hook comes first: its wish must not make the new folder look foreign.
+    // A hook runs first: its update request must not make the new store look foreign.
     let codebase = open(sandbox.root());
     updater::request_update(&codebase).unwrap();
     updater::serve_requests(&codebase, &Silent).unwrap();
@@ -340,7 +339,7 @@ fn a_deleted_folder_is_rebuilt() {
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
 }
 
-/// Once the plan is made, deletes the folder and has another worktree index itself there.
+/// Deletes the store after the plan is made, and indexes another worktree in its place.
 struct FolderReplaced<'a> {
     root: &'a Path,
     other: &'a Path,
@@ -356,7 +355,7 @@ impl Progress for FolderReplaced<'_> {
     }
 }
 
-/// Ids that were planned on the old store mean nothing in the new one: its snapshot had files of both.
+/// Ids planned on the old store are invalid in the new one; a snapshot must not mix files of both.
 #[test]
 fn a_folder_that_is_replaced_during_an_update_is_not_mixed_with_the_old_one() {
     let sandbox = sample();
@@ -414,7 +413,7 @@ fn whoever_creates_the_folder_keeps_it_out_of_git() {
     assert_eq!(sandbox.git_text(["status", "--porcelain"]), "");
     sandbox.git(["add", "-A"]);
     assert_eq!(sandbox.git_text(["ls-files", ".codeweaver"]), "");
-    // What cannot be read is a fault of the disk, not a reason to tell anybody to remove the folder.
+    // An unreadable file is a disk error, not a reason to advise removing the store.
     let nonce = sandbox.root().join(".codeweaver/nonce");
     std::fs::remove_file(&nonce).unwrap();
     std::fs::create_dir(&nonce).unwrap();
@@ -472,7 +471,7 @@ fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
     sandbox.git(["switch", "-q", "main"]);
     sandbox.index();
 
-    // Forgotten snapshots: their docs go, ids are given out anew, answers stay.
+    // Dropped snapshots: their docs are removed, ids are renumbered, answers stay the same.
     let codebase = open(sandbox.root());
     publish::change_state(&codebase, |state| {
         let kept = state.heads["main"].snapshot.clone();
@@ -492,7 +491,7 @@ fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
     assert_eq!(sandbox.ask(&question)["matches"], on_branch["matches"]);
     sandbox.index();
     assert_eq!(sandbox.ask(&hybrid("omega_2")), on_branch);
-    // Collecting what is clean already does nothing.
+    // A second collection does nothing.
     assert_eq!(collect(sandbox.root()).docs_dropped, 0);
 }
 

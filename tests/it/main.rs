@@ -1,7 +1,7 @@
 //! The program as its users meet it: real repositories, the real binary, real hooks.
 //!
-//! One binary with a module per topic, so that it is linked once. [`harness`] makes repositories that see nothing of the
-//! machine they are on.
+//! One binary with a module per topic, so that it is linked once. [`harness`] makes repositories that see
+//! nothing of the machine they are on.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

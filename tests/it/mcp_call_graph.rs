@@ -36,7 +36,7 @@ fn an_edge_is_told_with_its_grade_and_its_proof() {
     let caller = answer["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "run").unwrap();
     assert_eq!(caller["blob"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD:app.py"]).trim());
     assert!(text(&result).contains("exact app.py:4#run -> helper, line 6"), "{}", text(&result));
-    // By place, relative or absolute, which then names the repository as well; and the other way round.
+    // By position with a relative or an absolute path; the latter also selects the repository.
     let place = format!("{}:1", repo.path("lib.py").to_str().unwrap());
     let elsewhere = TestRepo::empty_dir();
     let mut stranger = McpClient::start(&elsewhere);
@@ -77,7 +77,7 @@ fn statuses_say_how_far_a_question_could_be_answered() {
     }
     let definitions = client.ask("call_graph", json!({ "symbol": "render", "direction": "definitions" }));
     assert_eq!(definitions["roots"].as_array().unwrap().len(), 2);
-    // What one answer names can be asked about in the next.
+    // Names in one answer are valid in the next query.
     let one = client.ask("call_graph", json!({ "symbol": definitions["roots"][1] }));
     assert_eq!((&one["status"], &one["roots"]), (&json!("ok"), &json!([definitions["roots"][1]])));
 }
@@ -138,7 +138,7 @@ fn the_token_limit_cuts_the_least_sure_edges_and_says_so() {
         shown.push(n);
     }
     assert!(shown[1] > 0 && shown.windows(2).all(|pair| pair[0] < pair[1]), "{shown:?}");
-    // Too small for anything: no edge, and it is said.
+    // Too small for any edge: the answer is empty and says so.
     let tiny = client.ask("call_graph", json!({ "symbol": "A.go", "token_limit": 1 }));
     assert_eq!((&tiny["edges"], &tiny["notes"], &tiny["roots"]), (&json!([]), &json!([]), &json!([])));
     assert!(tiny["warnings"].to_string().contains("CALL_GRAPH_TOKEN_LIMIT: 0 of 61 edges"), "{tiny:#}");
@@ -207,7 +207,7 @@ fn a_cursor_leads_through_the_rest_and_nothing_is_told_twice() {
         }
         assert!(grades.is_sorted(), "the sure ones come first: {grades:?}");
     }
-    // A cursor is of one question.
+    // A cursor belongs to one query.
     let cursor = client.ask("call_graph", with(json!({ "limit": 7 })))["next_cursor"].clone();
     for other in
         [json!({ "symbol": "A.go" }), json!({ "direction": "references" }), json!({ "note_limit": 5 })]

@@ -1,4 +1,4 @@
-//! Questions that are called off: the work stops, not only the waiting for it.
+//! Cancelled requests: the work stops, not only the waiting for it.
 
 use crate::mcp_client::McpClient;
 use crate::sandbox::open;
@@ -59,7 +59,7 @@ fn a_question_that_is_called_off_stops_wherever_it_is() {
     let repo = busy();
     let searcher = Searcher::new(open(repo.root()));
     for (name, ask) in QUESTIONS {
-        // Whole, and again: now everything is known that is kept.
+        // Complete and repeated: all caches are warm.
         assert!(ask(&searcher, Cancel::default()).unwrap() > 0, "{name}");
         let counted = |stop_at: usize| {
             let asked = Arc::new(AtomicUsize::new(0));
@@ -77,7 +77,7 @@ fn a_question_that_is_called_off_stops_wherever_it_is() {
             );
             assert!(asked <= n_checks + 1, "{name} goes on: {asked} of {n_checks}");
         }
-        // Nothing that was stopped is left over.
+        // No state of a cancelled request is left.
         assert_eq!(counted(usize::MAX).0.unwrap(), ask(&searcher, Cancel::default()).unwrap(), "{name}");
     }
 }
@@ -92,7 +92,7 @@ fn another_thread_can_call_a_question_off() {
         let (n_checks, is_cancelled) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
         let flag = is_cancelled.clone();
         let may_go_on = std::sync::Mutex::new(may_go_on);
-        // In the middle of the answer it waits for the other thread, which calls it off.
+        // In the middle of the work it waits for the other thread, which cancels it.
         let cancel = Cancel::when(move || {
             if n_checks.fetch_add(1, Ordering::Relaxed) == 2 {
                 begun.send(()).unwrap();
@@ -128,7 +128,8 @@ fn a_cancelled_call_stops_working_in_the_server() {
             let id = client.begin("tools/call", json!({ "name": tool, "arguments": arguments }));
             client
                 .notify("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }));
-            // The server says when the work has ended. An answer that was ready first is said too, but may not be sent any more.
+            // The server logs the end of the work. An answer that was ready earlier is logged too, but may no
+            // longer be sent.
             let is_answered = |message: &Value| message["params"]["data"]["operation"] == tool;
             let said = client.wait_for(|message| is_stop(message) || is_answered(message));
             is_stop(&said) && said["params"]["data"]["message"] == "a cancelled call has ended"

@@ -1,4 +1,4 @@
-//! A client of the server: lines of JSON-RPC over the streams of the real program.
+//! A minimal MCP client: lines of JSON-RPC over the standard streams of the program.
 
 use codeweaver_testkit::{TestRepo, program};
 use serde_json::{Value, json};
@@ -9,40 +9,40 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a busy machine; reaching it is a failure.
+/// Time limit of every wait, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running server with the client's ends of its streams.
+/// A running server and the client ends of its streams.
 pub struct McpClient {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     next_id: u64,
-    /// Messages that came before they were asked for.
+    /// Received messages that no call has consumed yet.
     waiting: VecDeque<Value>,
 }
 
 impl McpClient {
-    /// Starts a server in `repo` and shakes hands.
+    /// Starts a server in `repo` and performs the handshake.
     pub fn start(repo: &TestRepo) -> McpClient {
         McpClient::start_with(repo, &[])
     }
 
-    /// With further options of `mcp`.
+    /// As [`McpClient::start`], with further options of `mcp`.
     pub fn start_with(repo: &TestRepo, args: &[&str]) -> McpClient {
         let mut client = McpClient::spawn(repo, args);
         client.handshake();
         client
     }
 
-    /// Without a handshake.
+    /// Starts a server without a handshake.
     pub fn spawn(repo: &TestRepo, args: &[&str]) -> McpClient {
         let mut command = repo.command(program());
         command.arg("mcp").args(args);
         McpClient::of(command)
     }
 
-    /// Any command that ends up as a server.
+    /// Starts any command that becomes a server.
     pub fn of(mut command: Command) -> McpClient {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
@@ -93,13 +93,13 @@ impl McpClient {
         id
     }
 
-    /// The whole response to request `id`; other messages are kept.
+    /// Waits for the response to request `id`. Other messages are kept.
     #[track_caller]
     pub fn response(&mut self, id: u64) -> Value {
         self.wait_for(|message| message["id"] == id && message.get("method").is_none())
     }
 
-    /// The first message that `is_wanted`.
+    /// Waits for the first message that `is_wanted`.
     #[track_caller]
     pub fn wait_for(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.waiting.iter().position(&is_wanted) {
@@ -121,7 +121,7 @@ impl McpClient {
         }
     }
 
-    /// Messages that have come by now and that nobody has asked for.
+    /// All received messages that no call has consumed.
     pub fn others(&mut self) -> Vec<Value> {
         while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(50)) {
             self.waiting.push_back(serde_json::from_str(&line).unwrap());
@@ -159,7 +159,7 @@ impl McpClient {
         response["error"].clone()
     }
 
-    /// Paths of the matches of a question.
+    /// Paths of the matches of a query.
     #[track_caller]
     pub fn found(&mut self, arguments: Value) -> Vec<String> {
         let answer = self.ask("find_code", arguments);
@@ -167,13 +167,13 @@ impl McpClient {
         matches.iter().map(|found| found["file"]["path"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Ends the input and waits for the program's end; its exit code.
+    /// Closes the input, waits for the end of the program and returns its exit code.
     pub fn close(mut self) -> i32 {
         self.stdin = None;
         self.wait()
     }
 
-    /// The exit code, once the program has ended by itself.
+    /// Waits until the program has ended by itself and returns its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> i32 {
         let started = Instant::now();
@@ -186,7 +186,7 @@ impl McpClient {
         }
     }
 
-    /// Resident memory in KiB, where the system tells.
+    /// Resident memory in KiB; 0 where `/proc` is missing.
     pub fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(Path::new("/proc").join(self.id().to_string()).join("status"));
         let status = status.unwrap_or_default();

@@ -51,7 +51,8 @@ fn example(client: &mut McpClient, root: &str, title: &str, tool: &str, argument
     )
 }
 
-/// Scores in headings change with every improvement of the ranking, `(0.93)` becomes `(0.…)`; cursors likewise.
+/// Replaces scores in headings, which change with the ranking: `(0.93)` becomes `(0.…)`. The same for
+/// cursors.
 fn settled_text(text: &str) -> String {
     let without = |text: &str, start: &str, is_part: fn(char) -> bool| {
         let mut parts = text.split(start);

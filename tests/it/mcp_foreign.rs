@@ -1,4 +1,5 @@
-//! The server with third-party clients: the official Python SDK and the MCP inspector. `.ci/run` installs both.
+//! The server with third-party clients: the official Python SDK and the MCP inspector. `.ci/run` installs
+//! both.
 
 use codeweaver_testkit::{FILES, TestRepo, Tool, program};
 use serde_json::Value;

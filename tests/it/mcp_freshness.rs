@@ -1,4 +1,4 @@
-//! What happened between two calls is seen by the second (requirements G8, L7).
+//! A call sees every change since the previous call.
 
 use crate::mcp_client::McpClient;
 use codeweaver_testkit::{FILES, TestRepo};
@@ -10,7 +10,7 @@ fn indexed() -> TestRepo {
     repo
 }
 
-/// The best match of a question, and the decision that went with the answer.
+/// The best match of a query, and the freshness of the answer.
 fn best(client: &mut McpClient, query: &str) -> (Value, String) {
     let answer = client.ask("find_code", json!({ "query": query, "max_results": 1 }));
     let decision = answer["index"]["freshness"].as_str().unwrap().to_owned();
@@ -86,7 +86,7 @@ fn a_large_commit_without_hooks_is_indexed_by_another_process() {
     let repo = indexed();
     let mut client = McpClient::start(&repo);
     assert_eq!(best(&mut client, "parse_header").1, "fresh");
-    // More than is laid over the index in memory.
+    // More than fits into an overlay.
     for i in 0..260 {
         repo.write(
             &format!("many/file_{i}.rs"),
@@ -95,7 +95,7 @@ fn a_large_commit_without_hooks_is_indexed_by_another_process() {
     }
     repo.commit("many");
     let (found, decision) = best(&mut client, "animal_number_77");
-    // On a machine that is too busy for the budget the answer says that it is of the old tree.
+    // If the machine is too busy for the time budget, the answer says that it shows the old tree.
     assert!(decision == "synced" || decision == "stale", "{decision}");
     if decision == "synced" {
         assert_eq!(found["file"]["path"], "many/file_77.rs");

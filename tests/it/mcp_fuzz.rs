@@ -1,9 +1,10 @@
-//! Lines that nobody would send, to a server in this very process: every request is answered, nothing panics, the session
-//! ends with its input (requirement X3).
+//! Random lines to a server in this process: every request is answered, nothing panics, the session ends with
+//! its input.
 //!
-//! The client is an object that the server reads from and writes to. It sends on as answers come, so that calls are carried
-//! out and not refused for being too many. `CODEWEAVER_FUZZ_CASES` sets how many lines there are (a million take
-//! hours of an unoptimised build); the seed is fixed, and printed with a failure.
+//! The client is an object that the server reads from and writes to. It sends the next line when an answer
+//! arrives, so that calls are executed instead of being refused for their number. `CODEWEAVER_FUZZ_CASES`
+//! sets the number of lines (a million take hours in an unoptimised build). The seed is fixed and printed
+//! with a failure.
 
 use codeweaver::mcp::{self, Options, log, message};
 use codeweaver_testkit::{FILES, TestRepo};
@@ -19,7 +20,7 @@ fn number_of_cases() -> usize {
     std::env::var("CODEWEAVER_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
 }
 
-/// Lines that mean something, to be mutated.
+/// Valid messages, to be mutated.
 fn sources() -> Vec<Value> {
     let call = |name: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
     vec![
@@ -127,11 +128,11 @@ fn random_lines_are_parsed_or_refused() {
     }
 }
 
-/// Lines that wait for an answer at once; more would only be refused.
+/// Maximum number of unanswered lines; the server would refuse more.
 const IN_FLIGHT: usize = 32;
 /// Lines of one session.
 const SESSION: usize = 5000;
-/// Longer than anything here takes on a busy machine; reaching it is a failure.
+/// Time limit of every wait, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Both ends of a session, without a process and without a pipe.

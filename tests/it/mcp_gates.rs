@@ -1,4 +1,4 @@
-//! Gates and freshness over the protocol: the rules of source document 004, its nine test requirements by name.
+//! The gate and freshness over the protocol: which statuses block which tools, and what the envelope says.
 
 use crate::mcp_client::McpClient;
 use codeweaver::index::gate::{self, NonOkReason};
@@ -28,7 +28,7 @@ fn set_phase(codebase: &Codebase, phase: Phase) {
     publish::change_state(codebase, |state| state.heads.get_mut("main").unwrap().phase = phase).unwrap();
 }
 
-/// A reindex that is going on, as other processes see it, until the lease is dropped.
+/// Makes other processes see a running reindex until the lease is dropped.
 fn indexing(codebase: &Codebase) -> Lock {
     set_phase(codebase, Phase::Indexing);
     updater::lease(codebase).unwrap()
@@ -44,7 +44,7 @@ fn made_with_another_model(codebase: &Codebase) {
     std::fs::rename(store.root(), store.root().with_file_name("0123456789abcdef")).unwrap();
 }
 
-/// Every index-dependent tool with arguments that it answers when nothing is in the way.
+/// Every tool that needs the index, with valid arguments.
 fn questions() -> Vec<(&'static str, Value)> {
     vec![
         ("find_code", json!({ "query": "parse header" })),
@@ -58,7 +58,8 @@ fn questions() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The envelope of a blocked call: JSON in the first content block, the same as structured content, and no error.
+/// The envelope of a blocked call: JSON in the first content block, the same as structured content, and no
+/// error.
 #[track_caller]
 fn envelope(client: &mut McpClient, tool: &str, arguments: Value) -> Value {
     let result = client.call(tool, arguments);
@@ -92,7 +93,7 @@ fn no_premature_indexing_to_indexed_without_marker_proof() {
         assert_eq!(blocked["hints"]["debugIndexing"], proof, "a marker counts as absent while indexing");
         assert_eq!(client.ask("manage_index", json!({ "action": "status" }))["index"]["state"], "indexing");
     }
-    // The run has gone without a marker of its own.
+    // The run ended without writing its marker.
     assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "not_indexed");
     set_phase(&codebase, Phase::Indexed);
     assert_eq!(client.ask("find_code", json!({ "query": "header" }))["status"], "ok");
@@ -135,7 +136,7 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
             assert!(blocked["indexing"].as_object().unwrap().contains_key(field), "{blocked:#}");
         }
     }
-    // What would change the index waits as well; looking at it never does.
+    // Calls that would change the index are blocked as well; reading its status never is.
     let generation = || StoreReader::open(&codebase.store()).unwrap().unwrap().state.generation;
     let before = generation();
     for action in ["create", "reindex", "sync", "clear"] {
@@ -180,7 +181,7 @@ fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
     );
     client.ask("manage_index", json!({ "action": "reindex" }));
     assert_eq!(client.ask("find_code", json!({ "query": "header" }))["status"], "ok");
-    // Statuses that are no gates carry none of their reasons (M4).
+    // Statuses that block nothing carry no reason.
     let missing = client.call("file_outline", json!({ "file": "src/nothing.rs" }));
     assert_eq!(missing["structuredContent"]["status"], "not_found");
     assert!(missing["structuredContent"].get("reason").is_none());
@@ -233,7 +234,8 @@ fn read_file_returns_structured_blocked_envelope_while_indexing() {
 
 #[test]
 fn call_graph_notes_cap_filter_behavior_with_deterministic_truncation_metadata() {
-    // Every `x.go()` may mean either: a note each. They are written in an order that is not that of the answer.
+    // Every `x.go()` is ambiguous and gives a note. The files are written in another order than that of the
+    // answer.
     let classes =
         "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n";
     let callers = |from: usize| -> String {
@@ -272,7 +274,8 @@ fn call_graph_notes_cap_filter_behavior_with_deterministic_truncation_metadata()
     };
     assert!(all.windows(2).all(|pair| key(&pair[0]) <= key(&pair[1])), "{all:#?}");
     assert!(all.iter().all(|note| note["file"] != "noise.py"), "notes on what is returned only");
-    // 50 unless the call says how many, under either spelling; the first ones in that order, the same every time.
+    // 50 unless the call says how many, under either spelling; the first ones in that order, the same every
+    // time.
     for (more, n) in [(json!({}), 50), (json!({ "note_limit": 7 }), 7), (json!({ "noteLimit": 0 }), 0)] {
         let cut = ask(more.clone());
         is_cut_to(&cut, n, 160);
@@ -296,7 +299,7 @@ fn multi_codebase_only_the_active_codebase_is_blocked() {
     let answer = client.ask("find_code", of(&idle));
     assert_eq!(answer["status"], "ok");
     assert_eq!(answer["codebaseRoot"], idle.root().to_str().unwrap());
-    // Neither does a worktree of the same repository wait for another.
+    // A worktree of the same repository does not wait for another either.
     busy.git(["worktree", "add", "-q", "../linked", "-b", "linked"]);
     let linked = busy.at("../linked");
     client.ask("manage_index", json!({ "action": "create", "path": linked.root().to_str().unwrap() }));
@@ -319,7 +322,7 @@ fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
         let blocked = envelope(&mut client, tool, arguments);
         assert_eq!(blocked["reason"], "requires_reindex", "{tool}: a lock must not hide it");
     }
-    // And indexing wins over not_indexed.
+    // `indexing` takes precedence over `not_indexed`.
     let empty = TestRepo::with_files(FILES);
     let of_empty = json!({ "query": "header", "path": empty.root().to_str().unwrap() });
     assert_eq!(envelope(&mut client, "find_code", of_empty.clone())["reason"], "not_indexed");
@@ -339,7 +342,7 @@ fn effective_root_for_subdirectory_requests_uses_the_parent_root_in_hints() {
     assert_eq!(blocked["codebaseRoot"], repo.root().to_str().unwrap());
     assert_hint(&blocked, "status", &repo);
     assert_hint(&blocked, "create", &repo);
-    // The hint, made as it stands, leads to an index of the root.
+    // The call in the hint, made literally, indexes the root.
     let hint = &blocked["hints"]["create"];
     let created = client.ask(hint["tool"].as_str().unwrap(), hint["args"].clone());
     assert_eq!(created["codebaseRoot"], repo.root().to_str().unwrap());
@@ -383,7 +386,7 @@ fn a_partial_gate_answers_from_what_there_is() {
     repo.write("codeweaver.toml", "[mcp]\ngate = \"partial\"\n");
     let codebase = open(&repo);
     let mut client = McpClient::start(&repo);
-    // A first index that has got somewhere.
+    // A first index in progress.
     publish::change_state(&codebase, |state| {
         let head = state.heads.get_mut("main").unwrap();
         (head.phase, head.marker, head.progress) = (Phase::Indexing, None, Some((3, 4)));
@@ -397,7 +400,7 @@ fn a_partial_gate_answers_from_what_there_is() {
     );
     assert_eq!(answer["index"]["coverage"], json!([3, 4]));
     assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs");
-    // The setting is looked at again when it changes.
+    // A change of the setting takes effect.
     repo.write("codeweaver.toml", "[mcp]\ngate = \"strict\"\n# another length\n");
     assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "indexing");
 }

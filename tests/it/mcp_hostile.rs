@@ -1,4 +1,5 @@
-//! Hostile repositories and damaged indexes: a call may fail, the server lives and answers the next one (X1, X2, X3).
+//! Hostile repositories and damaged indexes: a call may fail, the server stays alive and answers the next
+//! one.
 
 use crate::mcp_client::McpClient;
 use codeweaver_testkit::{FILES, TestRepo};
@@ -28,7 +29,7 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Every call is answered, one way or another; how many of them broke off.
+/// Makes every call, asserts that each is answered, and returns the number of internal errors.
 fn all_answered(client: &mut McpClient, when: &str) -> usize {
     let mut n_broken = 0;
     for (tool, arguments) in calls() {

@@ -1,4 +1,4 @@
-//! The protocol itself: handshake, lists, errors, streams, the end. What a client sends never ends the server.
+//! The MCP protocol: handshake, lists, errors, streams, shutdown. No message of a client ends the server.
 
 use crate::mcp_client::McpClient;
 use codeweaver_testkit::{FILES, TestRepo, program, skip};
@@ -68,7 +68,7 @@ fn older_and_newer_revisions_are_spoken() {
         assert_eq!(client.request("initialize", params)["result"]["protocolVersion"], version);
         assert_eq!(client.found(json!({ "query": "parse_header" }))[0], "src/parse.rs");
     }
-    // The revision without a handshake names itself in every request.
+    // The protocol revision without a handshake is named in every request.
     let mut client = McpClient::spawn(&repo, &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -92,7 +92,7 @@ fn older_and_newer_revisions_are_spoken() {
 fn nonsense_is_answered_and_survived() {
     let repo = indexed();
     let mut client = McpClient::spawn(&repo, &[]);
-    // Before the handshake already.
+    // Also before the handshake.
     client.notify("notifications/initialized", json!({}));
     client.send_raw(br#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
     client.send_raw(b"GET / HTTP/1.1");
@@ -187,7 +187,7 @@ fn arguments_that_make_no_sense_are_protocol_errors() {
         assert_eq!(error["code"], -32602, "{tool} {arguments}: {error}");
         assert!(!error.to_string().contains("TOP SECRET"));
     }
-    // What could have been there is a failed call that says so.
+    // A missing file is a failed call with an explanation.
     for (tool, arguments) in [
         ("find_code", json!({ "query": "x", "path": "/no/such/directory" })),
         ("find_code", json!({ "query": "x", "rev": "no-such-branch" })),
@@ -209,7 +209,7 @@ fn ids_are_taken_once_and_many_requests_are_refused_politely() {
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "find_code", "arguments": { "query": "header" } } })
             .to_string()
     };
-    // All at once: every one is answered, with matches or with a refusal.
+    // All at once: each is answered, with matches or with a refusal.
     let n = 300;
     let all: Vec<String> = (1000..1000 + n).map(line).collect();
     client.send_raw(all.join("\n").as_bytes());
@@ -258,7 +258,7 @@ fn cancelled_calls_get_no_answer_and_their_runs_end() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(client.others().iter().all(|message| message["id"] != id), "a cancelled call is not answered");
-    // It may still be on its way out.
+    // The process may still be ending.
     let built = loop {
         let answer = client.ask("manage_index", json!({ "action": "create" }));
         if answer["status"] != "not_ready" {
@@ -329,7 +329,7 @@ fn the_server_ends_with_its_input_a_signal_or_its_parent() {
     // The input ends before anything was said, and after.
     assert_eq!(McpClient::spawn(&repo, &[]).close(), 0);
     assert_eq!(McpClient::start(&repo).close(), 0);
-    // Questions that were asked before the end are answered.
+    // Requests sent before the end of the input are answered.
     let mut command = repo.command(program());
     let mut child = command
         .arg("mcp")
@@ -384,7 +384,7 @@ fn a_parent_that_dies_takes_the_server_with_it() {
     let mut stdout = BufReader::new(shell.stdout.take().unwrap());
     stdout.read_line(&mut id).unwrap();
     let status = format!("/proc/{}/status", id.trim());
-    // Whoever inherits it may not have looked yet: a zombie has ended.
+    // A zombie counts as ended: its new parent may not have waited for it yet.
     let is_alive = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ"));
     std::thread::sleep(Duration::from_millis(300));
     assert!(is_alive(), "it ended while its parent and its input were there");

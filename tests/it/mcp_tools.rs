@@ -1,4 +1,4 @@
-//! What the tools give: parameters, limits, cursors, locations, proofs.
+//! Results of the tools: parameters, limits, cursors, locations, provenance.
 
 use crate::mcp_client::McpClient;
 use codeweaver::chunk::tokens;
@@ -131,16 +131,16 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
     }
     assert_eq!(pages, whole, "page by page the same as at once");
     assert!(n_pages > 3);
-    // A cursor belongs to its question.
+    // A cursor belongs to its query.
     let other = json!({ "query": "another question", "cursor": cursor });
     assert_eq!(client.refused("find_code", other)["code"], -32602);
-    // Places only: more of them for the same tokens.
+    // Locations only: more of them for the same tokens.
     let places = client
         .ask("find_code", json!({ "query": "parse header", "token_limit": 2000, "locations_only": true }));
     let with_code = client.ask("find_code", json!({ "query": "parse header", "token_limit": 2000 }));
     assert!(places["total_results"].as_u64() > with_code["total_results"].as_u64());
     assert!(places["matches"].as_array().unwrap().iter().all(|found| found["content"]["text"] == ""));
-    // Too small for anything is said, and no dead end.
+    // A limit too small for any match is reported with a way to go on.
     let tiny = client.ask("find_code", json!({ "query": "parse header", "token_limit": 1 }));
     assert_eq!((&tiny["status"], &tiny["matches"]), (&json!("degraded"), &json!([])));
     assert!(tiny["warnings"].to_string().contains("token limit"), "{tiny:#}");
@@ -236,7 +236,7 @@ fn read_file_is_bounded_and_reads_on() {
         (&some["truncated"], &some["total_lines"], &some["state"]),
         (&json!(false), &json!(3000), &json!("committed"))
     );
-    // One line that is larger than any limit is begun and said to be cut.
+    // A line larger than any limit is cut, and the answer says so.
     let wide = client.call("read_file", json!({ "file": "wide.txt", "token_limit": 500 }));
     assert!(tokens_of(&wide).1 <= 500 && wide["structuredContent"]["truncated"] == true);
     assert!(wide["structuredContent"]["text"].as_str().unwrap().starts_with("x x"));
@@ -316,7 +316,7 @@ fn clearing_one_worktree_leaves_the_other_its_index() {
 #[test]
 fn a_failed_run_says_why() {
     let repo = TestRepo::with_files(FILES);
-    // Tracked by git, so it could be anybody's.
+    // Tracked by git, so it could come from any author.
     repo.write(".codeweaver/nonce", "crafted\n");
     repo.git(["add", "-f", "."]).git(["commit", "-q", "-m", "hostile"]);
     let mut client = McpClient::start(&repo);
@@ -371,7 +371,7 @@ fn a_small_limit_still_gives_the_first_place() {
             assert_eq!((&matches[0]["file"], &matches[0]["span"]), (&best["file"], &best["span"]));
             assert!(answer["next_cursor"].is_string(), "{answer:#}");
             if least.is_none() {
-                // Nothing but the place.
+                // Only the location.
                 assert_eq!(matches[0]["content"]["text"], "", "{answer:#}");
                 least = Some(limit);
             }

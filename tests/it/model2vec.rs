@@ -1,14 +1,15 @@
-//! A static model of the user's own, in the format of model2vec: from its folder to an answer (E2, E5).
+//! A static model in the format of model2vec, from a local folder to an answer.
 
 use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 
-/// Words that a question and its answer do not share have one direction each; all other tokens have no length.
+/// Groups of words that share one direction; the vectors of all other tokens are zero.
 const CONCEPTS: &[&[&str]] =
     &[&["fetch", "download", "retrieve"], &["purge", "evict", "forget"], &["invoice", "bill"]];
 const DIM: usize = 32;
 
-/// Writes `model.safetensors`, `tokenizer.json` and `config.json`, as model2vec does, to a folder beside the repository.
+/// Writes `model.safetensors`, `tokenizer.json` and `config.json`, as model2vec does, to a folder beside the
+/// repository.
 fn write_model(repo: &TestRepo) -> String {
     let words: Vec<&str> = CONCEPTS.iter().flat_map(|words| words.iter().copied()).collect();
     let tokens = std::iter::once("[UNK]").chain(words.iter().copied());
@@ -65,7 +66,7 @@ fn a_static_model_from_a_folder_indexes_and_searches() {
         assert_eq!(answer["matches"][0]["file"]["path"], path, "{answer:#}");
         assert_eq!(answer["search_strategy"], json!(["dense_exact"]), "{answer:#}");
     }
-    // Another vector space than the built-in one, with the way out in the message (E5).
+    // Not the built-in vector space; the message names the fix.
     plain.codeweaver(["search", "retrieve"]).fails(2).says(&["does not fit"]);
 
     repo.codeweaver(["verify", "--recompute", "100"]).success();

@@ -1,7 +1,7 @@
-//! File systems that refuse (requirement X2): a read-only mount, a disk that is really full, a user without rights.
+//! File systems that refuse writes: a read-only mount, a full disk, a user without permissions.
 //!
-//! Root may write anywhere, so nothing is asserted with modes: a mount namespace of the test's own has real mounts. Where the
-//! system allows no such namespace the test says so and passes; faults.rs injects the same errors everywhere.
+//! Permissions do not stop root, so the tests use mounts in a namespace of their own. Where the system allows
+//! no such namespace they are skipped; faults.rs injects the same errors everywhere.
 
 use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use std::process::{Command, Output};
@@ -84,7 +84,7 @@ fn a_read_only_store_is_searched_and_an_update_says_what_is_wrong() {
         &repo,
         "mount --bind .codeweaver .codeweaver && mount -o remount,ro,bind .codeweaver",
     );
-    // Writable again, nothing is left of it.
+    // Writable again, everything works.
     repo.codeweaver(["index", "--quiet"]).success();
     repo.codeweaver(["verify"]).success();
 }
@@ -151,7 +151,7 @@ echo '== end'
     assert_eq!(json("good")["good"], true);
 }
 
-/// Somebody else's index on a shared machine: readable by nobody else (0700), which is one clear error, or repaired by nobody.
+/// The store of another user has mode 0700: commands fail with a clear error.
 #[test]
 fn another_user_gets_a_clear_error() {
     let repo = indexed();
@@ -162,7 +162,7 @@ fn another_user_gets_a_clear_error() {
         skip("the right to become another user (root)");
         return;
     }
-    // The way there is open, the store is not.
+    // The path to the store is open, the store is not.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(repo.root().parent().unwrap(), open).unwrap();
     let shared = std::env::temp_dir().join(format!("codeweaver-{}", std::process::id()));

@@ -26,7 +26,7 @@ fn similar_finds_the_twin_and_not_itself() {
 #[test]
 fn similar_knows_what_is_new_since_everything_was_clean() {
     let repo = indexed();
-    // What is remembered must be older than a tick of the clock.
+    // Cached stat data must be older than one clock tick.
     std::thread::sleep(std::time::Duration::from_millis(60));
     repo.codeweaver(["index", "-q"]).success();
     repo.write("src/new.rs", FILES[0].1.replace("parse_header", "parse_trailer"));

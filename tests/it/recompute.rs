@@ -1,4 +1,4 @@
-//! `verify --recompute`: what is stored must be what comes out of the blobs (S6).
+//! `verify --recompute`: stored chunks and vectors must equal those computed from the blobs.
 
 use codeweaver::index::{Codebase, build, publish};
 use codeweaver::store::segment::SegmentBuilder;
@@ -12,7 +12,7 @@ fn a_whole_shard_with_a_wrong_vector_is_found_and_rebuilt() {
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.codeweaver(["verify", "--recompute", "100%"]).success().says(&["Recomputed:", "good:"]);
     swap_in_a_forged_shard(&repo);
-    // Every hash is right, so only deriving it again tells.
+    // Every hash is right, so only recomputation finds it.
     repo.codeweaver(["verify"]).success();
     let report = repo.codeweaver(["verify", "--recompute", "100", "--json"]).fails(1).json();
     assert!(report["findings"][0]["what"].as_str().unwrap().starts_with("its vectors"), "{report}");
@@ -21,14 +21,14 @@ fn a_whole_shard_with_a_wrong_vector_is_found_and_rebuilt() {
     repo.codeweaver(["verify", "--recompute", "half"]).fails(2);
 }
 
-/// Replaces the first segment by one with another vector and a right name, as somebody who shares an index could.
+/// Replaces the first segment by one with changed vectors under a valid name, as in a forged shared index.
 fn swap_in_a_forged_shard(repo: &TestRepo) {
     let codebase = Codebase::open(repo.root(), &[]).unwrap();
     let store = codebase.store();
     let reader = StoreReader::open(&store).unwrap().unwrap();
     let old = reader.state.segments[0].clone();
     let mut data = shard::read(&store.shard(&old.name)).unwrap();
-    // Two rows that balance each other, so that the totals of the snapshot do not tell either.
+    // Two changes that cancel out, so that the totals of the snapshot do not reveal them.
     let (one, other) = (0, data.dim);
     assert!(data.vectors[one] < 100 && data.vectors[other] > -100);
     data.vectors[one] += 20;

@@ -1,19 +1,20 @@
-//! The reference suite (R10): questions with expected answers, over `fixtures/shop` and over this repository itself.
+//! The reference suite: queries with expected answers, over `fixtures/shop` and over this repository itself.
 //!
-//! The shares of questions answered within the first three and five are checked on both. Over the fixture, which only
-//! changes on purpose, the rankings themselves are a reviewed file: a change of the ranking shows in its diff.
+//! The shares of queries answered within the first three and five matches are checked on both. Over the
+//! fixture, which only changes on purpose, the rankings themselves are a reviewed file: a change of the
+//! ranking shows in its diff.
 
 use codeweaver_testkit::TestRepo;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Set to write the rankings anew instead of comparing them.
+/// Environment variable that rewrites the rankings instead of comparing them.
 const UPDATE: &str = "CODEWEAVER_UPDATE_GOLDENS";
-/// What R10 wants: an expected answer within the first three, within the first five.
+/// Minimum shares of queries with an expected answer within the first three and five matches.
 const SHARES: [&str; 4] = ["--min", "hit@3=0.70", "--min", "hit@5=0.80"];
 const INTENTS: [&str; 7] = ["understand", "implement", "debug", "optimize", "test", "configure", "document"];
-/// Least questions of all suites together.
+/// Minimum number of queries of all suites together.
 const LEAST_QUESTIONS: usize = 45;
 
 fn here(path: &str) -> PathBuf {
@@ -43,7 +44,7 @@ pub fn shop() -> TestRepo {
     repo
 }
 
-/// This repository without its fixtures, its questions and its models.
+/// This repository without its fixtures, suites and models.
 fn this_repository() -> TestRepo {
     let repo = TestRepo::init();
     for part in
@@ -55,7 +56,7 @@ fn this_repository() -> TestRepo {
     repo
 }
 
-/// The run of a suite as JSON; fails unless the shares are reached.
+/// Runs a suite and returns its JSON report; fails unless the shares are reached.
 fn run(repo: &TestRepo, name: &str) -> Value {
     let path = suite(name);
     let args = ["eval", "run", path.to_str().unwrap(), "--json"];
@@ -74,7 +75,7 @@ fn questions(report: &Value) -> &[Value] {
     report["questions"].as_array().unwrap()
 }
 
-/// The first five paths of every question, with the first right answer marked.
+/// The first five paths of every query, with the first right answer marked.
 fn rankings(report: &Value) -> String {
     let mut out = String::from(
         "The first five results of every question of reference_queries.yml over fixtures/shop.\n`+` answered as expected, `-` not; `*` the first right answer.\n",

@@ -1,4 +1,4 @@
-//! Real repositories in temporary directories, indexed and asked through the library.
+//! Repositories that are indexed and searched through the library in the test process.
 
 use codeweaver::index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
 use codeweaver::query::{Ann, Mode, Request, Response, Searcher, WorktreeMode};
@@ -95,7 +95,7 @@ pub fn try_index(root: &Path) -> Result<UpdateReport, codeweaver::index::IndexEr
     updater::run(&codebase, &target, UpdateOptions::default(), &codeweaver::index::progress::Silent)
 }
 
-/// A question with what differs from the defaults.
+/// A search request as its differences from the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
     pub text: &'static str,
@@ -121,7 +121,7 @@ pub const fn hybrid(text: &'static str) -> Question {
     }
 }
 
-/// Everything of an answer that the state of the repository decides.
+/// Searches, and returns all parts of the answer that depend only on the state of the repository.
 pub fn ask(root: &Path, question: &Question) -> Value {
     let response =
         respond(root, question).unwrap_or_else(|e| panic!("{question:?} in {}: {e}", root.display()));
@@ -138,7 +138,7 @@ pub fn search(searcher: &Searcher, question: &Question) -> Result<Response, code
     request.ann = question.ann;
     request.limit = 40;
     request.token_limit = 1_000_000;
-    // Time must not decide what a test sees.
+    // Results must not depend on time.
     request.view.timeout = Duration::from_secs(600);
     request.view.budget = Duration::from_secs(600);
     request.explain = true;
@@ -170,13 +170,13 @@ pub fn comparable(response: &Response) -> Value {
     })
 }
 
-/// Nothing is wrong in the store, totals included.
+/// Asserts that `verify` finds nothing.
 pub fn assert_sound(root: &Path) {
     let findings = repair::verify(&open(root)).unwrap();
     assert!(findings.is_empty(), "{findings:?}");
 }
 
-/// Collects at once, as if every reader had gone long ago.
+/// Collects garbage without a grace period for readers.
 pub fn collect(root: &Path) -> gc::GcReport {
     let codebase = open(root);
     let _lease = updater::lease(&codebase).unwrap();

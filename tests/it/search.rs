@@ -1,4 +1,4 @@
-//! `search`: the form of answers (R5, R7, U1), filters (R2), exit codes (U9).
+//! `search`: output formats, filters, exit codes.
 
 use codeweaver_testkit::{FILES, TestRepo};
 
@@ -213,7 +213,7 @@ class Attempts:
         return min(2 ** self.count, self.deadline - self.clock.now())
 ";
 
-/// R3: a copy with a small change takes no other answer's place, is named, and is found by its path.
+/// A near-duplicate does not displace other matches, is named with the better file, and is found by its path.
 #[test]
 fn near_copies_are_named_with_the_better_file() {
     let original = format!("{}{ATTEMPTS}", FILES.iter().find(|(path, _)| *path == "src/retry.py").unwrap().1);

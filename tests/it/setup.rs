@@ -1,11 +1,12 @@
-//! `mcp --install`, `--print`, `--uninstall`: files of clients as they are met, edited, and left as they were (U6).
+//! `mcp --install`, `--print`, `--uninstall`: configuration files of clients are edited and restored byte for
+//! byte.
 
 use crate::setup_samples::SAMPLES;
 use codeweaver_testkit::{Run, TestRepo};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// A repository whose home directory is empty. Variables of clients that may be set around the tests are not.
+/// A repository with an empty home directory and without the environment variables of clients.
 fn repo() -> TestRepo {
     ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "GOOSE_PATH_ROOT"]
         .iter()
@@ -140,8 +141,8 @@ fn what_is_there_stays_and_comes_back_to_the_byte() {
         mcp(&repo, &["--install", sample.id]).success();
         let after = text(&file);
         entry(&after);
-        // Lines are kept whole, but for what opens or closes a table that gets an entry; in a file of one line, breaks come
-        // between its words.
+        // Lines are kept whole, but for what opens or closes a table that gets an entry; in a file of one
+        // line, breaks come between its words.
         let ends: &[char] = if sample.rich.lines().count() == 1 { &[',', '{'] } else { &['\n'] };
         let kept = sample.rich.split_inclusive(ends);
         let kept =
@@ -172,14 +173,14 @@ fn what_came_later_stays_when_the_entry_goes() {
     let repo = repo();
     let file = home(&repo).join(".cursor/mcp.json");
     mcp(&repo, &["--install", "cursor"]).success();
-    // By hand, elsewhere in the file.
+    // An edit by hand elsewhere in the file.
     let more = text(&file).replace("{\n  \"mcpServers\"", "{\n  \"more\": true, // later\n  \"mcpServers\"");
     put(&file, &more);
     mcp(&repo, &["--uninstall", "cursor"]).success();
     in_order(&text(&file), ["\"more\": true", "// later"]).unwrap();
     assert!(!text(&file).contains("codeweaver"));
 
-    // By the client, which writes all of it anew.
+    // A client that rewrites the whole file.
     put(&file, "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}}");
     mcp(&repo, &["--install", "cursor"]).success();
     let mut value: serde_json::Value = serde_json::from_str(&text(&file)).unwrap();
@@ -241,7 +242,7 @@ fn a_broken_configuration_is_refused_and_nothing_is_written() {
     for sample in SAMPLES.iter().filter(|sample| !sample.broken.is_empty()) {
         put(&home(&repo).join(sample.file), sample.broken);
         let before = tree(&home(&repo));
-        // Windsurf would be fine, but nothing is done by halves.
+        // Windsurf alone would succeed, but an installation is all or nothing.
         let run = mcp(&repo, &["--install", "windsurf", sample.id]);
         run.fails(2).is_an_error("is not edited", "add by hand");
         run.says(&["git-codeweaver"]);

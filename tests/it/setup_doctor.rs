@@ -1,4 +1,5 @@
-//! `doctor` on the clients of the server: who has it registered, and whether what they would start is there and runs (U5).
+//! `doctor` on MCP clients: which have registered the server, and whether the registered command exists and
+//! runs.
 
 use codeweaver_testkit::{TestRepo, program};
 use serde_json::Value;
@@ -109,7 +110,7 @@ fn a_command_that_is_gone_or_does_not_run_fails_with_its_fix() {
         assert!(what.contains(file.file_name().unwrap().to_str().unwrap()), "{what}");
         assert!(fix.contains("git codeweaver mcp --install "), "{fix}");
         assert_eq!(repo.codeweaver(["doctor"]).code(), 1);
-        // The fix is one, unless the file itself has to be mended first.
+        // The fix is a command, unless the file itself must be repaired first.
         if fix.starts_with("git") {
             repo.codeweaver(fix.split(' ').skip(2)).success();
             let (is_good, checks) = doctor(&repo);
@@ -117,12 +118,12 @@ fn a_command_that_is_gone_or_does_not_run_fails_with_its_fix() {
         }
         std::fs::remove_file(file).unwrap();
     }
-    // It is there now, and does not say what it is.
+    // It exists now, but reports no version.
     std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
     put(&cursor, &entry(&at(&broken), "\"mcp\""));
     let (is_good, checks) = doctor(&repo);
     assert!(!is_good && checks[0][1].contains("does not run"), "{checks:?}");
-    // What a repository brings along is never started, and is no failure of this machine.
+    // A command from the repository itself is never started, and is no failure.
     std::fs::remove_file(&cursor).unwrap();
     let witness = home.join("witness");
     put(&broken, &format!("#!/bin/sh\ntouch '{}'\n", at(&witness)));

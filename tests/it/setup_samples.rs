@@ -1,6 +1,6 @@
-//! Configurations of clients as people have them, for the tests of the set-up.
+//! Realistic configuration files of MCP clients.
 
-/// A client, its file below the home directory, and a configuration of somebody who has used it for long.
+/// A client, its file below the home directory, and a rich configuration.
 pub struct Sample {
     pub id: &'static str,
     pub file: &'static str,

@@ -1,4 +1,4 @@
-//! What reaches a terminal (X4): nothing from content or names that it would obey.
+//! Terminal output: control sequences from content and names are escaped.
 
 use codeweaver_testkit::TestRepo;
 

@@ -1,4 +1,4 @@
-//! Several processes at once, each to be killed at a moment of its own.
+//! Concurrent processes that are killed at different moments.
 
 use super::site::Site;
 use std::io::Read as _;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A process that is to be started and killed.
+/// A process to start and kill.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What it is counted as.
+    /// Category in the counts.
     pub kind: &'static str,
     pub words: Vec<&'static str>,
     pub dir: PathBuf,
     pub start: Duration,
-    /// From its start to its end.
+    /// Time from its start to the kill.
     pub life: Duration,
-    /// Sent before the kill, with the time between the two: the program then saves what it has, and dies at that.
+    /// Time between SIGTERM and the kill, so that the program dies while it writes a checkpoint.
     pub term: Option<Duration>,
     /// For `CODEWEAVER_FAULT`; empty for none.
     pub fault: String,
@@ -37,23 +37,23 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Our `kill -9` ended it, nothing else.
+    /// Whether the `kill -9` ended it.
     pub fn was_killed(&self) -> bool {
         self.status.signal() == Some(9)
     }
 
-    /// Ended by the SIGTERM that came before the kill, at a time or in a verb that has nothing to save.
+    /// Whether SIGTERM ended it, in a phase or command without anything to save.
     pub fn was_terminated(&self) -> bool {
         self.was_asked_to_stop && self.status.signal() == Some(15)
     }
 
-    /// It died of the injected abort.
+    /// Whether the injected abort ended it.
     pub fn was_aborted(&self) -> bool {
         self.fault.starts_with("abort") && self.status.signal() == Some(6)
     }
 }
 
-/// Starts all, kills each when its time has come, waits for all.
+/// Starts all processes, kills each at its time, and waits for all.
 pub fn run(site: &Site, plans: &[Plan]) -> Vec<Ended> {
     let began = Instant::now();
     let mut events: Vec<(Duration, usize, Event)> = Vec::new();
@@ -77,7 +77,7 @@ pub fn run(site: &Site, plans: &[Plan]) -> Vec<Ended> {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
                 }
             }
-            // Not waited for here: one that takes its time to die must not delay the death of the others.
+            // Not waited for here, so that a slow death does not delay the other kills.
             Event::Kill => {
                 if let Some(child) = &mut children[i] {
                     let _ = child.kill();

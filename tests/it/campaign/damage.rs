@@ -47,7 +47,7 @@ fn inflict(path: &Path, rng: &mut fastrand::Rng) -> Option<&'static str> {
             "noise"
         }
     };
-    // As a new file, like a bad disk under an old name: mappings of the good one stay as they were.
+    // As a new file under the old name, as after a disk error: existing mappings keep the good one.
     std::fs::remove_file(path).ok()?;
     std::fs::write(path, bytes).ok()?;
     Some(how)

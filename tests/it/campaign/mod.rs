@@ -1,9 +1,10 @@
-//! The fault campaign (requirements X1, X2, S4, S5): crowds of two to eight processes on one store, killed at random.
+//! The fault campaign: groups of two to eight processes on one store, killed at random.
 //!
-//! A round makes a scene (a commit, a switch, damage…), notes what a fresh index would answer, starts writers and readers at
-//! once and kills each at a random moment. Meanwhile another reader asks in a loop. Afterwards `verify` must find nothing
-//! and every worktree must be answered as by a fresh index; now and then an undisturbed run must make everything current.
-//! `cargo test` runs a few rounds; `cargo bench --profile dev --bench faults -- --kills 10000` runs many.
+//! A round sets a scene (a commit, a switch, damage…), records the answers of a fresh index, starts writers
+//! and readers and kills each at a random moment, while another reader searches in a loop. Afterwards
+//! `verify` must find nothing and every worktree must give the answers of a fresh index. Every few rounds an
+//! undisturbed run must make all worktrees current. `cargo test` runs a few rounds; `cargo bench --profile
+//! dev --bench faults -- --kills 10000` runs many.
 
 mod crowd;
 mod damage;
@@ -26,7 +27,7 @@ use std::time::Duration;
 const ROUNDS_PER_SITE: u32 = 24;
 /// Rounds between undisturbed runs.
 const ROUNDS_PER_CHECK: u32 = 4;
-/// A campaign with more failures than this has nothing more to tell.
+/// Number of failures that ends a campaign.
 const MOST_FAILURES: usize = 20;
 /// Steps that write in the longest run.
 const STEPS: u32 = 60;
@@ -34,9 +35,9 @@ const STEPS: u32 = 60;
 pub struct Campaign {
     rng: fastrand::Rng,
     pub counts: Counts,
-    /// How long a process of a kind lives if nobody kills it, roughly: moments of death are spread over this time.
+    /// Estimated run time of each kind of process; the moments of death are spread over it.
     lives: BTreeMap<&'static str, Duration>,
-    /// Somebody could answer before the round began.
+    /// Whether a complete index existed before the round.
     was_indexed: bool,
     /// Also damage files and inject failing writes, not only kills.
     pub with_faults: bool,
@@ -53,7 +54,7 @@ impl Campaign {
         }
     }
 
-    /// Goes on until `n_kills` processes were ended by `kill -9`; `watch` is told of each finished repository.
+    /// Runs until `kill -9` has ended `n_kills` processes. Calls `watch` after each repository.
     pub fn run(&mut self, n_kills: u64, watch: &mut dyn FnMut(&Counts)) {
         while self.counts.kills() < n_kills && self.counts.failures.len() < MOST_FAILURES {
             let graphs = self.rng.u8(..4) == 0;
@@ -108,10 +109,10 @@ impl Campaign {
         Ok(())
     }
 
-    /// Two to eight processes: the one that the scene is about, and whoever else may be there.
+    /// Two to eight processes: that of the scene and random others.
     fn plans(&mut self, site: &Site, scene: &Scene, w: usize) -> Vec<Plan> {
         let mut plans = vec![self.plan(scene.kind(), scene.words(), site.worktrees[w].clone())];
-        // Mostly many: a crowd of eight costs little more than one of two.
+        // Mostly many: eight processes cost little more than two.
         let n_others = if self.rng.u8(..4) == 0 { self.rng.usize(1..8) } else { 7 };
         for _ in 0..n_others {
             let (kind, words) = scene.other(&mut self.rng);
@@ -138,7 +139,7 @@ impl Campaign {
         Plan { kind, words: words.to_vec(), dir, start, life, term, fault }
     }
 
-    /// Runs the crowd while a reader asks in a loop.
+    /// Runs the processes while a reader searches in a loop.
     fn disturbed(
         &mut self,
         site: &Site,
@@ -168,14 +169,14 @@ impl Campaign {
         Ok(ended)
     }
 
-    /// Three of four are to be killed, one to end by itself, whatever the machine does at the moment.
+    /// Adapts the estimated run time so that about three of four processes are killed.
     fn learn(&mut self, end: &Ended) {
         let life = self.lives.entry(end.kind).or_insert(Duration::from_millis(120));
         *life = if end.was_killed() { life.mul_f64(1.04) } else { life.mul_f64(0.89) };
         *life = (*life).clamp(Duration::from_millis(8), Duration::from_secs(4));
     }
 
-    /// Whoever was not killed has not panicked, and has said what is wrong if something was.
+    /// Checks that a surviving process has not panicked, and has explained a failure.
     fn check_end(&self, end: &Ended, scene: &Scene) -> Result<(), String> {
         let said = &end.stderr;
         if said.contains("panicked") || said.contains("overflow") {
@@ -194,7 +195,7 @@ impl Campaign {
         }
     }
 
-    /// Waits for processes that the killed ones had started in the background.
+    /// Waits for background processes of the killed ones.
     fn settle(&self, site: &Site) -> Result<(), String> {
         for _ in 0..1000 {
             let locks = std::fs::read_dir(site.store_dir().join("locks")).into_iter().flatten().flatten();
@@ -224,7 +225,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// What the user would run now works, and everything is as if nothing had happened.
+    /// Checks that an undisturbed run succeeds and gives the answers of a fresh index.
     fn check_undisturbed(&mut self, site: &Site, scene: &Scene, wanted: &[Answers]) -> Result<(), String> {
         let run = |w: usize, words: &[&str]| -> Result<(), String> {
             let out = site.command(&site.worktrees[w], words).output().map_err(|e| e.to_string())?;
@@ -239,7 +240,7 @@ impl Campaign {
             && codeweaver::index::Codebase::open(site.sandbox.root(), &[])
                 .is_ok_and(|c| c.check_trust().is_err())
         {
-            // What the error says.
+            // The fix that the error names.
             std::fs::remove_dir_all(site.store_dir()).map_err(|e| e.to_string())?;
             self.counts.untrusted += 1;
         }

@@ -1,17 +1,17 @@
-//! What a campaign has counted.
+//! Counts of a campaign.
 
 use super::crowd::Ended;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Of one kind of process.
+/// Counts of one kind of process.
 #[derive(Debug, Clone, Default)]
 pub struct Kind {
     /// Ended by `kill -9`; of these: held a work lease at some time; were sent SIGTERM just before.
     pub killed: u64,
     pub with_lease: u64,
-    /// Ended by an injected abort at a step that writes; armed with another fault and ended with an error, of that or of
-    /// another reason.
+    /// Ended by an injected abort at a step that writes; armed with another fault and ended with an error, of
+    /// that or of another reason.
     pub aborted: u64,
     pub failed: u64,
     /// Ended by itself before the kill came.

@@ -1,4 +1,4 @@
-//! What a round is about: what has happened, who runs, and what may be refused meanwhile.
+//! The scene of a round: the state of the repository, the processes, and the refusals that are allowed.
 
 use super::damage;
 use super::site::{Asked, Site};
@@ -17,7 +17,7 @@ pub enum Scene {
     Gc,
     Graphs,
     Hook,
-    /// Gone and made again.
+    /// Deleted and created again.
     Deinit,
     /// `git clean -fdx` in the middle of it.
     Clean,
@@ -57,7 +57,7 @@ impl Scene {
         found.map_or(Scene::Update, |(_, scene)| scene.clone())
     }
 
-    /// Makes it so; what came of it may be a closer description.
+    /// Sets the scene; returns a more precise description of it.
     pub fn set(self, site: &mut Site, w: usize, rng: &mut fastrand::Rng) -> Result<Scene, String> {
         match &self {
             Scene::FirstIndex => {
@@ -93,7 +93,7 @@ impl Scene {
         Ok(if self == Scene::Update && n_segments >= 6 { Scene::Compaction } else { self })
     }
 
-    /// What the process that it is about is counted as.
+    /// Category of the main process.
     pub fn kind(&self) -> &'static str {
         match self {
             Scene::FirstIndex => "first index",
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    /// Somebody else who happens to run at the same time.
+    /// A random process that runs at the same time.
     pub fn other(&self, rng: &mut fastrand::Rng) -> (&'static str, &'static [&'static str]) {
         const OTHERS: &[(u32, &str, &[&str])] = &[
             (6, "another writer", &["index", "--quiet", "--resume"]),
@@ -150,7 +150,7 @@ impl Scene {
         found.map_or(("hook", &["hook", "sync"]), |(_, kind, words)| (kind, words))
     }
 
-    /// Whether this is a right thing to say instead of an answer.
+    /// Whether this outcome is allowed instead of a right answer.
     pub fn allows(&self, asked: &Asked, was_indexed: bool) -> Result<(), String> {
         let may_be_absent = !was_indexed
             || matches!(self, Scene::FirstIndex | Scene::Deinit | Scene::Clean | Scene::Repair(_));
@@ -158,7 +158,8 @@ impl Scene {
             Asked::Right => Ok(()),
             Asked::Incomplete if may_be_absent => Ok(()),
             Asked::Refused(_) if may_be_absent => Ok(()),
-            // After an injected failure a worktree that had no index yet says that its first one failed, and how to go on.
+            // After an injected failure a worktree without an index reports the failed first index and the
+            // fix.
             Asked::Refused(state) if state.starts_with("IndexFailed") => Ok(()),
             Asked::Honest(_) if self.needs_repair() => Ok(()),
             asked => Err(format!("{asked:?} in {self:?}")),
@@ -169,7 +170,7 @@ impl Scene {
         matches!(self, Scene::Repair(_))
     }
 
-    /// The folder may have lost its nonce, and then has to be removed by hand, as the error says.
+    /// The store may have lost its nonce and must then be removed by hand, as the error says.
     pub fn may_leave_untrusted(&self) -> bool {
         matches!(self, Scene::Clean | Scene::Repair(_))
     }
@@ -180,7 +181,7 @@ fn state(site: &Site) -> Option<codeweaver::store::state::State> {
     codeweaver::store::state::State::read(&codebase.store().state()).ok()?
 }
 
-/// Forgets all snapshots but those that answer, and lets every file look three hours old.
+/// Drops all snapshots that are not current, and sets the times of all files back by three hours.
 fn make_collectable(site: &Site) {
     let Ok(codebase) = Codebase::open(site.sandbox.root(), &[]) else { return };
     if codebase.store().root().exists() {

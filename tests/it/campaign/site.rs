@@ -1,4 +1,5 @@
-//! A repository with two linked worktrees that share one store, and what a fresh index answers for each of its commits.
+//! A repository with two linked worktrees that share one store, and the answers of a fresh index for each
+//! commit.
 
 use crate::sandbox::{Question, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
 use codeweaver::index::{Codebase, Target, repair};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// What two questions are answered with at one commit.
+/// Answers to the two queries at one commit.
 pub type Answers = Arc<Vec<Value>>;
 
 pub struct Site {
@@ -83,7 +84,7 @@ impl Site {
         git_in(&self.worktrees[w], &["rev-parse", "HEAD"]).success().stdout().trim().to_owned()
     }
 
-    /// What an index built from nothing answers for worktree `w` as it is now.
+    /// Answers of a fresh index for the current state of worktree `w`.
     pub fn wanted(&mut self, w: usize) -> Answers {
         let commit = self.head(w);
         if let Some(known) = self.fresh.get(&commit) {
@@ -104,7 +105,7 @@ impl Site {
         answers
     }
 
-    /// Asks worktree `w`; `Err` says what is wrong with the answer.
+    /// Searches worktree `w`; `Err` describes a wrong answer.
     pub fn ask(&self, w: usize, wanted: &Answers) -> Result<Asked, String> {
         ask(&self.worktrees[w], wanted)
     }
@@ -119,7 +120,7 @@ impl Site {
         }
     }
 
-    /// True if HEAD of worktree `w` is what the index says it shows.
+    /// Whether the index shows HEAD of worktree `w`.
     pub fn is_current(&self, w: usize) -> bool {
         let Ok(codebase) = Codebase::open(&self.worktrees[w], &[]) else { return false };
         let (Ok(target), Ok(Some(reader))) =
@@ -143,7 +144,7 @@ impl Site {
             && matches!(reader, Ok(Some(reader)) if reader.state.heads.values().any(|head| head.marker.is_some()))
     }
 
-    /// Every file below `.codeweaver/` with the kind it is counted as.
+    /// Every file below `.codeweaver/` with its category.
     pub fn files(&self) -> Vec<(String, PathBuf)> {
         let root = self.store_dir();
         let mut files = Vec::new();
@@ -153,13 +154,13 @@ impl Site {
     }
 }
 
-/// A question was answered rightly, or refused for a reason that may be allowed.
+/// Outcome of a search that is not wrong in itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     Right,
-    /// A growing first index, which says of itself that it is not complete.
+    /// A partial first index, marked as incomplete.
     Incomplete,
-    /// Another answer, but every text in it stands in the file that it is said to be of.
+    /// A different answer in which every text is in the file that it is attributed to.
     Honest(String),
     /// Refused: no index, damage, not ours.
     Refused(String),
@@ -193,8 +194,8 @@ fn questions() -> [Question; 2] {
     [hybrid("alpha function"), Question { committed: true, ..hybrid("version_of_beta") }]
 }
 
-/// Files are searched where they lie and are not hashed first, so a flipped bit may change a score; it never shows text that
-/// is not there.
+/// Files are mapped and not hashed before a search, so a flipped bit may change a score. It never shows text
+/// that does not exist.
 fn is_honest(root: &Path, response: &codeweaver::query::Response) -> bool {
     response.matches.iter().all(|found| {
         let text = std::fs::read_to_string(root.join(&found.file.path)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Rows about files: what they are, what they were made into, and when.
+//! Rows about files: types, conversions and times.
 
 use super::Seen::{At, In, Nowhere};
 use super::{HERE, Row, function};

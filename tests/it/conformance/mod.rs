@@ -1,9 +1,9 @@
-//! Every way to answer from the wrong state, as one table (requirement G8).
+//! A table of all known ways to answer from a wrong state.
 //!
-//! Each row makes a state in a repository whose index is of an earlier one, without hooks, and says what must be found and
-//! what must not. What is found is checked against git itself: the blob against `git rev-parse`, `ls-files -s` or `hash-object`,
-//! the text and its lines against `git cat-file`, commit and revision against HEAD. Every row is asked before and after an
-//! update, because an answer must not depend on whether the index has caught up.
+//! Each row sets a state in a repository whose index is older and that has no hooks, and lists what must and
+//! must not be found. Matches are checked against git: the blob against `git rev-parse`, `ls-files -s` or
+//! `hash-object`, text and lines against `git cat-file`, commit and revision against HEAD. Every row runs
+//! before and after an update, because an answer must not depend on the state of the index.
 
 mod commits;
 mod files;
@@ -13,14 +13,16 @@ use serde_json::Value;
 
 struct Row {
     name: &'static str,
-    /// Makes the state and returns what is to be seen, in the repository to be asked (it may be another worktree or clone).
+    /// Makes the state and returns what is to be seen, in the repository to be asked (it may be another
+    /// worktree or clone).
     make: fn(&TestRepo) -> Vec<Seen>,
 }
 
-/// What a question about a word must show.
+/// What a search for a word must show.
 #[derive(Debug, Clone)]
 enum Seen {
-    /// In the file at this path, in this state, in the working tree of the directory (`.` for the repository itself).
+    /// In the file at this path, in this state, in the working tree of the directory (`.` for the repository
+    /// itself).
     At(&'static str, &'static str, &'static str, &'static str),
     /// In the blob of this revision and path.
     In(&'static str, &'static str, &'static str),
@@ -33,7 +35,7 @@ const HERE: &str = ".";
 
 /// A repository with two commits, of which the index has the first.
 fn repository() -> TestRepo {
-    // Time must not decide what a test sees.
+    // Results must not depend on time.
     let repo = TestRepo::init().env("CODEWEAVER_OVERLAY_BUDGET_MS", "10000");
     for name in ["alpha", "beta", "gamma"] {
         repo.write(&format!("src/{name}.rs"), function(&format!("{name}_original"), 3));
@@ -51,7 +53,7 @@ fn function(name: &str, n: usize) -> String {
     )
 }
 
-/// A commit on the current branch that no porcelain made: HEAD moves, index and files stay.
+/// Commits on the current branch with plumbing: HEAD moves, git's index and files stay.
 fn plumbed(repo: &TestRepo, path: &str, word: &str) {
     repo.write("../blob", function(word, 1));
     let blob = repo.git_text(["hash-object", "-w", "../blob"]);
@@ -96,7 +98,7 @@ fn nothing_is_answered_from_the_wrong_state() {
     assert!(failures.is_empty(), "{} of {} rows:\n{}", failures.len(), rows.len(), failures.join("\n"));
 }
 
-/// What is wrong in a row.
+/// The faults of a row.
 fn check(row: &Row) -> Vec<String> {
     let repo = repository();
     let seen = (row.make)(&repo);
@@ -166,7 +168,7 @@ fn is_seen(repo: &TestRepo, expected: &Seen) -> Result<(), String> {
     }
 }
 
-/// Blob, revision, text and lines of a match are what git says they are.
+/// Checks blob, revision, text and lines of a match against git.
 fn is_of_git(repo: &TestRepo, found: &Value, rev: Option<&str>) -> Result<(), String> {
     let (path, state) = (found["file"]["path"].as_str().unwrap(), found["state"].as_str().unwrap());
     let blob = found["blob"].as_str().unwrap();
@@ -176,7 +178,7 @@ fn is_of_git(repo: &TestRepo, found: &Value, rev: Option<&str>) -> Result<(), St
             let listed = repo.git_text(["ls-files", "-s", "--", path]);
             listed.split(' ').nth(1).unwrap_or_default().to_owned()
         }
-        // With -w, so that what is not committed can be read like everything else.
+        // With -w, so that uncommitted content can be read with `cat-file`.
         _ => repo.git_text(["hash-object", "-w", "--", path]),
     };
     if blob != wanted.trim() {
@@ -200,7 +202,7 @@ fn is_of_git(repo: &TestRepo, found: &Value, rev: Option<&str>) -> Result<(), St
     Ok(())
 }
 
-/// A process that stays: every question compares HEAD anew, whoever moved it.
+/// A long-lived searcher: every query compares HEAD again.
 #[test]
 fn a_long_lived_process_sees_what_another_tool_commits() {
     let repo = repository();
