@@ -621,10 +621,10 @@ const SUITE_TOKENS: &[&[u8]] = &[
 
 impl SuiteFile {
     pub fn new(dir: &Path) -> SuiteFile {
-        let question = r#"{"query":"q","category":"symbol","relevant":["a.c",{"path":"b.c","start_line":3,"end_line":9}],"secondary":["a.c"]}"#;
+        let query = r#"{"query":"q","category":"symbol","relevant":["a.c",{"path":"b.c","start_line":3,"end_line":9}],"secondary":["a.c"]}"#;
         let seeds = vec![
-            Case::new("s.jsonl", format!("{question}\n\n{question}\n")),
-            Case::new("s.json", format!("[{question}]")),
+            Case::new("s.jsonl", format!("{query}\n\n{query}\n")),
+            Case::new("s.json", format!("[{query}]")),
             Case::new(
                 "s.json",
                 r#"[{"query":"q","intent":"debug","expected_top_3":[{"file":"a","symbol":"s","min_score":0.1}],"expected_excluded":["t"]}]"#,
@@ -633,7 +633,7 @@ impl SuiteFile {
                 "folder/repos.json",
                 r#"[{"name":"n","language":"c","url":"u","revision":"abc","benchmark_root":null}]"#,
             ),
-            Case::new("folder/annotations/n.json", format!("[{question}]")),
+            Case::new("folder/annotations/n.json", format!("[{query}]")),
         ];
         std::fs::create_dir_all(dir.join("folder/annotations")).expect("the folder can be written");
         seeds.iter().rev().for_each(|case: &Case| write(&dir.join(&case.head), &case.bytes));

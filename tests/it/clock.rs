@@ -89,7 +89,7 @@ fn files_may_be_of_any_time() {
 
 /// Times in records are for messages only, and no time is too large to be printed.
 #[test]
-fn records_may_name_any_time() {
+fn records_may_contain_any_time() {
     let repo = indexed();
     let codebase = crate::sandbox::open(repo.root());
     for time in [0, u64::MAX, u64::MAX / 2, 253_402_300_800] {

@@ -75,7 +75,7 @@ fn two_worktrees_update_at_once() {
 
 /// Readers search in a loop while the index is replaced, merged and collected.
 #[test]
-fn readers_notice_nothing_of_updates_compaction_and_collection() {
+fn readers_are_unaffected_by_updates_compaction_and_collection() {
     let sandbox = sample(12);
     let done = AtomicBool::new(false);
     let n_answers = AtomicUsize::new(0);
@@ -94,8 +94,7 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
                         command = Searcher::new(open(sandbox.root()));
                         &command
                     };
-                    match search(searcher, &crate::sandbox::Question { committed: true, ..hybrid("alpha_3") })
-                    {
+                    match search(searcher, &crate::sandbox::Query { committed: true, ..hybrid("alpha_3") }) {
                         Ok(response) => {
                             assert_eq!(response.matches[0].file.path, "file_3.py");
                             assert!(response.matches[0].content.text.contains("def alpha_3"), "{response:?}");
@@ -125,7 +124,7 @@ fn readers_notice_nothing_of_updates_compaction_and_collection() {
 /// Integrity does not depend on locks: on a network drive that grants a lock to several processes, a writer
 /// may lose its work to another one, but the remaining state is complete and answers stay correct.
 #[test]
-fn without_locks_writers_only_lose_work() {
+fn without_locks_writers_lose_work_but_not_integrity() {
     let sandbox = sample(6);
     let roots = [sandbox.root().to_path_buf(), worktree(&sandbox, "left"), worktree(&sandbox, "right")];
     for round in 0..12 {
@@ -163,10 +162,10 @@ fn without_locks_writers_only_lose_work() {
 
 /// `CODEWEAVER_UPDATE_REQUEST_ROUNDS` sets the number of rounds.
 #[test]
-fn no_wish_is_lost() {
+fn no_update_request_is_lost() {
     let sandbox = sample(2);
     let mut rng = fastrand::Rng::with_seed(3);
-    let rounds = std::env::var("CODEWEAVER_WISH_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let rounds = std::env::var("CODEWEAVER_UPDATE_REQUEST_ROUNDS").ok().and_then(|text| text.parse().ok());
     for round in 0..rounds.unwrap_or(30) {
         commit_in(sandbox.root(), &format!("def omega_{round}():\n    return 1\n"));
         let delays: Vec<u64> = (0..3).map(|_| rng.u64(0..4)).collect();
@@ -221,7 +220,7 @@ fn a_second_run_is_refused_and_a_dead_holder_is_not_waited_for() {
 
 /// Reading the holder of a lease must not look like holding it, neither to other readers nor to an updater.
 #[test]
-fn whoever_asks_does_not_hold() {
+fn reading_the_holder_of_a_lease_does_not_hold_it() {
     let sandbox = sample(1);
     let codebase = open(sandbox.root());
     let done = AtomicBool::new(false);

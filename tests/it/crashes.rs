@@ -31,7 +31,7 @@ fn a_blob_that_aborts_the_indexer_is_left_out_by_the_next_run() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "faults are only injected into debug builds")]
-fn an_uncommitted_file_that_aborts_a_question_is_left_out_of_the_next() {
+fn an_uncommitted_file_that_aborts_a_search_is_left_out_of_the_next() {
     let repo = faulty(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.write("src/bad.rs", BAD).write("src/good.rs", "pub fn beside_the_bad() {}\n");
@@ -55,7 +55,7 @@ fn an_uncommitted_file_that_aborts_a_question_is_left_out_of_the_next() {
 }
 
 #[test]
-fn a_question_that_was_killed_costs_no_file_its_place() {
+fn a_killed_search_excludes_no_file() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.write("src/fresh.rs", "pub fn was_being_parsed() {}\n");

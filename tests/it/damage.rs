@@ -1,7 +1,7 @@
 //! Damaged and missing files: a right answer or a clear error, never a panic and never text that does not
 //! exist. `verify` names the damage, and repair with an update restores the same answers.
 
-use crate::sandbox::{Question, Sandbox, ask, assert_sound, hybrid, open, reader, respond};
+use crate::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond};
 use codeweaver::index::{Target, UpdateOptions, repair, update, updater};
 use codeweaver::query::{Ann, Request, Searcher};
 use codeweaver::store::StoreLayout;
@@ -31,16 +31,16 @@ fn indexed() -> Sandbox {
     sandbox
 }
 
-fn questions() -> [Question; 3] {
+fn queries() -> [Query; 3] {
     [
         hybrid("alpha number"),
         hybrid("beta_2"),
-        Question { mode: codeweaver::query::Mode::Semantic, ..hybrid("a function that returns a number") },
+        Query { mode: codeweaver::query::Mode::Semantic, ..hybrid("a function that returns a number") },
     ]
 }
 
 fn answers(root: &Path) -> Vec<Value> {
-    questions().iter().map(|question| ask(root, question)).collect()
+    queries().iter().map(|query| ask(root, query)).collect()
 }
 
 /// One file of every kind that the state names, and the pointer.
@@ -104,8 +104,8 @@ fn inflict(damage: Damage, path: &Path, rng: &mut fastrand::Rng) {
 
 /// Runs all queries and asserts that every returned text is in the file that it is attributed to.
 fn ask_damaged(sandbox: &Sandbox, what: &str) {
-    for question in &questions() {
-        match respond(sandbox.root(), question) {
+    for query in &queries() {
+        match respond(sandbox.root(), query) {
             Ok(response) => {
                 for found in &response.matches {
                     let path = sandbox.root().join(&found.file.path);
@@ -179,7 +179,7 @@ fn random_bits_of_searched_files_never_show_wrong_text() {
         let damage = if rng.bool() { Damage::FlipBit } else { Damage::Noise };
         inflict(damage, path, &mut rng);
         ask_damaged(&sandbox, &format!("round {round}, {damage:?} of {kind}"));
-        n_errors += usize::from(respond(sandbox.root(), &questions()[0]).is_err());
+        n_errors += usize::from(respond(sandbox.root(), &queries()[0]).is_err());
         std::fs::remove_file(path).unwrap();
         std::fs::write(path, good).unwrap();
     }
@@ -189,7 +189,7 @@ fn random_bits_of_searched_files_never_show_wrong_text() {
 
 /// Damage that an update meets without a requested repair.
 #[test]
-fn an_update_repairs_what_it_stumbles_over() {
+fn an_update_repairs_damage_that_it_meets() {
     for kind in ["state", "segment", "entries", "snapshot", "shard"] {
         for damage in [Damage::Delete, Damage::Empty, Damage::Cut] {
             let sandbox = indexed();
@@ -224,7 +224,7 @@ fn a_damaged_snapshot_of_another_branch_stops_nothing() {
 }
 
 #[test]
-fn what_is_not_truth_may_vanish_or_be_garbage() {
+fn cache_files_may_be_missing_or_damaged() {
     let sandbox = indexed();
     let wanted = answers(sandbox.root());
     let codebase = open(sandbox.root());
@@ -267,7 +267,7 @@ fn a_foreign_nonce_is_refused_and_says_so() {
             Some(text) => std::fs::write(&nonce, text).unwrap(),
             None => std::fs::remove_file(&nonce).unwrap(),
         }
-        let error = respond(sandbox.root(), &questions()[0]).unwrap_err().to_string();
+        let error = respond(sandbox.root(), &queries()[0]).unwrap_err().to_string();
         assert!(error.contains("nonce"), "{error}");
         let error = crate::sandbox::try_index(sandbox.root()).unwrap_err().to_string();
         assert!(error.contains("nonce"), "{error}");
@@ -278,7 +278,7 @@ fn a_foreign_nonce_is_refused_and_says_so() {
 }
 
 #[test]
-fn a_lost_base_tree_costs_a_walk_and_nothing_else() {
+fn a_lost_base_tree_costs_only_a_tree_walk() {
     let sandbox =
         Sandbox::with(&[("a.py", "def alpha():\n    return 1\n"), ("b.py", "def beta():\n    return 2\n")]);
     sandbox.index();

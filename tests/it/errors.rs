@@ -17,7 +17,7 @@ fn not_a_repository() {
 }
 
 #[test]
-fn another_project_can_be_named_on_every_verb() {
+fn every_command_accepts_another_project() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let dir = TestRepo::empty_dir();
@@ -33,7 +33,7 @@ fn another_project_can_be_named_on_every_verb() {
 }
 
 #[test]
-fn unborn_branch_and_detached_head_are_states_not_errors() {
+fn unborn_branch_and_detached_head_are_no_errors() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.git(["checkout", "-q", "--orphan", "empty"]).git(["rm", "-rqf", "."]);

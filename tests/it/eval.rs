@@ -80,7 +80,7 @@ fn thresholds_and_comparison_show_what_was_lost() {
 }
 
 #[test]
-fn an_excluded_path_fails_a_question() {
+fn a_match_on_an_excluded_path_fails_the_query() {
     let repo = indexed();
     let of = |excluded: &str| {
         repo.write(
@@ -133,7 +133,7 @@ fn with_history() -> TestRepo {
 }
 
 #[test]
-fn history_becomes_questions_asked_of_the_parent() {
+fn mined_queries_run_against_the_parent_commit() {
     let repo = with_history();
     let mined = repo.codeweaver(["eval", "mine", "--output", "mined.jsonl"]);
     mined.success();
@@ -165,7 +165,7 @@ fn history_becomes_questions_asked_of_the_parent() {
 }
 
 #[test]
-fn mined_questions_are_answered_from_the_tree_before_the_commit() {
+fn mined_queries_are_answered_from_the_tree_before_the_commit() {
     let repo = TestRepo::with_files(&[("src/reader.rs", READER), ("src/writer.rs", WRITER)]);
     repo.write("src/reader.rs", READER.replace("read_log", "read_journal"));
     repo.commit("Rename the function that skips blank lines");
@@ -202,7 +202,7 @@ fn nothing_to_mine_says_why() {
 /// The calibration of relevance at the default `search.min_score`. The queries of the reference suite share
 /// few words with their answers, which is where relevance is weakest; docs/evaluation.md has the figures.
 #[test]
-fn questions_about_something_else_are_refused() {
+fn foreign_queries_find_nothing() {
     const AT: f64 = 0.12;
     let repo = reference::shop();
     let suite = reference::suite("shop");

@@ -1,7 +1,7 @@
 //! Writers that die or fail at any of their steps: afterwards the old or the new state answers, everything
 //! that it names is intact, and the next update gives the same result as an undisturbed one.
 
-use crate::sandbox::{Question, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
+use crate::sandbox::{Query, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
 use codeweaver::index::repair;
 use serde_json::Value;
 use std::path::Path;
@@ -17,12 +17,12 @@ fn program(root: &Path, words: &[&str], fault: &str) -> Output {
     command_in(root, codeweaver_testkit::program()).args(words).env(FAULT, fault).output().unwrap()
 }
 
-fn questions() -> [Question; 2] {
-    [hybrid("alpha function"), Question { committed: true, ..hybrid("second_version") }]
+fn queries() -> [Query; 2] {
+    [hybrid("alpha function"), Query { committed: true, ..hybrid("second_version") }]
 }
 
 fn answers(root: &Path) -> Vec<Value> {
-    questions().iter().map(|question| ask(root, question)).collect()
+    queries().iter().map(|query| ask(root, query)).collect()
 }
 
 /// Answers of a fresh index for a clean working tree. They do not depend on the snapshot below the overlay.
@@ -130,8 +130,8 @@ fn check_after(name: &str, sandbox: &Sandbox, fault: &str, wanted: &[Value]) {
         let findings = repair::verify(&open(sandbox.root())).unwrap();
         assert!(findings.is_empty(), "{name}, {fault}: {findings:?}");
     }
-    for (question, wanted) in questions().iter().zip(wanted) {
-        match respond(sandbox.root(), question) {
+    for (query, wanted) in queries().iter().zip(wanted) {
+        match respond(sandbox.root(), query) {
             // Old and new snapshot give the same answer for HEAD: an overlay covers the difference.
             Ok(response) => assert_eq!(&crate::sandbox::comparable(&response), wanted, "{name}, {fault}"),
             Err(e) if name == "first index" || name == "repair" => {

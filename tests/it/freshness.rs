@@ -70,7 +70,7 @@ fn committing_another_file_does_not_hide_an_edit() {
 }
 
 #[test]
-fn a_commit_without_hooks_is_found_and_caught_up_with() {
+fn a_commit_without_hooks_is_found_and_indexed_later() {
     let repo = indexed();
     repo.write("src/late.rs", "pub fn arrived_late() {}\n").commit("late");
     assert_eq!(repo.status()["lag"], serde_json::json!({ "behind": true, "commits": 1 }));
@@ -82,7 +82,7 @@ fn a_commit_without_hooks_is_found_and_caught_up_with() {
 }
 
 #[test]
-fn going_back_to_an_old_state_answers_for_that_state() {
+fn a_checkout_of_an_old_commit_is_answered_for_that_commit() {
     let repo = indexed();
     repo.git(["checkout", "-q", "-b", "side"])
         .git(["rm", "-q", "src/parse.rs"])
@@ -93,7 +93,7 @@ fn going_back_to_an_old_state_answers_for_that_state() {
 }
 
 #[test]
-fn a_damaged_or_foreign_format_is_repaired_by_the_next_question() {
+fn a_damaged_or_unknown_format_is_repaired_by_the_next_query() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let segments = format!("{}/.codeweaver/v1", repo.root().display());

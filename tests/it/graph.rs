@@ -75,7 +75,7 @@ fn an_uncommitted_edit_changes_the_answer_and_a_revision_does_not() {
 }
 
 #[test]
-fn what_the_policy_leaves_out_has_no_edges() {
+fn files_excluded_by_policy_have_no_edges() {
     let repo = fixture("python");
     repo.write(".codeweaverignore", "main.py\n").commit("ignore");
     // A hidden folder is a folder like any other, in the working tree as in a commit.
@@ -136,7 +136,7 @@ fn references_are_calls_and_mentions_but_no_text_and_no_other_symbol() {
 }
 
 #[test]
-fn several_definitions_of_a_name_are_told_apart() {
+fn several_definitions_of_a_name_are_distinguished() {
     let repo = fixture("python");
     let answer = ask(&repo, &["callers", "render"]);
     assert_eq!(answer["status"], "ambiguous");
@@ -227,7 +227,7 @@ fn notes_are_cut_with_their_code_and_edges_too() {
 }
 
 #[test]
-fn bounds_are_said() {
+fn exceeded_bounds_are_reported() {
     use codeweaver::xref::{CallGraphRequest, Direction, Grade, Xref};
     let repo = fixture("python");
     for i in 0..20 {

@@ -259,7 +259,7 @@ fn scala() {
 }
 
 #[test]
-fn what_is_required_is_where_it_comes_from() {
+fn javascript_require_resolves_to_the_exporting_file() {
     let repo = TestRepo::with_files(&[
         ("index.js", "module.exports = require('./lib/app');\n"),
         (
@@ -278,7 +278,7 @@ fn what_is_required_is_where_it_comes_from() {
 }
 
 #[test]
-fn a_described_test_is_no_definition_of_the_name_in_its_text() {
+fn a_test_description_does_not_define_the_names_in_it() {
     let text = "var Router = require('./router');\nfunction go() { return new Router(); }\n\
                 describe('Router', function () { it('go', function () { go(); }); });\n";
     let repo = TestRepo::with_files(&[("t.js", text), ("router.js", "module.exports = { a: 1 };\n")]);
@@ -290,7 +290,7 @@ fn a_described_test_is_no_definition_of_the_name_in_its_text() {
 }
 
 #[test]
-fn what_a_library_brings_along_is_no_definition_of_ours() {
+fn definitions_of_libraries_are_not_resolved() {
     let repo = TestRepo::init();
     repo.write(
         "src/app/Text.java",

@@ -55,7 +55,7 @@ targets! { chunker shard segment postings entries graph snapshot state lease con
 
 /// Sources of a few kilobytes; the bench uses megabytes and measures time and memory.
 #[test]
-fn adversarial_sources_of_every_language_keep_the_promises() {
+fn adversarial_sources_of_every_language_keep_the_invariants() {
     let dir = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for part in LANGUAGES.chunks(LANGUAGES.len().div_ceil(4)) {

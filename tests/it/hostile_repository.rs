@@ -110,12 +110,12 @@ impl World {
             &["index", "main"],
             &["deinit"],
         ];
-        self.use_verbs(what, more);
+        self.use_commands(what, more);
     }
 
     /// Runs the commands that read the repository in different ways.
     fn use_few(&self, what: &str) {
-        let verbs: &[&[&str]] = &[
+        let commands: &[&[&str]] = &[
             &["init"],
             &["status", "--files"],
             &["search", "parse header"],
@@ -126,12 +126,12 @@ impl World {
             &["verify"],
             &["mcp"],
         ];
-        self.use_verbs(what, verbs);
+        self.use_commands(what, commands);
     }
 
-    fn use_verbs(&self, what: &str, verbs: &[&[&str]]) {
+    fn use_commands(&self, what: &str, commands: &[&[&str]]) {
         let before = contents(&self.outside);
-        for args in verbs {
+        for args in commands {
             let input = if *args == ["mcp"] { requests() } else { Vec::new() };
             self.check(what, args, &self.run(args, &input));
         }
@@ -268,7 +268,7 @@ fn a_missing_object_of_a_promisor_is_not_fetched() {
 }
 
 #[test]
-fn stores_of_somebody_elses_making_are_refused() {
+fn foreign_stores_are_refused() {
     let refused = |world: &World, what: &str| {
         world.use_few(what);
         let (code, stdout, _) = world.run(&["search", "parse"], b"");
@@ -298,7 +298,7 @@ fn stores_of_somebody_elses_making_are_refused() {
 
 /// An archive may contain a `.git` and a `.codeweaver` that match.
 #[test]
-fn forged_states_lead_nowhere() {
+fn forged_states_do_not_lead_out_of_the_store() {
     let world = World::new();
     world.run(&["init", "--no-hooks"], b"");
     let states: Vec<PathBuf> = contents(&world.repo.path(".codeweaver"))
@@ -329,7 +329,7 @@ fn forged_states_lead_nowhere() {
         ),
         ("deep nesting", "[".repeat(100_000)),
     ];
-    let verbs: &[&[&str]] = &[
+    let commands: &[&[&str]] = &[
         &["status"],
         &["search", "parse header"],
         &["outline", "src/parse.rs"],
@@ -340,7 +340,7 @@ fn forged_states_lead_nowhere() {
         &["index"],
     ];
     for (what, json) in forgeries {
-        for args in verbs {
+        for args in commands {
             std::fs::write(
                 state,
                 format!("codeweaver-state 1 {}\n{json}\n", blake3::hash(json.as_bytes()).to_hex()),

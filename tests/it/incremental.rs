@@ -5,7 +5,7 @@
 //! histories, `CODEWEAVER_PROPERTY_SEED` repeats one.
 
 use crate::sandbox::{
-    Question, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, try_index,
+    Query, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, try_index,
 };
 use codeweaver::index::{UpdateReport, publish};
 use codeweaver::query::{Ann, Mode, Searcher};
@@ -15,23 +15,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SEQUENCES: u64 = 24;
 const STEPS: usize = 14;
 
-fn questions() -> Vec<Question> {
+fn queries() -> Vec<Query> {
     vec![
         hybrid("parse the configuration file"),
         hybrid("refresh_token"),
         hybrid("how are failed requests retried with backoff"),
-        Question { mode: Mode::Keyword, ..hybrid("retry request") },
-        Question { mode: Mode::Semantic, ..hybrid("open a database connection") },
-        Question { mode: Mode::Symbol, ..hybrid("Parser") },
-        Question { languages: &["python"], ..hybrid("read lines from a file") },
-        Question { paths: &["src"], no_tests: true, ..hybrid("validate user input") },
-        Question { committed: true, ..hybrid("close the socket") },
-        Question { mode: Mode::Semantic, ann: Ann::Signs, ..hybrid("exchange an expired token") },
+        Query { mode: Mode::Keyword, ..hybrid("retry request") },
+        Query { mode: Mode::Semantic, ..hybrid("open a database connection") },
+        Query { mode: Mode::Symbol, ..hybrid("Parser") },
+        Query { languages: &["python"], ..hybrid("read lines from a file") },
+        Query { paths: &["src"], no_tests: true, ..hybrid("validate user input") },
+        Query { committed: true, ..hybrid("close the socket") },
+        Query { mode: Mode::Semantic, ann: Ann::Signs, ..hybrid("exchange an expired token") },
     ]
 }
 
 #[test]
-fn any_history_answers_like_a_fresh_index() {
+fn random_histories_give_the_answers_of_a_fresh_index() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(seed) = number("CODEWEAVER_PROPERTY_SEED") {
         return History::new(seed).run();
@@ -184,22 +184,22 @@ impl History {
         }
         let fresh = self.sandbox.copy();
         index(fresh.root());
-        let mut questions = questions();
-        self.rng.shuffle(&mut questions);
-        questions.truncate(5);
-        for question in &questions {
-            let (mut ours, wanted) = (self.sandbox.ask(question), fresh.ask(question));
+        let mut queries = queries();
+        self.rng.shuffle(&mut queries);
+        queries.truncate(5);
+        for query in &queries {
+            let (mut ours, wanted) = (self.sandbox.ask(query), fresh.ask(query));
             if ours != wanted && self.line_ends_changed() {
                 // Git trusts the stat data of a file although changed attributes would convert it to other
                 // bytes now; a copy has no stat data. Without trusted stat data both must compare bytes.
                 self.touch_all();
-                ours = self.sandbox.ask(question);
+                ours = self.sandbox.ask(query);
             }
             if ours == wanted {
                 // A long-lived searcher must not answer from earlier states.
-                ours = match search(&self.resident, question) {
+                ours = match search(&self.resident, query) {
                     Ok(response) => comparable(&response),
-                    Err(e) => self.fail(&format!("{question:?} of a resident process: {e}")),
+                    Err(e) => self.fail(&format!("{query:?} of a resident process: {e}")),
                 };
             }
             if ours != wanted {
@@ -213,11 +213,7 @@ impl History {
                     .map(|(a, b)| format!("  ours {a}\n fresh {b}"))
                     .collect();
                 let fresh = fresh.keep();
-                self.fail(&format!(
-                    "{question:?} differs from {}:\n{}",
-                    fresh.display(),
-                    difference.join("\n")
-                ));
+                self.fail(&format!("{query:?} differs from {}:\n{}", fresh.display(), difference.join("\n")));
             }
         }
     }
@@ -561,7 +557,7 @@ fn updated(sandbox: &Sandbox) -> UpdateReport {
 }
 
 #[test]
-fn the_work_is_that_of_the_change() {
+fn the_cost_of_an_update_is_that_of_the_change() {
     let sandbox = Sandbox::with(&[("a.py", THREE_FUNCTIONS), ("large.py", &large_file(usize::MAX))]);
     let first = updated(&sandbox);
     assert!(first.embedded_chunks > 5, "{first:?}");
@@ -589,7 +585,7 @@ fn the_work_is_that_of_the_change() {
 }
 
 #[test]
-fn a_known_tree_costs_nothing_even_after_its_snapshot_is_forgotten() {
+fn a_known_tree_embeds_nothing_even_after_its_snapshot_is_dropped() {
     let sandbox = Sandbox::with(&[("a.py", THREE_FUNCTIONS)]);
     updated(&sandbox);
     sandbox.write("b.py", "def delta():\n    return 4\n");
@@ -621,8 +617,8 @@ fn a_new_worktree_embeds_nothing_and_copies_no_vector() {
     let report = index(&other);
     assert_eq!((report.embedded_chunks, report.blobs_indexed), (0, 0));
     assert_eq!(shards(sandbox.root()), before);
-    let question = hybrid("alpha");
-    assert_eq!(crate::sandbox::ask(&other, &question)["matches"], sandbox.ask(&question)["matches"]);
+    let query = hybrid("alpha");
+    assert_eq!(crate::sandbox::ask(&other, &query)["matches"], sandbox.ask(&query)["matches"]);
 
     // Changes in one worktree are invisible in the other.
     std::fs::write(other.join("only_here.py"), "def omega_marker():\n    return 9\n").unwrap();
@@ -635,7 +631,7 @@ fn a_new_worktree_embeds_nothing_and_copies_no_vector() {
 }
 
 #[test]
-fn only_the_subtree_that_a_policy_file_governs_is_decided_anew() {
+fn a_changed_policy_file_reclassifies_only_its_subtree() {
     let sandbox = Sandbox::with(&[
         ("a.py", THREE_FUNCTIONS),
         ("src/b.py", "def b():\n    return 1\n"),
@@ -653,7 +649,7 @@ fn only_the_subtree_that_a_policy_file_governs_is_decided_anew() {
 }
 
 #[test]
-fn many_files_with_the_same_functions_answer_alike_on_every_path_there() {
+fn answers_with_tied_scores_do_not_depend_on_history() {
     let file = |i: usize| format!("# copy {i}\n{THREE_FUNCTIONS}");
     let sandbox = Sandbox::new();
     let mut order: Vec<usize> = (0..120).collect();
@@ -670,8 +666,8 @@ fn many_files_with_the_same_functions_answer_alike_on_every_path_there() {
     assert!(reader(sandbox.root()).segments.len() > 1);
     for text in ["beta", "return gamma", "a function that returns two"] {
         for mode in [Mode::Hybrid, Mode::Keyword, Mode::Semantic] {
-            let question = Question { mode, ..hybrid(text) };
-            assert_eq!(sandbox.ask(&question), fresh.ask(&question), "{question:?}");
+            let query = Query { mode, ..hybrid(text) };
+            assert_eq!(sandbox.ask(&query), fresh.ask(&query), "{query:?}");
         }
     }
 }

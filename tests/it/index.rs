@@ -125,7 +125,7 @@ fn an_empty_repository_is_a_valid_empty_index() {
 }
 
 #[test]
-fn unknown_extensions_are_text_and_said() {
+fn files_with_unknown_extensions_are_indexed_as_text() {
     let repo = TestRepo::with_files(&[
         ("a.qqx", "first words\n"),
         ("b.qqx", "second words\n"),

@@ -88,7 +88,7 @@ fn a_tracked_or_linked_store_is_refused() {
 }
 
 #[test]
-fn a_deleted_store_is_built_again_on_next_use_and_said_once() {
+fn a_deleted_store_is_rebuilt_on_next_use_and_reported_once() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init"]).success();
     std::fs::remove_dir_all(repo.path(".codeweaver")).unwrap();

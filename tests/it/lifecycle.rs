@@ -1,7 +1,7 @@
 //! States of a codebase and their transitions, loss and replacement of the store, garbage collection.
 
 use crate::sandbox::{
-    Question, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
+    Query, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
 };
 use codeweaver::index::progress::{Meter, Progress, Silent};
 use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
@@ -133,7 +133,7 @@ fn another_worktree_never_makes_this_one_indexed() {
 
 /// The answer of a worktree without an index, which equals that after indexing.
 #[test]
-fn while_a_failed_first_index_is_tried_again_another_worktree_answers() {
+fn another_worktree_answers_while_a_failed_first_index_is_retried() {
     let sandbox = sample();
     sandbox.index();
     let wanted = sandbox.ask(&hybrid("alpha"));
@@ -212,7 +212,7 @@ fn many_files() -> Sandbox {
 
 /// The checkpoint of a stopped run names files correctly, whichever thread stopped first.
 #[test]
-fn a_stopped_first_index_shows_no_file_under_another_name() {
+fn a_stopped_first_index_names_files_correctly() {
     let sandbox = many_files();
     let codebase = open(sandbox.root());
     let target = Target::head(&codebase).unwrap();
@@ -237,7 +237,7 @@ fn a_stopped_first_index_shows_no_file_under_another_name() {
 }
 
 #[test]
-fn an_interrupted_reindex_goes_on_where_it_was() {
+fn an_interrupted_reindex_resumes() {
     let sandbox = many_files();
     sandbox.index();
     let wanted = sandbox.ask(&hybrid("alpha"));
@@ -267,7 +267,7 @@ fn an_interrupted_reindex_goes_on_where_it_was() {
 }
 
 #[test]
-fn an_interrupted_reindex_is_forgotten_by_another_one_by_damage_and_by_time() {
+fn a_checkpoint_of_a_reindex_expires_by_a_new_reindex_damage_or_age() {
     let sandbox = many_files();
     sandbox.index();
     let wanted = sandbox.ask(&hybrid("alpha"));
@@ -406,7 +406,7 @@ fn a_folder_that_git_tracks_or_that_is_a_link_is_refused() {
 }
 
 #[test]
-fn whoever_creates_the_folder_keeps_it_out_of_git() {
+fn every_way_of_creating_the_store_excludes_it_from_git() {
     let sandbox = sample();
     std::fs::remove_dir_all(sandbox.root().join(".git/info")).unwrap();
     sandbox.index();
@@ -435,7 +435,7 @@ fn several_processes_may_create_the_folder_at_once() {
 }
 
 #[test]
-fn a_moved_repository_is_indexed_again_for_its_new_root_at_no_cost() {
+fn a_moved_repository_is_reindexed_without_embedding() {
     let sandbox = sample();
     sandbox.index();
     let moved = sandbox.beside("moved");
@@ -487,8 +487,8 @@ fn collection_changes_no_answer_and_a_kept_branch_embeds_nothing() {
     assert_sound(sandbox.root());
     assert_eq!(sandbox.ask(&hybrid("alpha")), on_main);
     sandbox.git(["switch", "-q", "branch"]);
-    let question = Question { committed: true, ..hybrid("omega_2") };
-    assert_eq!(sandbox.ask(&question)["matches"], on_branch["matches"]);
+    let query = Query { committed: true, ..hybrid("omega_2") };
+    assert_eq!(sandbox.ask(&query)["matches"], on_branch["matches"]);
     sandbox.index();
     assert_eq!(sandbox.ask(&hybrid("omega_2")), on_branch);
     // A second collection does nothing.

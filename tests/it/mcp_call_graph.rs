@@ -17,7 +17,7 @@ fn text(result: &Value) -> &str {
 }
 
 #[test]
-fn an_edge_is_told_with_its_grade_and_its_proof() {
+fn an_edge_is_shown_with_its_grade_and_call_site() {
     let repo = with(&[
         ("lib.py", "def helper(x):\n    return x\n"),
         ("app.py", "from lib import helper\n\n\ndef run():\n    # helper is best\n    return helper(1)\n"),
@@ -56,7 +56,7 @@ fn an_edge_is_told_with_its_grade_and_its_proof() {
 }
 
 #[test]
-fn statuses_say_how_far_a_question_could_be_answered() {
+fn statuses_say_how_completely_a_query_was_answered() {
     let repo = fixture("python");
     repo.write("a.lua", "function lonely()\n  lonely()\nend\n").commit("another language");
     let mut client = McpClient::start(&repo);
@@ -83,7 +83,7 @@ fn statuses_say_how_far_a_question_could_be_answered() {
 }
 
 #[test]
-fn a_codebase_that_is_not_indexed_answers_with_its_envelope() {
+fn a_codebase_without_an_index_answers_with_a_status_envelope() {
     let repo = TestRepo::with_files(&[("a.py", "def f():\n    pass\n")]);
     let mut client = McpClient::start(&repo);
     let result = client.call("call_graph", json!({ "symbol": "f" }));
@@ -145,7 +145,7 @@ fn the_token_limit_cuts_the_least_sure_edges_and_says_so() {
 }
 
 #[test]
-fn a_cursor_leads_through_the_rest_and_nothing_is_told_twice() {
+fn a_cursor_returns_the_rest_without_repetition() {
     let mut many = String::from(
         "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n\n\n",
     );
@@ -156,9 +156,9 @@ fn a_cursor_leads_through_the_rest_and_nothing_is_told_twice() {
     }
     let repo = with(&[("many.py", &many)]);
     let mut client = McpClient::start(&repo);
-    let question = json!({ "symbol": "go", "note_limit": 1000 });
+    let query = json!({ "symbol": "go", "note_limit": 1000 });
     let with = |more: Value| {
-        let mut arguments = question.clone();
+        let mut arguments = query.clone();
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         arguments
     };

@@ -55,7 +55,7 @@ fn call_graph(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> 
 const QUESTIONS: [(&str, Ask); 3] = [("search", search), ("similar", similar), ("call_graph", call_graph)];
 
 #[test]
-fn a_question_that_is_called_off_stops_wherever_it_is() {
+fn a_cancelled_request_stops_at_any_point() {
     let repo = busy();
     let searcher = Searcher::new(open(repo.root()));
     for (name, ask) in QUESTIONS {
@@ -83,7 +83,7 @@ fn a_question_that_is_called_off_stops_wherever_it_is() {
 }
 
 #[test]
-fn another_thread_can_call_a_question_off() {
+fn another_thread_can_cancel_a_request() {
     let repo = busy();
     let searcher = Searcher::new(open(repo.root()));
     for (name, ask) in QUESTIONS {

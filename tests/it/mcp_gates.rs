@@ -45,7 +45,7 @@ fn made_with_another_model(codebase: &Codebase) {
 }
 
 /// Every tool that needs the index, with valid arguments.
-fn questions() -> Vec<(&'static str, Value)> {
+fn queries() -> Vec<(&'static str, Value)> {
     vec![
         ("find_code", json!({ "query": "parse header" })),
         ("search_codebase", json!({ "query": "parse header", "rev": "HEAD" })),
@@ -80,7 +80,7 @@ fn assert_hint(envelope: &Value, name: &str, repo: &TestRepo) {
 }
 
 #[test]
-fn no_premature_indexing_to_indexed_without_marker_proof() {
+fn an_index_without_a_completion_marker_is_not_indexed() {
     let repo = indexed();
     let codebase = open(&repo);
     let mut client = McpClient::start_with(&repo, &["--debug"]);
@@ -121,7 +121,7 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
     let codebase = open(&repo);
     let mut client = McpClient::start(&repo);
     let run = indexing(&codebase);
-    for (tool, arguments) in questions() {
+    for (tool, arguments) in queries() {
         let blocked = envelope(&mut client, tool, arguments);
         assert_eq!(
             (&blocked["status"], &blocked["reason"]),
@@ -155,7 +155,7 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
 fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
     let repo = TestRepo::with_files(FILES);
     let mut client = McpClient::start(&repo);
-    for (tool, arguments) in questions() {
+    for (tool, arguments) in queries() {
         let blocked = envelope(&mut client, tool, arguments);
         assert_eq!(
             (&blocked["status"], &blocked["reason"]),
@@ -168,7 +168,7 @@ fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
     }
     client.ask("manage_index", json!({ "action": "create" }));
     made_with_another_model(&open(&repo));
-    for (tool, arguments) in questions() {
+    for (tool, arguments) in queries() {
         let blocked = envelope(&mut client, tool, arguments);
         let expected = (&json!("requires_reindex"), &json!("requires_reindex"));
         assert_eq!((&blocked["status"], &blocked["reason"]), expected, "{tool}");
@@ -290,7 +290,7 @@ fn call_graph_notes_cap_filter_behavior_with_deterministic_truncation_metadata()
 }
 
 #[test]
-fn multi_codebase_only_the_active_codebase_is_blocked() {
+fn only_the_codebase_being_indexed_is_blocked() {
     let (busy, idle) = (indexed(), indexed());
     let mut client = McpClient::start(&idle);
     let _run = indexing(&open(&busy));
@@ -318,7 +318,7 @@ fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
     made_with_another_model(&codebase);
     let mut client = McpClient::start(&repo);
     let _lease = updater::lease(&codebase).unwrap();
-    for (tool, arguments) in questions() {
+    for (tool, arguments) in queries() {
         let blocked = envelope(&mut client, tool, arguments);
         assert_eq!(blocked["reason"], "requires_reindex", "{tool}: a lock must not hide it");
     }
@@ -331,7 +331,7 @@ fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
 }
 
 #[test]
-fn effective_root_for_subdirectory_requests_uses_the_parent_root_in_hints() {
+fn hints_for_a_subdirectory_name_the_root_of_the_repository() {
     let repo = TestRepo::with_files(FILES);
     let elsewhere = TestRepo::empty_dir();
     let mut client = McpClient::start(&elsewhere);
@@ -353,7 +353,7 @@ fn effective_root_for_subdirectory_requests_uses_the_parent_root_in_hints() {
 }
 
 #[test]
-fn one_enum_of_reasons_goes_with_the_statuses() {
+fn reasons_match_their_statuses() {
     let repo = indexed();
     let codebase = open(&repo);
     assert_eq!(gate::check(&codebase).unwrap(), None);

@@ -42,7 +42,7 @@ fn all_answered(client: &mut McpClient, when: &str) -> usize {
 }
 
 #[test]
-fn a_damaged_index_breaks_calls_and_not_the_server() {
+fn a_damaged_index_fails_calls_but_not_the_server() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let mut client = McpClient::start(&repo);
@@ -82,7 +82,7 @@ fn a_damaged_index_breaks_calls_and_not_the_server() {
 }
 
 #[test]
-fn hostile_files_of_the_working_tree_are_survived() {
+fn hostile_files_of_the_working_tree_do_no_harm() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let mut client = McpClient::start(&repo);

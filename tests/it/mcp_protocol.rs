@@ -60,7 +60,7 @@ fn the_handshake_says_what_there_is_and_touches_no_repository() {
 }
 
 #[test]
-fn older_and_newer_revisions_are_spoken() {
+fn older_and_newer_protocol_revisions_are_supported() {
     let repo = indexed();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut client = McpClient::spawn(&repo, &[]);
@@ -89,7 +89,7 @@ fn older_and_newer_revisions_are_spoken() {
 }
 
 #[test]
-fn nonsense_is_answered_and_survived() {
+fn invalid_messages_are_answered_and_do_not_end_the_server() {
     let repo = indexed();
     let mut client = McpClient::spawn(&repo, &[]);
     // Also before the handshake.
@@ -202,7 +202,7 @@ fn arguments_that_make_no_sense_are_protocol_errors() {
 }
 
 #[test]
-fn ids_are_taken_once_and_many_requests_are_refused_politely() {
+fn duplicate_ids_and_too_many_requests_are_refused() {
     let repo = indexed();
     let mut client = McpClient::start(&repo);
     let line = |id: u64| {
@@ -270,7 +270,7 @@ fn cancelled_calls_get_no_answer_and_their_runs_end() {
 }
 
 #[test]
-fn progress_is_told_while_an_index_is_built() {
+fn progress_is_reported_while_an_index_is_built() {
     let repo = TestRepo::with_files(FILES);
     let mut client = McpClient::start(&repo);
     let params = json!({ "name": "manage_index", "arguments": { "action": "create" }, "_meta": { "progressToken": 9 } });

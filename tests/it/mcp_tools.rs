@@ -31,7 +31,7 @@ fn tokens_of(result: &Value) -> (u32, u32) {
 }
 
 #[test]
-fn find_code_gives_what_the_requirements_list() {
+fn find_code_returns_all_documented_fields() {
     let repo = indexed();
     let mut client = McpClient::start(&repo);
     let answer = client.ask("find_code", json!({ "query": "retry with backoff", "intent": "understand" }));

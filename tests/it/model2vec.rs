@@ -58,11 +58,9 @@ fn repositories() -> (TestRepo, TestRepo) {
 fn a_static_model_from_a_folder_indexes_and_searches() {
     let (plain, repo) = repositories();
     repo.codeweaver(["init", "--no-hooks"]).success();
-    for (question, path) in
-        [("retrieve", "net/get.py"), ("forget", "cache/old.py"), ("invoice", "shop/sum.py")]
+    for (query, path) in [("retrieve", "net/get.py"), ("forget", "cache/old.py"), ("invoice", "shop/sum.py")]
     {
-        let answer =
-            repo.codeweaver(["search", "--mode", "semantic", "-o", "json", question]).success().json();
+        let answer = repo.codeweaver(["search", "--mode", "semantic", "-o", "json", query]).success().json();
         assert_eq!(answer["matches"][0]["file"]["path"], path, "{answer:#}");
         assert_eq!(answer["search_strategy"], json!(["dense_exact"]), "{answer:#}");
     }

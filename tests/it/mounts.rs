@@ -66,13 +66,13 @@ fn answers_while_nothing_can_be_written(repo: &TestRepo, mount: &str) {
     let json = |name: &str| serde_json::from_str::<serde_json::Value>(part(&out, name)).unwrap();
     assert_eq!(json("status")["state"], "indexed");
     assert_eq!(json("verify")["good"], true);
-    for verb in ["index", "gc"] {
-        let said = part(&out, verb);
+    for command in ["index", "gc"] {
+        let said = part(&out, command);
         assert!(
             said.contains("error: ") && said.contains("Read-only file system") && said.contains("fix: "),
-            "{verb}: {said}"
+            "{command}: {said}"
         );
-        assert!(said.contains("code 2"), "{verb}: {said}");
+        assert!(said.contains("code 2"), "{command}: {said}");
     }
     assert_eq!(part(&out, "hook"), "code 0\n", "a hook neither fails nor speaks");
 }
@@ -131,13 +131,13 @@ echo '== end'
 ";
     let Some(output) = in_namespace(&repo, script) else { return };
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    for verb in ["index", "again"] {
-        let said = part(&out, verb);
+    for command in ["index", "again"] {
+        let said = part(&out, command);
         assert!(
             said.contains("No space left on device")
                 && said.contains("free some space")
                 && said.contains("code 2"),
-            "{verb}: {said}{err}"
+            "{command}: {said}{err}"
         );
         assert!(!said.contains("panicked"), "{said}");
     }
@@ -170,7 +170,7 @@ fn another_user_gets_a_clear_error() {
     std::fs::copy(program(), shared.join("git-codeweaver")).unwrap();
     let script = format!(
         "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'; PATH={}:$PATH\n\
-         for verb in 'search parse_header' 'index --quiet' 'gc'; do git-codeweaver $verb; echo \"code $?\"; done; \
+         for command in 'search parse_header' 'index --quiet' 'gc'; do git-codeweaver $command; echo \"code $?\"; done; \
          git-codeweaver hook post-commit; echo \"hook code $?\"",
         shared.display()
     );

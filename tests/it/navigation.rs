@@ -24,7 +24,7 @@ fn similar_finds_the_twin_and_not_itself() {
 }
 
 #[test]
-fn similar_knows_what_is_new_since_everything_was_clean() {
+fn similar_finds_files_changed_after_a_clean_status() {
     let repo = indexed();
     // Cached stat data must be older than one clock tick.
     std::thread::sleep(std::time::Duration::from_millis(60));

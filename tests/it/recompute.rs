@@ -7,7 +7,7 @@ use codeweaver::store::{StoreReader, shard};
 use codeweaver_testkit::{FILES, TestRepo};
 
 #[test]
-fn a_whole_shard_with_a_wrong_vector_is_found_and_rebuilt() {
+fn a_shard_with_a_wrong_vector_is_found_and_rebuilt() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.codeweaver(["verify", "--recompute", "100%"]).success().says(&["Recomputed:", "good:"]);

@@ -15,7 +15,7 @@ const UPDATE: &str = "CODEWEAVER_UPDATE_GOLDENS";
 const SHARES: [&str; 4] = ["--min", "hit@3=0.70", "--min", "hit@5=0.80"];
 const INTENTS: [&str; 7] = ["understand", "implement", "debug", "optimize", "test", "configure", "document"];
 /// Minimum number of queries of all suites together.
-const LEAST_QUESTIONS: usize = 45;
+const MIN_QUERIES: usize = 45;
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -62,7 +62,7 @@ fn run(repo: &TestRepo, name: &str) -> Value {
     let args = ["eval", "run", path.to_str().unwrap(), "--json"];
     let run = repo.codeweaver(args.iter().chain(&SHARES));
     let report = run.json();
-    let missed: Vec<&str> = questions(&report)
+    let missed: Vec<&str> = queries(&report)
         .iter()
         .filter(|asked| asked["expectation_met"] == false)
         .map(|asked| asked["query"].as_str().unwrap())
@@ -71,7 +71,7 @@ fn run(repo: &TestRepo, name: &str) -> Value {
     report
 }
 
-fn questions(report: &Value) -> &[Value] {
+fn queries(report: &Value) -> &[Value] {
     report["questions"].as_array().unwrap()
 }
 
@@ -80,7 +80,7 @@ fn rankings(report: &Value) -> String {
     let mut out = String::from(
         "The first five results of every question of reference_queries.yml over fixtures/shop.\n`+` answered as expected, `-` not; `*` the first right answer.\n",
     );
-    for asked in questions(report) {
+    for asked in queries(report) {
         let mark = if asked["expectation_met"] == true { '+' } else { '-' };
         let query = asked["query"].as_str().unwrap().trim();
         let _ =
@@ -94,7 +94,7 @@ fn rankings(report: &Value) -> String {
     let _ = write!(
         out,
         "\n{} questions: {:.0} % within three, {:.0} % within five\n",
-        questions(report).len(),
+        queries(report).len(),
         share("hit_at_3"),
         share("hit_at_5")
     );
@@ -102,7 +102,7 @@ fn rankings(report: &Value) -> String {
 }
 
 #[test]
-fn the_shop_is_answered_as_reviewed() {
+fn rankings_of_the_shop_fixture_equal_the_reviewed_file() {
     let report = run(&shop(), "shop");
     let now = rankings(&report);
     let golden = here("tests/reference/shop/rankings.txt");
@@ -124,7 +124,7 @@ fn the_shop_is_answered_as_reviewed() {
 }
 
 #[test]
-fn this_repository_is_answered_well_enough() {
+fn queries_about_this_repository_reach_the_minimum_shares() {
     run(&this_repository(), "repository");
 }
 
@@ -133,7 +133,7 @@ fn the_suites_have_every_intent() {
     let all = ["shop", "repository"].map(|name| std::fs::read_to_string(suite(name)).unwrap());
     let lines: Vec<&str> = all.iter().flat_map(|text| text.lines()).collect();
     let n = lines.iter().filter(|line| line.starts_with("- query:")).count();
-    assert!(n >= LEAST_QUESTIONS, "{n}");
+    assert!(n >= MIN_QUERIES, "{n}");
     for intent in INTENTS {
         let wanted = format!("  intent: {intent}");
         for text in &all {

@@ -53,8 +53,8 @@ impl Sandbox {
         index(self.root())
     }
 
-    pub fn ask(&self, question: &Question) -> Value {
-        ask(self.root(), question)
+    pub fn ask(&self, query: &Query) -> Value {
+        ask(self.root(), query)
     }
 
     /// A copy of this repository and its working tree, without an index.
@@ -97,7 +97,7 @@ pub fn try_index(root: &Path) -> Result<UpdateReport, codeweaver::index::IndexEr
 
 /// A search request as its differences from the defaults.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct Query {
     pub text: &'static str,
     pub mode: Mode,
     pub ann: Ann,
@@ -108,8 +108,8 @@ pub struct Question {
     pub committed: bool,
 }
 
-pub const fn hybrid(text: &'static str) -> Question {
-    Question {
+pub const fn hybrid(text: &'static str) -> Query {
+    Query {
         text,
         mode: Mode::Hybrid,
         ann: Ann::Exact,
@@ -122,31 +122,30 @@ pub const fn hybrid(text: &'static str) -> Question {
 }
 
 /// Searches, and returns all parts of the answer that depend only on the state of the repository.
-pub fn ask(root: &Path, question: &Question) -> Value {
-    let response =
-        respond(root, question).unwrap_or_else(|e| panic!("{question:?} in {}: {e}", root.display()));
+pub fn ask(root: &Path, query: &Query) -> Value {
+    let response = respond(root, query).unwrap_or_else(|e| panic!("{query:?} in {}: {e}", root.display()));
     comparable(&response)
 }
 
-pub fn respond(root: &Path, question: &Question) -> Result<Response, codeweaver::query::QueryError> {
-    search(&Searcher::new(Codebase::open(root, &[])?), question)
+pub fn respond(root: &Path, query: &Query) -> Result<Response, codeweaver::query::QueryError> {
+    search(&Searcher::new(Codebase::open(root, &[])?), query)
 }
 
-pub fn search(searcher: &Searcher, question: &Question) -> Result<Response, codeweaver::query::QueryError> {
-    let mut request = Request::new(question.text, &searcher.codebase.settings);
-    request.mode = question.mode;
-    request.ann = question.ann;
+pub fn search(searcher: &Searcher, query: &Query) -> Result<Response, codeweaver::query::QueryError> {
+    let mut request = Request::new(query.text, &searcher.codebase.settings);
+    request.mode = query.mode;
+    request.ann = query.ann;
     request.limit = 40;
     request.token_limit = 1_000_000;
     // Results must not depend on time.
     request.view.timeout = Duration::from_secs(600);
     request.view.budget = Duration::from_secs(600);
     request.explain = true;
-    request.view.worktree = if question.committed { WorktreeMode::Exclude } else { WorktreeMode::Include };
-    request.view.revision.clone_from(&question.rev);
-    request.filters.languages = question.languages.iter().map(|&name| name.to_owned()).collect();
-    request.filters.paths = question.paths.iter().map(|&path| path.to_owned()).collect();
-    request.filters.include_tests = !question.no_tests;
+    request.view.worktree = if query.committed { WorktreeMode::Exclude } else { WorktreeMode::Include };
+    request.view.revision.clone_from(&query.rev);
+    request.filters.languages = query.languages.iter().map(|&name| name.to_owned()).collect();
+    request.filters.paths = query.paths.iter().map(|&path| path.to_owned()).collect();
+    request.filters.include_tests = !query.no_tests;
     searcher.search(&request, &|_, _| false)
 }
 

@@ -50,7 +50,7 @@ fn json_is_exactly_one_response() {
 }
 
 #[test]
-fn the_table_has_the_promised_form() {
+fn the_search_table_has_its_documented_format() {
     let repo = indexed();
     let text = repo.codeweaver(["search", "-l", "1", "parse_header"]).success().stdout();
     let mut lines = text.lines();
@@ -187,7 +187,7 @@ fn without_an_index_the_gate_names_the_fix() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     let repo = indexed();
     let script = "git-codeweaver completions bash | head -1 >/dev/null; echo ${PIPESTATUS[0]}";
     let output = repo.command("bash").args(["-c", script]).output().unwrap();
@@ -222,8 +222,8 @@ fn near_copies_are_named_with_the_better_file() {
     let repo = TestRepo::with_files(FILES);
     repo.write("src/retry.py", &original).write("legacy/again.py", &copy).commit("a copy");
     repo.codeweaver(["init", "--no-hooks"]).success();
-    let question = ["search", "-o", "json", "call again after a pause"];
-    let found = repo.codeweaver(question).success().json();
+    let query = ["search", "-o", "json", "call again after a pause"];
+    let found = repo.codeweaver(query).success().json();
     let paths: Vec<&str> = found["matches"]
         .as_array()
         .unwrap()

@@ -70,7 +70,7 @@ fn in_order<'a>(text: &str, parts: impl IntoIterator<Item = &'a str>) -> Result<
 }
 
 #[test]
-fn every_client_in_an_empty_home_and_out_again() {
+fn every_client_is_installed_and_uninstalled_in_an_empty_home() {
     let repo = repo();
     let before = tree(&home(&repo));
     for sample in &SAMPLES {
@@ -130,7 +130,7 @@ fn the_form_of_each_client() {
 }
 
 #[test]
-fn what_is_there_stays_and_comes_back_to_the_byte() {
+fn existing_configuration_is_kept_and_restored_byte_for_byte() {
     let repo = repo();
     for sample in &SAMPLES {
         put(&home(&repo).join(sample.file), sample.rich);
@@ -169,7 +169,7 @@ fn receipts_hold_no_secrets_and_are_for_the_user_alone() {
 }
 
 #[test]
-fn what_came_later_stays_when_the_entry_goes() {
+fn later_edits_survive_an_uninstallation() {
     let repo = repo();
     let file = home(&repo).join(".cursor/mcp.json");
     mcp(&repo, &["--install", "cursor"]).success();
@@ -192,7 +192,7 @@ fn what_came_later_stays_when_the_entry_goes() {
 }
 
 #[test]
-fn a_lost_receipt_costs_blanks_at_most() {
+fn without_its_receipt_an_uninstallation_loses_at_most_blanks() {
     let repo = repo();
     for sample in &SAMPLES {
         put(&home(&repo).join(sample.file), sample.rich);
@@ -414,7 +414,7 @@ fn the_file_that_a_client_uses_is_found() {
 }
 
 #[test]
-fn wrong_usage_is_said() {
+fn wrong_usage_is_an_error() {
     let repo = repo();
     mcp(&repo, &["--install", "emacs"]).fails(2).says(&["claude-code", "windsurf"]);
     for wrong in [

@@ -12,7 +12,7 @@ fn indexed() -> TestRepo {
 }
 
 #[test]
-fn escapes_in_content_and_names_are_shown_not_sent() {
+fn control_sequences_in_content_and_names_are_escaped() {
     let repo = indexed();
     for args in [
         &["search", "evil_function"][..],
@@ -45,7 +45,7 @@ fn escapes_in_content_and_names_are_shown_not_sent() {
 }
 
 #[test]
-fn colours_and_links_are_ours_alone() {
+fn colours_and_links_come_from_the_program_only() {
     let repo = indexed();
     let text =
         repo.codeweaver(["search", "--color", "always", "-l", "1", "evil_function"]).success().stdout();
@@ -56,7 +56,7 @@ fn colours_and_links_are_ours_alone() {
 }
 
 #[test]
-fn logs_are_json_with_the_promised_fields() {
+fn logs_are_json_with_documented_fields() {
     let repo = indexed().env("CODEWEAVER_LOG", "info").env("CODEWEAVER_LOG_FORMAT", "json");
     let run = repo.codeweaver(["search", "--rev", "nonsense", "x"]);
     let records: Vec<serde_json::Value> =

@@ -1,7 +1,7 @@
 //! A repository with two linked worktrees that share one store, and the answers of a fresh index for each
 //! commit.
 
-use crate::sandbox::{Question, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
+use crate::sandbox::{Query, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
 use codeweaver::index::{Codebase, Target, repair};
 use codeweaver::query::QueryError;
 use codeweaver::query::view::Freshness;
@@ -96,10 +96,7 @@ impl Site {
         fresh.git(["checkout", "-q", "--detach", &commit]);
         index(fresh.root());
         let answers: Answers = Arc::new(
-            questions()
-                .iter()
-                .map(|question| comparable(&respond(fresh.root(), question).unwrap()))
-                .collect(),
+            queries().iter().map(|query| comparable(&respond(fresh.root(), query).unwrap())).collect(),
         );
         self.fresh.insert(commit, answers.clone());
         answers
@@ -167,8 +164,8 @@ pub enum Asked {
 }
 
 pub fn ask(root: &Path, wanted: &Answers) -> Result<Asked, String> {
-    for (question, wanted) in questions().iter().zip(wanted.iter()) {
-        match respond(root, question) {
+    for (query, wanted) in queries().iter().zip(wanted.iter()) {
+        match respond(root, query) {
             Ok(response) if response.index.freshness == Freshness::SkippedIndexing => {
                 if response.warnings.is_empty() {
                     return Err("an incomplete answer does not say so".to_owned());
@@ -179,7 +176,7 @@ pub fn ask(root: &Path, wanted: &Answers) -> Result<Asked, String> {
                 let ours = comparable(&response);
                 if ours != *wanted {
                     let what =
-                        format!("{:?} in {}: {}", question.text, root.display(), difference(&ours, wanted));
+                        format!("{:?} in {}: {}", query.text, root.display(), difference(&ours, wanted));
                     return if is_honest(root, &response) { Ok(Asked::Honest(what)) } else { Err(what) };
                 }
             }
@@ -190,8 +187,8 @@ pub fn ask(root: &Path, wanted: &Answers) -> Result<Asked, String> {
     Ok(Asked::Right)
 }
 
-fn questions() -> [Question; 2] {
-    [hybrid("alpha function"), Question { committed: true, ..hybrid("version_of_beta") }]
+fn queries() -> [Query; 2] {
+    [hybrid("alpha function"), Query { committed: true, ..hybrid("version_of_beta") }]
 }
 
 /// Files are mapped and not hashed before a search, so a flipped bit may change a score. It never shows text

@@ -208,8 +208,8 @@ fn a_long_lived_process_sees_what_another_tool_commits() {
     let repo = repository();
     let searcher = codeweaver::query::Searcher::new(crate::sandbox::open(repo.root()));
     let first = |text: &'static str| -> Option<(String, String)> {
-        let question = crate::sandbox::Question { committed: true, ..crate::sandbox::hybrid(text) };
-        let response = crate::sandbox::search(&searcher, &question).unwrap();
+        let query = crate::sandbox::Query { committed: true, ..crate::sandbox::hybrid(text) };
+        let response = crate::sandbox::search(&searcher, &query).unwrap();
         let found = response.matches.into_iter().find(|found| found.content.text.contains(text))?;
         Some((found.file.path, found.blob))
     };
