@@ -1,6 +1,6 @@
-//! How near two terms are: equal, one an abbreviation of the other, or of one word family.
+//! Similarity of two terms: equal, abbreviation, or words of one family.
 
-/// Endings that make another word of the same family, as they remain after stemming. Sorted.
+/// Endings that derive other words of a family, as they remain after stemming. Sorted for binary search.
 const ENDINGS: &[&str] = &[
     "",
     "abl",
@@ -53,13 +53,13 @@ const ENDINGS: &[&str] = &[
     "y",
 ];
 
-/// Beginnings that two words of a family share at least.
+/// Minimum common prefix of two words of a family.
 const FAMILY_BYTES: usize = 4;
-/// An abbreviation has at least this many letters.
+/// Minimum length of an abbreviation.
 const ABBREVIATION_BYTES: usize = 3;
 
-/// 1 for equal terms, less for an abbreviation (`config`, `configuration`) or another word of the family (`register`,
-/// `registration`), 0 for strangers. Symmetric.
+/// The similarity of two stemmed terms: 1 if equal, 0.9 for words of one family (`register`, `registration`),
+/// 0.7 for an abbreviation (`config`, `configuration`), 0 otherwise. Symmetric.
 pub fn affinity(a: &str, b: &str) -> f32 {
     if a == b {
         return 1.0;
@@ -82,12 +82,12 @@ mod tests {
     use crate::text::stem;
 
     #[test]
-    fn endings_are_sorted_for_the_search() {
+    fn endings_are_sorted() {
         assert!(ENDINGS.is_sorted());
     }
 
     #[test]
-    fn families_and_abbreviations_are_near_and_strangers_are_not() {
+    fn word_families_and_abbreviations_are_similar() {
         for (a, b, least, most) in [
             ("parse", "parsing", 1.0, 1.0),
             ("parser", "parse", 0.9, 0.9),

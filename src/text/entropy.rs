@@ -1,8 +1,10 @@
-//! What looks like a key, a hash or an encoded blob: such text never becomes a term.
+//! The entropy test: keeps keys, hashes and encoded blobs out of the terms.
 //!
-//! Two reasons: the term dictionary would list secrets in clear, and random terms fill it without ever being asked for.
+//! Such terms would list secrets in clear in the term dictionary, and would fill it with terms that queries
+//! never contain. The test is deterministic and takes no dictionary; changing it is a new
+//! [`super::TERMS_VERSION`].
 
-/// Prefixes by which services mark their keys; compared with the start of a run of word characters.
+/// Prefixes with which services mark their keys, compared with the start of a run of word characters.
 const KEY_PREFIXES: &[&[u8]] = &[
     b"AKIA",
     b"ASIA",
@@ -23,46 +25,48 @@ const KEY_PREFIXES: &[&[u8]] = &[
     b"whsec_",
 ];
 
-/// A key is at least this long after its mark: shorter words that happen to begin alike stay.
-const MIN_MARKED_KEY_BYTES: usize = 16;
-/// Shorter runs are words, however odd.
-const MIN_RANDOM_BYTES: usize = 20;
-/// Hexadecimal of this length is a digest or an id.
+/// Minimum length of a key after its prefix. Shorter runs are words that happen to begin alike.
+const MIN_KEY_BYTES: usize = 16;
+/// Minimum length of a run that is tested. Shorter runs are always words.
+const MIN_RUN_BYTES: usize = 20;
+/// Minimum length of a hexadecimal run that is a digest or an id.
 const MIN_HEX_BYTES: usize = 32;
 
-/// True for a run of ASCII word characters (letters, digits, `_`) that is probably not language.
+/// Whether a run of ASCII word characters (letters, digits, `_`) is probably a key, a hash or encoded data.
 ///
-/// Judged by the pieces between underscores, so a long descriptive name is kept: a piece is random if it is long and
-/// changes between lower case, upper case and digits far more often than camel case does.
-pub(super) fn looks_random(run: &[u8]) -> bool {
-    if run.len() < MIN_RANDOM_BYTES {
+/// The parts between underscores are tested one by one, so long descriptive names pass. A part has high
+/// entropy if it is long and changes between lower case, upper case and digits far more often than camel case
+/// does.
+pub(super) fn is_high_entropy(run: &[u8]) -> bool {
+    if run.len() < MIN_RUN_BYTES {
         return false;
     }
-    let marked = KEY_PREFIXES.iter().find_map(|prefix| run.strip_prefix(*prefix)).is_some_and(|key| {
-        key.len() >= MIN_MARKED_KEY_BYTES && !key.contains(&b'_') && key.iter().any(u8::is_ascii_digit)
+    let is_marked_key = KEY_PREFIXES.iter().find_map(|prefix| run.strip_prefix(*prefix)).is_some_and(|key| {
+        key.len() >= MIN_KEY_BYTES && !key.contains(&b'_') && key.iter().any(u8::is_ascii_digit)
     });
-    if marked {
+    if is_marked_key {
         return true;
     }
-    run.split(|&byte| byte == b'_').any(is_random_piece)
+    run.split(|&byte| byte == b'_').any(is_high_entropy_part)
 }
 
-fn is_random_piece(piece: &[u8]) -> bool {
-    let n = piece.len();
-    if n < MIN_RANDOM_BYTES {
+fn is_high_entropy_part(part: &[u8]) -> bool {
+    let n = part.len();
+    if n < MIN_RUN_BYTES {
         return false;
     }
-    let digits = piece.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
     if digits == 0 {
         return false;
     }
-    if n >= MIN_HEX_BYTES && piece.iter().all(u8::is_ascii_hexdigit) {
+    if n >= MIN_HEX_BYTES && part.iter().all(u8::is_ascii_hexdigit) {
         return true;
     }
-    let changes = piece.windows(2).filter(|pair| case_of(pair[0]) != case_of(pair[1])).count();
-    let mixed_case = piece.iter().any(u8::is_ascii_uppercase) && piece.iter().any(u8::is_ascii_lowercase);
-    // Expected share of changes in random text: 0.62 with both cases, 0.40 with one. Names reach 0.5 with both cases where
-    // they are full of acronyms and digits, longer ones less; with one case and a few digits they stay below 0.2.
+    let changes = part.windows(2).filter(|pair| case_of(pair[0]) != case_of(pair[1])).count();
+    let mixed_case = part.iter().any(u8::is_ascii_uppercase) && part.iter().any(u8::is_ascii_lowercase);
+    // The expected share of changes in random text is 0.62 with both cases and 0.40 with one. Names with both
+    // cases reach 0.5 if they are full of acronyms and digits, longer ones less; names with one case and a
+    // few digits stay below 0.2.
     if mixed_case {
         let least = if n < 32 { 55 } else { 47 };
         changes * 100 >= n * least
@@ -81,10 +85,10 @@ fn case_of(byte: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::looks_random;
+    use super::is_high_entropy;
 
     #[test]
-    fn keys_and_digests_are_random() {
+    fn keys_and_digests_have_high_entropy() {
         for run in [
             "4eC39HqLyjWDarjtT1zdp7dc",
             "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
@@ -94,12 +98,12 @@ mod tests {
             "8f14e45fceea167a5a36dedd4bea2543",
             "k3j9x0q7z2m5n8b1v4c6l0p9",
         ] {
-            assert!(looks_random(run.as_bytes()), "{run}");
+            assert!(is_high_entropy(run.as_bytes()), "{run}");
         }
     }
 
     #[test]
-    fn names_are_not() {
+    fn names_have_low_entropy() {
         for run in [
             "getHTTP2ResponseHeaderForRequestV2",
             "test_that_the_user_cannot_log_in_with_an_expired_token",
@@ -114,7 +118,7 @@ mod tests {
             "SGN_VerifyPKCS1DigestInfo",
             "npm_config_node_gyp_version_2",
         ] {
-            assert!(!looks_random(run.as_bytes()), "{run}");
+            assert!(!is_high_entropy(run.as_bytes()), "{run}");
         }
     }
 }

@@ -1,23 +1,24 @@
-//! Paths in a question: a pasted stack trace, a compiler's message, or a path as it is.
+//! Finds file paths in a query: pasted stack traces, compiler messages, plain paths.
 
-/// A file that the question names.
+/// A path in a query, with its line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mention {
-    /// With `/` between folders, without a leading `./`.
+    /// With `/` as separator, without a leading `./`.
     pub path: String,
     /// 1-based.
     pub line: Option<u32>,
 }
 
-use super::query::ends;
+use super::query::head_and_tail;
 use std::collections::HashSet;
 
-/// Mentions of a text at most; of a longer trace the first and the last frames count.
+/// Maximum number of mentions. Of a longer trace the first and the last frames are kept.
 const MAX_MENTIONS: usize = 48;
-/// Longest text that is taken for a path.
+/// Maximum length of a path.
 const MAX_PATH_BYTES: usize = 300;
 
-/// Files named in `text`, each once per line, in order: `a/b.py:12:5`, `File "a/b.py", line 12`, `b.py(12)`, `(a/b.js:1:2)`.
+/// The paths in `text`, in order, without duplicates of path and line. Recognised forms: `a/b.py:12:5`,
+/// `File "a/b.py", line 12`, `b.py(12)`, `(a/b.js:1:2)`.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
     let mut known: HashSet<Mention> = HashSet::new();
@@ -39,10 +40,10 @@ pub fn mentions(text: &str) -> Vec<Mention> {
             }
         }
     }
-    ends(found, MAX_MENTIONS)
+    head_and_tail(found, MAX_MENTIONS)
 }
 
-/// `a.cs(12` is one piece, `Foo.bar(Baz.java:33)` is two.
+/// Splits a call from its argument: `Foo.bar(Baz.java:33)` is two pieces, `a.cs(12` is one.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let is_call = |at: usize| !word[at + 1..].starts_with(|c: char| c.is_ascii_digit());
     let (first, second) = match word.find('(').filter(|&at| at > 0 && is_call(at)) {
@@ -52,12 +53,12 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     std::iter::once(first).chain(second)
 }
 
-/// A word as a path with an optional line.
+/// Parses a word as a path with an optional line.
 fn mention(word: &str) -> Option<Mention> {
     let word = word.trim_start_matches('(').trim_end_matches(['.', ')', ':', '!', '?']);
     let word = word.strip_prefix("file://").unwrap_or(word);
     let (path, line) = match word.find(['(', ':']).filter(|&at| at > 1) {
-        // `C:\a.c` has its colon at 1 and is a path.
+        // The colon at 1 in `C:\a.c` belongs to the path.
         Some(at) => (&word[..at], leading_number(&word[at + 1..])),
         None => (word, None),
     };
@@ -74,7 +75,7 @@ fn mention(word: &str) -> Option<Mention> {
             c.is_ascii_lowercase() || (c.is_ascii_uppercase() && extension.len() == 1)
         });
     let is_name = !stem.is_empty() && stem.chars().any(char::is_alphabetic);
-    // `os.path` and `e.g` look like file names: without a folder or a line only known extensions are taken for one.
+    // `os.path` and `e.g` look like file names, so a word without a folder or a line needs a known extension.
     let is_certain = path.contains('/') || line.is_some() || is_source_extension(extension);
     (is_extension && is_name && is_certain).then(|| Mention { path: path.to_owned(), line })
 }
@@ -94,7 +95,7 @@ fn line_after(text: &str) -> Option<u32> {
     leading_number(number)
 }
 
-/// Common extensions of source files, by which a bare name is known for a file.
+/// Whether a bare name with this extension is a file. The list is sorted for binary search.
 fn is_source_extension(extension: &str) -> bool {
     const KNOWN: &[&str] = &[
         "bash", "c", "cc", "clj", "cpp", "cs", "css", "cxx", "dart", "el", "erl", "ex", "exs", "fs", "go",
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn names_numbers_and_urls_are_no_paths() {
+    fn names_numbers_and_urls_are_not_paths() {
         for text in [
             "os.path.join",
             "e.g. this",

@@ -1,15 +1,18 @@
-//! Terms of code and prose: one function for the lexical index, the query and the built-in model.
+//! Tokeniser for code and prose, shared by the lexical index, queries and the built-in model.
 //!
-//! A term is a lower-case, lightly stemmed word or identifier of at most [`MAX_TERM_BYTES`] bytes. Index and query agree
-//! because both call [`visit_terms`]; changing what it yields is a new [`TERMS_VERSION`].
+//! A term is a lower-case, lightly stemmed word or identifier of at most [`MAX_TERM_BYTES`] bytes. Index and
+//! query agree because both call [`visit_terms`].
+//!
+//! Tokeniser, stemmer and entropy test are kept in this repository instead of taken from a crate because
+//! terms are persisted in segments: the same text must yield the same terms until [`TERMS_VERSION`] changes.
 //!
 //! * [`terms`]: text → terms.
 //! * [`stem`]: the suffix rules.
-//! * [`entropy`]: what looks like a key or a hash and never becomes a term.
-//! * [`affinity`]: how near two terms are.
+//! * [`entropy`]: keeps keys and hashes out of the terms.
+//! * [`affinity`]: similarity of two terms.
 //! * [`lines`]: where the lines of a text start.
-//! * [`mentions`]: paths and lines in a question, such as a stack trace has.
-//! * [`query`]: a question → weighted terms and the identifiers in it.
+//! * [`mentions`]: paths and lines in a query, as in stack traces.
+//! * [`query`]: query → weighted terms, and the identifiers in it.
 
 mod affinity;
 mod entropy;
@@ -26,8 +29,9 @@ pub use query::{QueryTerm, identifiers, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};
 
-/// Raised whenever the same text would yield other terms; part of every fingerprint that depends on terms.
+/// Version of the tokeniser. Increased whenever the same text yields other terms; part of every fingerprint
+/// that depends on terms.
 pub const TERMS_VERSION: u32 = 1;
 
-/// No term is longer; a longer identifier is found by its parts.
+/// Maximum length of a term. The whole of a longer identifier is not indexed, only its parts.
 pub const MAX_TERM_BYTES: usize = 64;

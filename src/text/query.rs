@@ -1,4 +1,4 @@
-//! A question → weighted terms, and the identifiers in it.
+//! Query text → weighted terms, and the identifiers in it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -10,14 +10,14 @@ use super::terms::{TermKind, visit_terms};
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
     pub term: String,
-    /// In `(0, 1]`: how much a match of this term counts. The largest of its occurrences.
+    /// Weight of a match of this term, in `(0, 1]`: the largest of its occurrences.
     pub weight: f32,
-    /// True if it stands for an identifier of several parts as a whole.
+    /// Whether the term is the whole of an identifier with several parts.
     pub is_identifier: bool,
 }
 
-/// Words of English and of questions that say nothing about code. Words that are also common names in code (`get`,
-/// `set`, `new`, `not`, `type`) are not here.
+/// English stop words. Words that are also common names in code (`get`, `set`, `new`, `not`, `type`) are not
+/// included.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
     "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "during", "each",
@@ -30,24 +30,25 @@ const STOP_WORDS: &[&str] = &[
     "whose", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Terms of a query at most: each costs a look into the index.
+/// Maximum number of terms of a query. Each costs one lookup in the index.
 const MAX_TERMS: usize = 64;
-/// Names of a query at most.
+/// Maximum number of identifiers of a query.
 const MAX_NAMES: usize = 32;
 
 /// Terms of a query in order of first appearance, without stop words and duplicates.
 ///
-/// A query of nothing but stop words keeps them: `"who am I"` should still find something. Of a text that was pasted whole,
-/// the beginning and the end count: messages stand at the one, traces often end with the other.
+/// A query of stop words only keeps them, so that `"who am I"` still has results. Of a long pasted text the
+/// beginning and the end are kept: error messages are usually in the former, the relevant end of a trace in
+/// the latter.
 pub fn query_terms(query: &str) -> Vec<QueryTerm> {
     let all = collect(query);
     let kept: Vec<QueryTerm> = all.iter().filter(|(_, kept)| *kept).map(|(term, _)| term.clone()).collect();
     let kept = if kept.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { kept };
-    ends(kept, MAX_TERMS)
+    head_and_tail(kept, MAX_TERMS)
 }
 
-/// The first two thirds and the last third of `most` elements.
-pub(super) fn ends<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
+/// Keeps `most` elements: the first two thirds of that number and the last third.
+pub(super) fn head_and_tail<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
     if all.len() > most {
         let tail = most / 3;
         all.drain(most - tail..all.len() - tail);
@@ -55,23 +56,23 @@ pub(super) fn ends<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
     all
 }
 
-/// Every distinct term with whether it survives the stop list.
+/// Every distinct term, and whether it passes the stop list.
 fn collect(query: &str) -> Vec<(QueryTerm, bool)> {
     let stop = stop_stems();
     let mut found: Vec<(QueryTerm, bool)> = Vec::new();
-    let mut place: HashMap<String, usize> = HashMap::new();
+    let mut position: HashMap<String, usize> = HashMap::new();
     visit_terms(query, |term, kind| {
         let keep = !(kind == TermKind::Word && stop.contains(term));
         let weight = weight_of(kind);
         let is_identifier = kind == TermKind::Whole;
-        match place.get(term).and_then(|&at| found.get_mut(at)) {
+        match position.get(term).and_then(|&at| found.get_mut(at)) {
             Some((known, kept)) => {
                 known.weight = known.weight.max(weight);
                 known.is_identifier |= is_identifier;
                 *kept |= keep;
             }
             None => {
-                place.insert(term.to_owned(), found.len());
+                position.insert(term.to_owned(), found.len());
                 found.push((QueryTerm { term: term.to_owned(), weight, is_identifier }, keep));
             }
         }
@@ -79,7 +80,8 @@ fn collect(query: &str) -> Vec<(QueryTerm, bool)> {
     found
 }
 
-/// Parts repeat what their whole says already; single characters are common to many words.
+/// Parts weigh less because their whole is a term too; single characters because they are common to many
+/// words.
 fn weight_of(kind: TermKind) -> f32 {
     match kind {
         TermKind::Word | TermKind::Whole | TermKind::Number | TermKind::Pair => 1.0,
@@ -94,11 +96,11 @@ fn stop_stems() -> &'static HashSet<String> {
     STEMS.get_or_init(|| STOP_WORDS.iter().map(|word| stem(word)).collect())
 }
 
-/// The words of a query that are written like names in code, as written, without duplicates, in order.
+/// The identifiers in a query, as written, without duplicates, in order.
 ///
-/// Those are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words qualified by
-/// `::`, `.`, `->` or `#`, and the only word of a query of one word. A qualified name is returned whole
-/// (`Parser::next`); its last segment is up to the caller. File names (`parse.rs`) count as qualified names. Of many, the
+/// These are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words
+/// qualified by `::`, `.`, `->` or `#`, and the word of a one-word query. A qualified name is returned whole
+/// (`Parser::next`); callers split it. File names (`parse.rs`) count as qualified names. Of more than 32, the
 /// first and the last are returned.
 pub fn identifiers(query: &str) -> Vec<String> {
     let mut found = Names::default();
@@ -111,10 +113,10 @@ pub fn identifiers(query: &str) -> Vec<String> {
     }
     let alone = query.split_whitespace().count() == 1;
     words(rest, alone, &mut found);
-    ends(found.list, MAX_NAMES)
+    head_and_tail(found.list, MAX_NAMES)
 }
 
-/// Names without duplicates, in order.
+/// An ordered set of names.
 #[derive(Default)]
 struct Names {
     list: Vec<String>,
@@ -129,7 +131,7 @@ impl Names {
     }
 }
 
-/// Collects the identifier-like words of `text`; with `always`, every word that could be a name.
+/// Adds the identifier-like words of `text`; with `always`, every word that could be a name.
 fn words(text: &str, always: bool, found: &mut Names) {
     for raw in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`')) {
         let called = raw.contains('(');
@@ -154,7 +156,7 @@ fn is_name_like(name: &str) -> bool {
     inner_underscore || qualified || is_camel_case(name)
 }
 
-/// `separator` between two word characters, and not an abbreviation such as `e.g`.
+/// Whether `separator` stands between two word characters, except in abbreviations such as `e.g`.
 fn has_inner(name: &str, separator: char) -> bool {
     let mut pieces = name.split(separator);
     let first = pieces.next().unwrap_or("");
@@ -163,7 +165,7 @@ fn has_inner(name: &str, separator: char) -> bool {
         && pieces.all(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// A lower-case letter followed by an upper-case one, or an acronym followed by a word.
+/// Whether a lower-case letter is followed by an upper-case one, or an acronym by a word.
 fn is_camel_case(name: &str) -> bool {
     let characters: Vec<char> = name.chars().collect();
     let hump = characters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn stop_words_and_duplicates_go_and_order_stays() {
+    fn stop_words_and_duplicates_are_removed_in_order() {
         assert_eq!(
             terms("How does the parser parse a header, and where is the header parsed?"),
             "parser pars header"
@@ -205,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn stop_words_inside_identifiers_stay() {
+    fn stop_words_inside_identifiers_are_kept() {
         assert_eq!(terms("is_it_done"), "is it done isitdon");
     }
 
     #[test]
-    fn of_a_long_text_both_ends_count() {
+    fn both_ends_of_a_long_text_are_kept() {
         let text: String = (0..5000).map(|i| format!("word{i}x call_{i}() ")).collect();
         let terms = query_terms(&text);
         assert_eq!(terms.len(), MAX_TERMS);
@@ -221,12 +223,12 @@ mod tests {
             (names.len(), names[0].as_str(), names[MAX_NAMES - 1].as_str()),
             (MAX_NAMES, "call_0", "call_4999")
         );
-        assert_eq!(ends(vec![1, 2, 3], 3), [1, 2, 3]);
-        assert_eq!(ends(vec![1, 2, 3, 4, 5], 3), [1, 2, 5]);
+        assert_eq!(head_and_tail(vec![1, 2, 3], 3), [1, 2, 3]);
+        assert_eq!(head_and_tail(vec![1, 2, 3, 4, 5], 3), [1, 2, 5]);
     }
 
     #[test]
-    fn names_are_recognised_by_how_they_are_written() {
+    fn identifiers_are_recognised_by_their_form() {
         for (query, expected) in [
             ("where is parse_header called", &["parse_header"][..]),
             ("how does HTTPServer handle Router requests", &["HTTPServer"]),

@@ -1,11 +1,15 @@
 //! A light English stemmer: plurals, `-ed`, `-ing`, and the final `e` they hide.
 //!
-//! Only inflection is undone (`parsing`, `parsed`, `parses` → the stem of `parse`); derivation is not (`parser` stays
-//! apart from `parse`), because in code the two name different things. After the first and last steps of M. F. Porter,
-//! "An algorithm for suffix stripping", Program 14(3), 1980; its steps 2 to 4 are left out on purpose. Stems need not be
-//! words (`cache` → `cach`): they are compared, never shown.
+//! Only inflection is undone (`parsing`, `parsed`, `parses` → the stem of `parse`). Derivation is not
+//! (`parser` and `parse` have different stems), because in code the two name different things. The rules are
+//! the first and last steps of M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980,
+//! without its steps 2 to 4. Stems need not be words (`cache` → `cach`): they are compared, never shown.
+//!
+//! The stemmer is not a crate because stems are persisted in segments: its rules must stay fixed until
+//! [`super::TERMS_VERSION`] changes. The available crates implement the full algorithm, which also undoes
+//! derivation.
 
-/// Words whose ending only looks like a suffix.
+/// Words whose ending looks like a suffix but is not.
 const EXEMPT: &[&str] = &[
     "alias",
     "always",
@@ -28,8 +32,8 @@ const EXEMPT: &[&str] = &[
     "thing",
 ];
 
-/// The stem of a lower-case word. Words of three letters or fewer (except `ids`), and words with anything but `a`–`z`, are returned
-/// unchanged.
+/// The stem of a lower-case word. Words of three letters or fewer (except `ids`), and words with other
+/// characters than `a`–`z`, are returned unchanged.
 pub fn stem(word: &str) -> String {
     let mut buffer = word.as_bytes().to_vec();
     let length = stem_in_place(&mut buffer);
@@ -37,11 +41,11 @@ pub fn stem(word: &str) -> String {
     String::from_utf8(buffer).unwrap_or_else(|_| word.to_owned())
 }
 
-/// Rewrites `word` and returns how many of its bytes are the stem. Never longer than the word.
+/// Stems `word` in place and returns the length of the stem, which is never longer than the word.
 pub(super) fn stem_in_place(word: &mut [u8]) -> usize {
     let mut length = word.len();
     if word == b"ids" {
-        return 2; // the one plural of three letters that matters in code
+        return 2; // the one three-letter plural that matters in code
     }
     if length <= 3 || !might_change(word) || !word.iter().all(u8::is_ascii_lowercase) {
         return length;
@@ -57,7 +61,7 @@ pub(super) fn stem_in_place(word: &mut [u8]) -> usize {
     strip_final_e(word, length)
 }
 
-/// Cheap test on the last byte: most words end otherwise.
+/// Fast path: most words do not end in a byte that a rule applies to.
 fn might_change(word: &[u8]) -> bool {
     matches!(word.last(), Some(b's' | b'd' | b'g' | b'e' | b'l'))
 }
@@ -156,7 +160,7 @@ fn ends_double_consonant(word: &[u8]) -> bool {
     n >= 2 && word[n - 1] == word[n - 2] && !is_vowel(word, n - 1)
 }
 
-/// Consonant, vowel, consonant other than w, x, y.
+/// Whether the word ends in consonant, vowel, consonant, the last not w, x or y.
 fn ends_short_syllable(word: &[u8]) -> bool {
     let n = word.len();
     n >= 3
@@ -166,7 +170,7 @@ fn ends_short_syllable(word: &[u8]) -> bool {
         && !matches!(word[n - 1], b'w' | b'x' | b'y')
 }
 
-/// Number of vowel–consonant sequences.
+/// Number of vowel–consonant sequences: Porter's measure *m*.
 fn measure(word: &[u8]) -> usize {
     let mut count = 0;
     let mut after_vowel = false;
@@ -185,7 +189,7 @@ mod tests {
     use super::stem;
 
     #[test]
-    fn forms_of_one_word_share_a_stem() {
+    fn inflected_forms_share_a_stem() {
         for family in [
             &["parse", "parses", "parsed", "parsing"][..],
             &["cache", "caches", "cached", "caching"],
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn different_words_stay_apart() {
+    fn different_words_have_different_stems() {
         for (a, b) in [
             ("state", "stat"),
             ("parser", "parse"),
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_left_alone() {
+    fn other_text_is_unchanged() {
         for word in ["", "s", "ed", "ing", "sing", "utf8", "größen", "日本", "a_s", "http", "sha256s"] {
             assert_eq!(stem(word), word);
         }

@@ -1,22 +1,24 @@
-//! Text → terms.
+//! The tokeniser: text → terms.
 //!
 //! A run of word characters (letters, digits, `_`) yields
-//! * its parts, cut at `_`, at camel-case humps and acronyms (`HTTPServer` → `http`, `server`), and after digits
-//!   (`base64encode` → `base64`, `encode`); a part with a numbered tail also without it (`utf8` → `utf8`, `utf`);
-//! * if it has several parts, also the whole, joined (`parse_header`, `parseHeader` and `ParseHeader` → `parseheader`),
-//!   so that naming styles meet each other and `fileName` meets `filename`.
+//! * its parts, cut at `_`, at camel-case humps and acronyms (`HTTPServer` → `http`, `server`), and after
+//!   digits (`base64encode` → `base64`, `encode`); a part with a numbered tail also without it (`utf8` →
+//!   `utf8`, `utf`);
+//! * if it has several parts, also the whole, joined (`parse_header`, `parseHeader` and `ParseHeader` →
+//!   `parseheader`), so that naming styles match each other and `fileName` matches `filename`.
 //!
-//! Everything is lower-case and stemmed. Single letters and digits yield nothing. Chinese, Japanese and Korean yield
-//! single characters and pairs of neighbours; other scripts whole words. What [looks random](super::random) is dropped.
+//! Terms are lower-case and stemmed. Single letters and digits yield nothing. Chinese, Japanese and Korean
+//! yield single characters and pairs of neighbours; other scripts whole words. Runs of [high
+//! entropy](super::entropy) are dropped.
 
 use super::MAX_TERM_BYTES;
-use super::entropy::looks_random;
+use super::entropy::is_high_entropy;
 use super::stem::stem_in_place;
 
-/// Where a term came from. One run yields its parts in order and then its whole.
+/// The origin of a term. A run yields its parts in order and then its whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TermKind {
-    /// A run that is one word.
+    /// A run that is a single word.
     Word,
     /// A part of a run of several.
     Part,
@@ -32,15 +34,16 @@ pub enum TermKind {
     Pair,
 }
 
-/// Longer runs are encoded data, whatever they look like.
+/// Longer runs are dropped as encoded data.
 const MAX_RUN_BYTES: usize = 256;
-/// Longer decimal numbers are ids and hashes.
+/// Longer decimal numbers are dropped as ids and hashes.
 const MAX_DECIMAL_DIGITS: usize = 8;
 const MAX_HEX_LITERAL_BYTES: usize = 18;
 
 /// Calls `visit` with every term of `text`, in order, repetitions included.
 ///
-/// Deterministic, never panics, O(bytes). Terms are at most [`MAX_TERM_BYTES`] long and borrowed for the call only.
+/// Deterministic, never panics, O(bytes). Terms are at most [`MAX_TERM_BYTES`] long and borrowed for the call
+/// only.
 pub fn for_each_term(text: &str, visit: &mut dyn FnMut(&str)) {
     visit_terms(text, |term, _| visit(term));
 }
@@ -50,8 +53,8 @@ pub fn visit_terms(text: &str, mut visit: impl FnMut(&str, TermKind)) {
     let bytes = text.as_bytes();
     let mut emitter = Emitter { visit: &mut visit, buffer: [0; MAX_TERM_BYTES], whole: [0; MAX_TERM_BYTES] };
     let mut at = 0;
-    // End of the last run dropped as random: encoded data goes on across `+`, `/`, `.` and `-`.
-    let mut random_end = usize::MAX;
+    // End of the last run dropped as encoded data, which continues across `+`, `/`, `.` and `-`.
+    let mut encoded_end = usize::MAX;
     while at < bytes.len() {
         let class = CLASS[bytes[at] as usize];
         if class == SEPARATOR {
@@ -59,24 +62,24 @@ pub fn visit_terms(text: &str, mut visit: impl FnMut(&str, TermKind)) {
             continue;
         }
         let start = at;
-        let mut seen = 0u8;
+        let mut classes = 0u8;
         while at < bytes.len() && CLASS[bytes[at] as usize] != SEPARATOR {
-            seen |= CLASS[bytes[at] as usize];
+            classes |= CLASS[bytes[at] as usize];
             at += 1;
         }
         let run = &bytes[start..at];
-        if seen & NON_ASCII != 0 {
+        if classes & NON_ASCII != 0 {
             emitter.unicode_run(&text[start..at]);
             continue;
         }
-        let continues_random = random_end != usize::MAX
-            && start == random_end + 1
-            && matches!(bytes[random_end], b'+' | b'/' | b'.' | b'-' | b'=');
-        if continues_random || run.len() > MAX_RUN_BYTES || looks_random(run) {
-            random_end = at;
+        let continues_encoded = encoded_end != usize::MAX
+            && start == encoded_end + 1
+            && matches!(bytes[encoded_end], b'+' | b'/' | b'.' | b'-' | b'=');
+        if continues_encoded || run.len() > MAX_RUN_BYTES || is_high_entropy(run) {
+            encoded_end = at;
             continue;
         }
-        emitter.ascii_run(run, seen);
+        emitter.ascii_run(run, classes);
     }
 }
 
@@ -127,12 +130,12 @@ struct Emitter<'a, F> {
 }
 
 impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
-    /// A run of ASCII word characters; `seen` is the union of their classes.
-    fn ascii_run(&mut self, run: &[u8], seen: u8) {
-        if seen == LOWER {
+    /// Emits the terms of a run of ASCII word characters; `classes` is the union of their classes.
+    fn ascii_run(&mut self, run: &[u8], classes: u8) {
+        if classes == LOWER {
             return self.word(run, TermKind::Word);
         }
-        if seen == DIGIT {
+        if classes == DIGIT {
             if (2..=MAX_DECIMAL_DIGITS).contains(&run.len()) {
                 self.emit_raw(run, TermKind::Number);
             }
@@ -161,7 +164,7 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
         }
     }
 
-    /// One word or part: lower-cased, stemmed, and once more without its numbered tail.
+    /// Emits a word or part, lower-cased and stemmed, and its prefix without a numbered tail.
     fn word(&mut self, part: &[u8], kind: TermKind) {
         let n = part.len();
         if !(2..=MAX_TERM_BYTES).contains(&n) {
@@ -198,7 +201,7 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
         emit(self.visit, &self.buffer[..run.len()], kind);
     }
 
-    /// A run with characters beyond ASCII: may hold punctuation and several scripts.
+    /// Emits the terms of a run with characters beyond ASCII, which may hold punctuation and several scripts.
     fn unicode_run(&mut self, run: &str) {
         let mut previous: Option<char> = None; // of a script without spaces
         let mut word_start: Option<usize> = None;
@@ -236,12 +239,13 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
         }
     }
 
-    /// A word of a script with spaces, perhaps mixed with ASCII: `größeÄndern`, `данные_json`.
+    /// Emits the terms of a word of a script with spaces, possibly mixed with ASCII: `größeÄndern`,
+    /// `данные_json`.
     fn unicode_word(&mut self, word: &str) {
         if word.is_ascii() {
-            let seen = word.bytes().fold(0, |seen, byte| seen | CLASS[byte as usize]);
-            if word.len() <= MAX_RUN_BYTES && !looks_random(word.as_bytes()) {
-                self.ascii_run(word.as_bytes(), seen);
+            let classes = word.bytes().fold(0, |classes, byte| classes | CLASS[byte as usize]);
+            if word.len() <= MAX_RUN_BYTES && !is_high_entropy(word.as_bytes()) {
+                self.ascii_run(word.as_bytes(), classes);
             }
             return;
         }
@@ -292,7 +296,7 @@ fn emit(visit: &mut impl FnMut(&str, TermKind), ascii: &[u8], kind: TermKind) {
     }
 }
 
-/// Parts written one after the other in lower case; `None` once they do not fit.
+/// Concatenates parts in lower case. `length` is `None` once they do not fit.
 struct Joined<'a> {
     bytes: &'a mut [u8; MAX_TERM_BYTES],
     length: Option<usize>,
@@ -309,7 +313,7 @@ impl Joined<'_> {
     }
 }
 
-/// The parts of a run of ASCII word characters, in order; never empty ones.
+/// Iterator over the non-empty parts of a run of ASCII word characters.
 #[derive(Clone)]
 struct Parts<'a> {
     run: &'a [u8],
@@ -334,7 +338,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// True if a part that began at `start` ends before `at` (`start < at < run.len()`).
+/// Whether a part that begins at `start` ends before `at` (`start < at < run.len()`).
 fn is_boundary(run: &[u8], start: usize, at: usize) -> bool {
     let class = |index: usize| run.get(index).map_or(SEPARATOR, |&byte| CLASS[byte as usize]);
     match (class(at - 1), class(at)) {
@@ -356,14 +360,15 @@ fn is_boundary(run: &[u8], start: usize, at: usize) -> bool {
     }
 }
 
-/// Letters, digits and combining marks beyond ASCII, and ASCII word characters.
+/// Whether a character is a letter, digit, combining mark or `_`.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric()
         || c == '_'
         || matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{dff}' | '\u{200c}' | '\u{200d}')
 }
 
-/// Scripts written without spaces between words (and Hangul, whose words carry their particles).
+/// Whether a character is of a script written without spaces between words, or of Hangul, whose words carry
+/// particles.
 fn is_unspaced(c: char) -> bool {
     c >= '\u{e00}'
         && matches!(c,
@@ -385,7 +390,7 @@ mod tests {
         out.join(" ")
     }
 
-    /// What the terms of a text are. A change here is a new `TERMS_VERSION`.
+    /// Pins the terms of sample texts. A change here requires a new `TERMS_VERSION`.
     #[test]
     fn golden_table() {
         for (text, expected) in [
@@ -424,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_yield_folders_and_stem_without_the_extension() {
+    fn path_terms_exclude_the_extension() {
         let mut out = Vec::new();
         path_terms("src/httpServer/request_parser.test.ts", &mut |term| out.push(term.to_owned()));
         assert_eq!(out.join(" "), "src http server httpserver request parser requestparser test");
@@ -434,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_keep_their_parts_only() {
+    fn long_names_yield_parts_only() {
         let name = "test_that_".repeat(10);
         assert_eq!(terms(&name), "test that ".repeat(10).trim_end());
         assert_eq!(terms(&"a".repeat(65)), "");
@@ -443,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn any_unicode_yields_bounded_lower_case_terms_and_is_deterministic() {
+    fn terms_of_any_text_are_bounded_lower_case_and_deterministic() {
         let mut random = fastrand::Rng::with_seed(7);
         let alphabet: Vec<char> =
             "aZ9_ -.:/+=sedig\u{0}\u{7f}éßİǅΣς日本한ไท\u{301}\u{200d}\u{1F600}𝒜\u{10ffff}".chars().collect();

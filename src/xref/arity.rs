@@ -1,10 +1,10 @@
-//! How many arguments a definition takes, from its signature.
+//! The number of arguments that a definition takes, from its signature.
 
-/// Least and most arguments; `None` if the signature does not say. Receivers do not count.
+/// Minimum and maximum number of arguments, without receivers; `None` if the signature has no parameter list.
 pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
     let after = signature.find(name)? + name.len();
     let rest = &signature[after..];
-    // Only type parameters may stand between the name and its list.
+    // Only type parameters may be between the name and its parameter list.
     let open = type_parameters(rest)?;
     let open = open + rest[open..].find(|c: char| !c.is_whitespace())?;
     if !rest[open..].starts_with('(') {
@@ -28,11 +28,11 @@ pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
             return Some(count(&parts));
         }
     }
-    // Cut before its end: at least those before the cut.
+    // The signature is truncated: the parameters before the cut are the minimum.
     Some((count(&parts).0, u32::MAX))
 }
 
-/// Where the type parameters at the head of `text` end; 0 if there are none.
+/// The end of the type parameters at the head of `text`; 0 if there are none, `None` if they are not closed.
 fn type_parameters(text: &str) -> Option<usize> {
     if !text.trim_start().starts_with('<') {
         return Some(0);
@@ -53,6 +53,7 @@ fn type_parameters(text: &str) -> Option<usize> {
     None
 }
 
+/// Counts required and optional parameters.
 fn count(parts: &[&str]) -> (u32, u32) {
     let (mut least, mut most) = (0, 0u32);
     for part in parts.iter().map(|part| part.trim()) {

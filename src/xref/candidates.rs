@@ -36,7 +36,7 @@ impl CandidateFilter<'_, '_> {
                 self.defs.with(*id, look).unwrap_or(false)
             };
             let of_number: Vec<DefId> = found.iter().filter(|id| takes(id)).copied().collect();
-            // A signature may be misread: what nothing fits, everything fits.
+            // Signatures may be misread: if no candidate takes the arguments, all are kept.
             if !of_number.is_empty() {
                 found = of_number;
             }
@@ -48,8 +48,8 @@ impl CandidateFilter<'_, '_> {
         found
     }
 
-    /// Drops declarations for which a candidate of the same qualified name has a body. Applies to C, C++, JavaScript
-    /// and TypeScript.
+    /// Drops declarations for which a candidate of the same qualified name has a body. Applies to C, C++,
+    /// JavaScript and TypeScript.
     pub fn without_declarations(&self, dialect: &Dialect, found: Vec<DefId>) -> Vec<DefId> {
         if found.len() < 2 || !(dialect.family == "c" || dialect.family == "script") {
             return found;
@@ -78,7 +78,8 @@ impl CandidateFilter<'_, '_> {
         known.iter().filter(|(_, body, name)| *body || !defined(name)).map(|(id, _, _)| *id).collect()
     }
 
-    /// The definitions among `all` for the declarations in `reached`, or those of `reached` that are definitions.
+    /// The definitions among `all` for the declarations in `reached`, or those of `reached` that are
+    /// definitions.
     pub fn definitions_of_reached(
         &self,
         ctx: SiteContext<'_>,
@@ -93,7 +94,7 @@ impl CandidateFilter<'_, '_> {
     /// Replaces each type that is called or constructed by its viable constructors, where it has any.
     pub fn constructors_for_call(&self, ctx: SiteContext<'_>, found: Vec<DefId>) -> Vec<DefId> {
         let constructs = matches!(ctx.site.form, Form::New | Form::Bare | Form::Member | Form::Path);
-        // Other languages have constructors that are no symbols.
+        // In other languages constructors are not symbols.
         let named = ["python", "javascript", "typescript", "tsx", "java", "cpp", "csharp", "ruby", "php"];
         if !constructs || !named.contains(&ctx.dialect.language) {
             return found;

@@ -1,4 +1,4 @@
-//! Names → definitions, from the symbols of the index.
+//! Definitions by name and by file, from the symbols of the index.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -14,14 +14,14 @@ use crate::query::view::View;
 use crate::store::postings::{Field, Postings};
 use crate::text;
 
-/// A definition: a live entry and the position of the symbol among those of its file.
+/// Identifies a definition: a live entry, and the position of the symbol in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DefId {
     pub entry: u32,
     pub symbol: u32,
 }
 
-/// A symbol of a file.
+/// A definition in a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Def {
     pub name: String,
@@ -34,7 +34,7 @@ pub(crate) struct Def {
     pub parent: Option<u32>,
 }
 
-/// The symbols of a file.
+/// All definitions of a file.
 #[derive(Debug)]
 pub(crate) struct FileDefs {
     pub entry: u32,
@@ -43,9 +43,9 @@ pub(crate) struct FileDefs {
     pub dialect: Option<&'static Dialect>,
     pub oid: Oid,
     pub blob_bytes: u32,
-    /// By position, the outer first.
+    /// Ordered by position, enclosing definitions before enclosed ones.
     pub defs: Vec<Def>,
-    /// The package or namespace that the file declares without enclosing its content.
+    /// The package or namespace declared for the whole file, as opposed to one with a body.
     pub package: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Def {
         owner.trim_end_matches(['.', ':', '#', '/', '\\', ' '])
     }
 
-    /// Belongs to a value or a type.
+    /// Whether the definition is a member of a type, or has an owner in its qualified name.
     pub fn is_member(&self) -> bool {
         use SymbolKind as K;
         matches!(self.kind, K::Method | K::Constructor | K::Property | K::Field | K::EnumMember)
@@ -110,7 +110,7 @@ impl FileDefs {
         def.kind == SymbolKind::Function && parent.is_some_and(|parent| parent.qualified == def.owner())
     }
 
-    /// Symbols around an offset, innermost first.
+    /// Definitions around an offset, innermost first.
     pub fn around(&self, at: u32) -> impl Iterator<Item = (u32, &Def)> {
         let end = self.defs.partition_point(|def| def.range.start <= at);
         let here = self.defs[..end]
@@ -134,7 +134,7 @@ impl FileDefs {
         self.around(at).find(|(_, def)| def.kind.has_members()).map(|(i, _)| i)
     }
 
-    /// Package and qualified name, in segments.
+    /// Segments of the package and of the qualified name.
     pub fn full_name(&self, def: &Def) -> Vec<String> {
         let package = self.package.map(|i| self.def(i).qualified.as_str()).unwrap_or_default();
         segments(package).chain(segments(&def.qualified)).map(str::to_owned).collect()
@@ -151,12 +151,12 @@ impl FileDefs {
     }
 }
 
-/// The names in a qualified name.
+/// The segments of a qualified name, whatever its separators.
 pub(crate) fn segments(name: &str) -> impl DoubleEndedIterator<Item = &str> {
     name.split(['.', ':', '\\', '#', '/', ' ']).filter(|segment| !segment.is_empty())
 }
 
-/// Everything that is defined in a view, read as it is asked for.
+/// All definitions of a view, read on demand and cached for one request.
 pub(crate) struct Definitions<'a> {
     view: &'a View,
     postings: OnceCell<Vec<Option<Postings<'a>>>>,
@@ -169,7 +169,7 @@ impl<'a> Definitions<'a> {
         Definitions { view, postings: OnceCell::new(), files: RefCell::default(), names: RefCell::default() }
     }
 
-    /// The symbols of the file of a live entry; `None` if it is not indexed.
+    /// The definitions in the file of a live entry; `None` if it is not indexed.
     pub fn file(&self, entry: u32) -> Option<Rc<FileDefs>> {
         if let Some(known) = self.files.borrow().get(&entry) {
             return known.clone();
@@ -179,14 +179,14 @@ impl<'a> Definitions<'a> {
         file
     }
 
-    /// Runs `look` on a definition.
+    /// Applies `look` to a definition and its file.
     pub fn with<T>(&self, id: DefId, look: impl FnOnce(&FileDefs, &Def) -> T) -> Option<T> {
         let file = self.file(id.entry)?;
         let def = file.defs.get(id.symbol as usize)?;
         Some(look(&file, def))
     }
 
-    /// All definitions of `name` in languages of `family`, by path and position.
+    /// All definitions of `name` in languages of `family`, ordered by path and position.
     pub fn named(&self, name: &str, family: &str) -> Vec<DefId> {
         let all = self.all_named(name);
         let fits =
@@ -194,12 +194,12 @@ impl<'a> Definitions<'a> {
         all.iter().filter(fits).copied().collect()
     }
 
-    /// All definitions of `name`, by path and position.
+    /// All definitions of `name` in any language, ordered by path and position.
     pub fn all_named(&self, name: &str) -> Rc<Vec<DefId>> {
         if let Some(known) = self.names.borrow().get(name) {
             return known.clone();
         }
-        let found = Rc::new(self.look_up(name));
+        let found = Rc::new(self.find_all(name));
         self.names.borrow_mut().insert(name.to_owned(), found.clone());
         found
     }
@@ -283,7 +283,7 @@ impl<'a> Definitions<'a> {
         })
     }
 
-    fn look_up(&self, name: &str) -> Vec<DefId> {
+    fn find_all(&self, name: &str) -> Vec<DefId> {
         let mut found: Vec<(u32, u32)> = Vec::new();
         let mut add = |s: usize, row: u32| {
             let segment = &self.view.reader.segments[s];
@@ -318,7 +318,7 @@ impl<'a> Definitions<'a> {
         ids.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Live rows that have all `terms` in `field`, by segment and row.
+    /// Visits the live rows that contain all `terms` in `field`, as segment and row.
     fn rows_with(&self, field: Field, terms: &[String], visit: &mut dyn FnMut(usize, u32)) {
         let postings = self
             .postings
@@ -343,7 +343,7 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// The terms under which a name stands in the index.
+/// The terms under which a name is indexed; empty if it yields none.
 fn terms_of(name: &str) -> Vec<String> {
     let mut terms = Vec::new();
     text::for_each_term(name, &mut |term| terms.push(term.to_owned()));

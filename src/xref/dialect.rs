@@ -1,11 +1,11 @@
-//! What a language says about names: what needs no proof, and what would be one.
+//! Naming rules of the supported languages.
 
-/// How files of a language refer to each other.
+/// How files of a language refer to each other: its module system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Modules {
     /// Dotted names below source roots, and relative ones.
     Python,
-    /// Specifiers: paths, or names of packages.
+    /// Specifiers: relative paths, or names of packages (JavaScript, TypeScript).
     Script,
     /// A directory is a package, named below the path of `go.mod`.
     Go,
@@ -13,35 +13,35 @@ pub(crate) enum Modules {
     Rust,
     /// Every file declares its package; imports are fully qualified names.
     Declared,
-    /// Files are included.
+    /// Files include headers.
     Include,
     /// Names are global once a file is loaded.
     Global,
 }
 
-/// Facts about one language that resolution rests on.
+/// The properties of one language that resolution depends on.
 #[derive(Debug)]
 pub(crate) struct Dialect {
     /// Name of the grammar.
     pub language: &'static str,
-    /// Languages of one family call each other.
+    /// Languages of one family can call each other.
     pub family: &'static str,
     pub modules: Modules,
-    /// What stands for the object or type whose member the code is in.
-    pub selfs: &'static [&'static str],
-    /// What stands for its bases.
-    pub supers: &'static [&'static str],
-    /// An unqualified name may be a member of an enclosing type.
+    /// Receivers that stand for the object or type whose member the code is in.
+    pub self_names: &'static [&'static str],
+    /// Receivers that stand for its bases.
+    pub super_names: &'static [&'static str],
+    /// Whether an unqualified name may be a member of an enclosing type.
     pub bare_members: bool,
-    /// An unqualified name that the file neither defines nor imports is no definition of another file.
-    pub closed: bool,
-    /// A type is constructed by calling it.
+    /// Whether an unqualified name that the file neither defines nor imports cannot refer to another file.
+    pub requires_imports: bool,
+    /// Whether a type is constructed by calling it.
     pub constructs: bool,
-    /// Members of a type may stand in other files than the type.
+    /// Whether members of a type may be defined in other files than the type.
     pub open_types: bool,
-    /// The number of arguments tells overloads apart.
+    /// Whether overloads are selected by the number of arguments.
     pub arity: bool,
-    /// Values and types that are there without an import.
+    /// Values and types that need no import.
     pub globals: &'static [&'static str],
 }
 
@@ -50,10 +50,10 @@ const DIALECTS: &[Dialect] = &[
         language: "python",
         family: "python",
         modules: Modules::Python,
-        selfs: &["self", "cls"],
-        supers: &["super()"],
+        self_names: &["self", "cls"],
+        super_names: &["super()"],
         bare_members: false,
-        closed: true,
+        requires_imports: true,
         constructs: true,
         open_types: false,
         arity: false,
@@ -79,10 +79,10 @@ const DIALECTS: &[Dialect] = &[
         language: "go",
         family: "go",
         modules: Modules::Go,
-        selfs: &[],
-        supers: &[],
+        self_names: &[],
+        super_names: &[],
         bare_members: false,
-        closed: true,
+        requires_imports: true,
         constructs: true,
         open_types: true,
         arity: false,
@@ -92,10 +92,10 @@ const DIALECTS: &[Dialect] = &[
         language: "rust",
         family: "rust",
         modules: Modules::Rust,
-        selfs: &["self", "Self"],
-        supers: &[],
+        self_names: &["self", "Self"],
+        super_names: &[],
         bare_members: false,
-        closed: true,
+        requires_imports: true,
         constructs: true,
         open_types: true,
         arity: true,
@@ -108,10 +108,10 @@ const DIALECTS: &[Dialect] = &[
         language: "c",
         family: "c",
         modules: Modules::Include,
-        selfs: &[],
-        supers: &[],
+        self_names: &[],
+        super_names: &[],
         bare_members: false,
-        closed: false,
+        requires_imports: false,
         constructs: false,
         open_types: false,
         arity: false,
@@ -121,10 +121,10 @@ const DIALECTS: &[Dialect] = &[
         language: "cpp",
         family: "c",
         modules: Modules::Include,
-        selfs: &["this", "(*this)"],
-        supers: &[],
+        self_names: &["this", "(*this)"],
+        super_names: &[],
         bare_members: true,
-        closed: false,
+        requires_imports: false,
         constructs: true,
         open_types: true,
         arity: true,
@@ -134,10 +134,10 @@ const DIALECTS: &[Dialect] = &[
         language: "csharp",
         family: "csharp",
         modules: Modules::Declared,
-        selfs: &["this"],
-        supers: &["base"],
+        self_names: &["this"],
+        super_names: &["base"],
         bare_members: true,
-        closed: false,
+        requires_imports: false,
         constructs: false,
         open_types: true,
         arity: true,
@@ -147,10 +147,10 @@ const DIALECTS: &[Dialect] = &[
         language: "ruby",
         family: "ruby",
         modules: Modules::Global,
-        selfs: &["self", "self.class"],
-        supers: &[],
+        self_names: &["self", "self.class"],
+        super_names: &[],
         bare_members: true,
-        closed: false,
+        requires_imports: false,
         constructs: false,
         open_types: true,
         arity: false,
@@ -160,10 +160,10 @@ const DIALECTS: &[Dialect] = &[
         language: "php",
         family: "php",
         modules: Modules::Declared,
-        selfs: &["$this", "self", "static"],
-        supers: &["parent"],
+        self_names: &["$this", "self", "static"],
+        super_names: &["parent"],
         bare_members: false,
-        closed: false,
+        requires_imports: false,
         constructs: false,
         open_types: false,
         arity: false,
@@ -173,10 +173,10 @@ const DIALECTS: &[Dialect] = &[
         language: "swift",
         family: "swift",
         modules: Modules::Global,
-        selfs: &["self", "Self"],
-        supers: &["super"],
+        self_names: &["self", "Self"],
+        super_names: &["super"],
         bare_members: true,
-        closed: false,
+        requires_imports: false,
         constructs: true,
         open_types: true,
         arity: false,
@@ -189,10 +189,10 @@ const fn script(language: &'static str) -> Dialect {
         language,
         family: "script",
         modules: Modules::Script,
-        selfs: &["this"],
-        supers: &["super"],
+        self_names: &["this"],
+        super_names: &["super"],
         bare_members: false,
-        closed: true,
+        requires_imports: true,
         constructs: false,
         open_types: false,
         arity: false,
@@ -215,10 +215,10 @@ const fn jvm(language: &'static str, arity: bool, constructs: bool) -> Dialect {
         language,
         family: "jvm",
         modules: Modules::Declared,
-        selfs: &["this"],
-        supers: &["super"],
+        self_names: &["this"],
+        super_names: &["super"],
         bare_members: true,
-        closed: true,
+        requires_imports: true,
         constructs,
         open_types: false,
         arity,
@@ -226,7 +226,7 @@ const fn jvm(language: &'static str, arity: bool, constructs: bool) -> Dialect {
     }
 }
 
-/// The dialect of a language by the name that the index stores, if its calls can be read.
+/// The dialect of a language, by the name that the index stores; `None` if the language is not supported.
 pub(crate) fn of(language: &str) -> Option<&'static Dialect> {
     let grammar = crate::chunk::grammar::index_of(language)?;
     let name = crate::chunk::grammar::GRAMMARS[grammar].name;
@@ -239,7 +239,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Dialect> {
     DIALECTS.iter()
 }
 
-/// Names of methods that types of the standard library have: a receiver of unknown type may well be one of those.
+/// Whether a type of the standard library has a method of that name: a receiver of unknown type may be of
+/// such a type.
 pub(crate) fn is_library_method(family: &str, name: &str) -> bool {
     let line = LIBRARY_METHODS.lines().find_map(|line| line.strip_prefix(family)?.strip_prefix(':'));
     line.is_some_and(|names| names.split_whitespace().any(|known| known == name))

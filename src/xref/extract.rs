@@ -9,7 +9,7 @@ use super::reader::{MAX_FACTS, Reader, each_match, node_of, parsed, path_text};
 use crate::chunk::lines::TextIndex;
 use crate::chunk::readable;
 
-/// Reads a file.
+/// Extracts the facts of a file.
 pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unparsed> {
     let (text, _) = readable(bytes);
     let index = TextIndex::new(text.as_bytes());
@@ -24,8 +24,8 @@ pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unp
     Ok(facts)
 }
 
-/// Every mention of `name` in a file, calls included.
-pub(crate) fn mentions(
+/// Every reference to `name` in a file, calls included.
+pub(crate) fn references_to(
     bytes: &[u8],
     dialect: &'static Dialect,
     name: &str,
@@ -58,18 +58,19 @@ pub(crate) fn mentions(
             }
         });
     }
-    // A member is matched as a plain name as well: what says more wins.
-    let says = |form: Form| if form == Form::Mention { 0 } else { 1 };
-    found.sort_by_key(|site| (site.at, std::cmp::Reverse(says(site.form))));
+    // A member is matched as a plain name too; the more specific form is kept.
+    let specificity = |form: Form| if form == Form::Mention { 0 } else { 1 };
+    found.sort_by_key(|site| (site.at, std::cmp::Reverse(specificity(site.form))));
     found.dedup_by_key(|site| site.at);
     Ok(found)
 }
 
-/// True if `name` stands somewhere in `text` as a word.
+/// Whether `name` occurs in `text` as a word. True if `text` is not UTF-8.
 pub(crate) fn has_word(text: &[u8], name: &str) -> bool {
     std::str::from_utf8(text).map_or(true, |text| occurrences(text, name).next().is_some())
 }
 
+/// Offsets at which `name` occurs as a word.
 pub(crate) fn occurrences<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).map(|(at, _)| at).filter(move |&at| {
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_read_with_their_receivers() {
+    fn calls_are_extracted_with_their_receivers() {
         assert_eq!(
             uses("python", "f(1)\nself.g(2)\na.b.h()\n(x + y).k()\nsuper().m()\n"),
             ["Bare -|f", "Member self|g", "Member a.b|h", "Member |k", "Bare -|super", "Member super()|m"]
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_reaches_as_far_as_its_language_says() {
+    fn bindings_have_the_scope_of_their_language() {
         let text = "def f(a):\n    b = Foo()\n    return a\nc: Bar = 1\n";
         let python = facts("python", text);
         let names: Vec<_> =
@@ -124,19 +125,19 @@ mod tests {
     }
 
     #[test]
-    fn mentions_are_leaves_not_text() {
+    fn comments_and_strings_are_not_references() {
         let text = "# parse in a comment\nparse = 1\nx.parse('parse')\nparser = parse\n";
-        let found = mentions(text.as_bytes(), dialect::of("python").unwrap(), "parse").unwrap();
+        let found = references_to(text.as_bytes(), dialect::of("python").unwrap(), "parse").unwrap();
         let lines: Vec<_> = found.iter().map(|u| (u.line, u.form)).collect();
         assert_eq!(lines, [(2, Form::Mention), (3, Form::Member), (4, Form::Mention)]);
     }
 
     #[test]
-    fn hostile_bytes_are_no_panic() {
+    fn malformed_input_does_not_panic() {
         for dialect in dialect::all() {
             for bytes in [&b"\xff\xfe\0(((("[..], b"", b"a(a(a(a(", "ü(é)".as_bytes(), &[b'('; 5000]] {
                 let _ = read(bytes, dialect);
-                let _ = mentions(bytes, dialect, "a");
+                let _ = references_to(bytes, dialect, "a");
             }
         }
     }

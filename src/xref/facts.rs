@@ -1,61 +1,64 @@
-//! One file → its call sites, imports, bindings and bases, by the queries of its language.
-//!
-//! A function of the bytes and the language alone, so it may be kept under the id of the blob.
+//! The facts of one file that resolution needs: references, imports, bindings and bases.
 
 use std::ops::Range;
 
 use super::definitions::segments;
 use super::dialect::Modules;
 
-/// How a name is used at a site.
+/// The syntactic form of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Form {
-    /// Perhaps a call without parentheses.
+    /// An unqualified name that may be a call without parentheses.
     Word,
+    /// An unqualified call: `f()`.
     Bare,
+    /// A macro call: `f!()`.
     Macro,
+    /// A construction: `new A()`.
     New,
     /// Through a type or module: `A::f`.
     Path,
     /// On a value: `a.f`.
     Member,
-    /// A mention that is no call.
+    /// A reference that is not a call.
     Mention,
-    /// A type, in a question of ours.
+    /// The name of a type, looked up during resolution. Never in extracted facts.
     Type,
 }
 
 /// A place where a name is called or mentioned.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reference {
-    /// Offset of the name.
+    /// Byte offset of the name.
     pub at: u32,
     /// 1-based.
     pub line: u32,
     pub name: Box<str>,
     pub form: Form,
-    /// Text before the name, without white space; empty if it is no path.
+    /// Text before the name, without white space; empty if it is not a path of names.
     pub receiver: Option<Box<str>>,
-    /// Arguments, where their number is certain.
+    /// Number of arguments, if it is certain.
     pub arguments: Option<u32>,
 }
 
-/// A name that an import binds, or that is passed on.
+/// A name that an import binds or re-exports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Import {
     pub at: u32,
     /// Module or qualified name, as written.
     pub path: Box<str>,
-    /// What is imported of the module; the module itself if `None`.
+    /// The name imported from the module; the module itself if `None`.
     pub name: Option<Box<str>>,
     pub alias: Option<Box<str>>,
+    /// A wildcard import.
     pub all: bool,
     /// The alias stands for the module.
     pub module: bool,
-    /// The alias stands for what the module exports as its default.
+    /// The alias stands for the default export of the module.
     pub default: bool,
+    /// The name is re-exported.
     pub export: bool,
-    /// Members of a type.
+    /// A static import: members of a type.
     pub is_static: bool,
     /// `mod name;`
     pub child: bool,
@@ -66,10 +69,10 @@ pub(crate) struct Import {
 pub(crate) struct Binding {
     pub at: u32,
     pub name: Box<str>,
-    /// Where it is visible; `None` in the whole file.
+    /// The range in which it is visible; `None` for the whole file.
     pub reach: Option<Range<u32>>,
     pub type_name: Option<Box<str>>,
-    /// `type_name` was called, so it is the type only if it names one.
+    /// `type_name` was called to make the value, so it is the type only if it names one.
     pub by_call: bool,
 }
 
@@ -81,7 +84,7 @@ pub(crate) struct Field {
     pub type_name: Box<str>,
 }
 
-/// All that resolution needs of a file.
+/// The facts of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub text: Box<str>,
@@ -89,18 +92,18 @@ pub(crate) struct Facts {
     pub imports: Vec<Import>,
     pub bindings: Vec<Binding>,
     pub fields: Vec<Field>,
-    /// Bases of the type around an offset.
+    /// Names of bases, by an offset inside the type that has them.
     pub bases: Vec<(u32, Box<str>)>,
-    /// Names of receivers that stand for the object itself, by their offset.
-    pub selfs: Vec<(u32, Box<str>)>,
-    /// Types without names.
-    pub anonymous: Vec<Range<u32>>,
+    /// Receivers that stand for the object itself, by their offset (Go).
+    pub self_names: Vec<(u32, Box<str>)>,
+    /// Ranges of types without a name.
+    pub anonymous_types: Vec<Range<u32>>,
     pub default_export: Option<Box<str>>,
-    /// The parser met what it does not know.
+    /// The syntax tree contains errors.
     pub has_errors: bool,
 }
 
-/// Why a file has no facts.
+/// The file could not be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unparsed;
 

@@ -49,7 +49,7 @@ impl<'a, 'v> Grader<'a, 'v> {
 
     /// Lowers an exact grade because a base type that is not known may define the name as well.
     pub fn downgrade(&self, ctx: SiteContext<'_>, found: Resolution) -> Resolution {
-        // Types that a base brings along are no rivals of those in scope.
+        // Types inherited from a base do not compete with types in scope.
         let of_type = |id: &DefId| {
             let look = |_: &FileDefs, def: &Def| def.is_type() || def.kind == SymbolKind::Constructor;
             self.defs.with(*id, look).unwrap_or(false)
@@ -89,7 +89,7 @@ impl<'a, 'v> Grader<'a, 'v> {
     pub fn by_path_suffix(&self, ctx: SiteContext<'_>, receiver: &str) -> Resolution {
         let wanted: Vec<&str> = segments(receiver).chain([&*ctx.site.name]).collect();
         let all = self.defs.named(&ctx.site.name, ctx.dialect.family);
-        // An alias may stand for the first names; the last two are those of a type and its member.
+        // The first segments may be an alias; the last two are a type and its member.
         for n in (2..=wanted.len()).rev() {
             let tail = &wanted[wanted.len() - n..];
             let ends = |id: &&DefId| {
@@ -100,7 +100,7 @@ impl<'a, 'v> Grader<'a, 'v> {
                 self.defs.with(**id, look).unwrap_or(false)
             };
             let found: Vec<DefId> = all.iter().filter(ends).copied().collect();
-            // Where names are global, the whole name of a thing is what it is called.
+            // Where names are global, a match of the full name is a proof.
             if n == wanted.len() && ctx.dialect.modules == Modules::Global {
                 let is_whole = |id: &&DefId| {
                     self.defs.with(**id, |file, def| file.full_name(def).len() == n).unwrap_or(false)

@@ -1,13 +1,13 @@
-//! Import statements that are read as text: those whose parts are plain names.
+//! Parses import statements from their text, for languages whose imports are plain names.
 
 use super::dialect::Dialect;
 use super::facts::Import;
 
-/// Nested braces of a use tree.
+/// Maximum nesting of a Rust use tree.
 const MAX_DEPTH: usize = 16;
 const MAX_IMPORTS: usize = 1000;
 
-/// What a statement imports. Paths are those of the language, without the keyword.
+/// The imports of one statement. Paths are written as in the language, without the keyword.
 pub(crate) fn read(text: &str, dialect: &Dialect) -> Vec<Import> {
     let mut found = Vec::new();
     match dialect.language {
@@ -20,7 +20,7 @@ pub(crate) fn read(text: &str, dialect: &Dialect) -> Vec<Import> {
     found
 }
 
-fn words(text: &str) -> String {
+fn normalise_spaces(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !words.is_empty() {
@@ -69,7 +69,7 @@ fn join(prefix: &str, rest: &str) -> String {
     }
 }
 
-/// Parts between commas outside braces.
+/// Splits at commas outside braces.
 fn split_top(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0i32, 0, Vec::new());
     for (at, byte) in text.bytes().enumerate() {
@@ -89,7 +89,7 @@ fn split_top(text: &str) -> Vec<&str> {
 
 /// `import static a.B.c;`, `import a.b as c`, `import a.{B, c => d}`, `import a._`.
 fn jvm(text: &str, found: &mut Vec<Import>) {
-    let text = words(text);
+    let text = normalise_spaces(text);
     let text = text.strip_prefix("import ").unwrap_or(&text).trim_end_matches(';').trim();
     let (text, is_static) = match text.strip_prefix("static ") {
         Some(rest) => (rest, true),
@@ -100,15 +100,15 @@ fn jvm(text: &str, found: &mut Vec<Import>) {
         if let Some((head, list)) = clause.split_once('{') {
             let head = head.trim().trim_end_matches('.');
             for part in list.trim_end_matches('}').split(',') {
-                one(&format!("{head}.{}", part.trim()), is_static, found);
+                dotted(&format!("{head}.{}", part.trim()), is_static, found);
             }
         } else {
-            one(clause, is_static, found);
+            dotted(clause, is_static, found);
         }
     }
 }
 
-fn one(path: &str, is_static: bool, found: &mut Vec<Import>) {
+fn dotted(path: &str, is_static: bool, found: &mut Vec<Import>) {
     let (path, alias) = match path.split_once(" as ").or_else(|| path.split_once("=>")) {
         Some((path, alias)) => (path.trim(), Some(alias.trim())),
         None => (path.trim(), None),
@@ -130,7 +130,7 @@ fn one(path: &str, is_static: bool, found: &mut Vec<Import>) {
 
 /// `using A.B;`, `using X = A.B;`, `using static A.B;`, `global using A;`.
 fn csharp(text: &str, found: &mut Vec<Import>) {
-    let text = words(text);
+    let text = normalise_spaces(text);
     let text = text.strip_prefix("global ").unwrap_or(&text);
     let text = text.strip_prefix("using ").unwrap_or(text).trim_end_matches(';').trim();
     let (text, is_static) = match text.strip_prefix("static ") {
@@ -152,7 +152,7 @@ fn csharp(text: &str, found: &mut Vec<Import>) {
 
 /// `use A\B;`, `use A\B as C;`, `use function A\f;`, `use A\{B, C as D};`.
 fn php(text: &str, found: &mut Vec<Import>) {
-    let text = words(text);
+    let text = normalise_spaces(text);
     let text = text.strip_prefix("use ").unwrap_or(&text).trim_end_matches(';').trim();
     let text = text.strip_prefix("function ").or_else(|| text.strip_prefix("const ")).unwrap_or(text);
     for clause in split_top(text) {
@@ -163,10 +163,10 @@ fn php(text: &str, found: &mut Vec<Import>) {
                 for part in list.trim_end_matches('}').split(',') {
                     let part = part.trim();
                     let part = part.strip_prefix("function ").unwrap_or(part);
-                    one(&format!("{head}\\{part}"), false, found);
+                    dotted(&format!("{head}\\{part}"), false, found);
                 }
             }
-            None => one(clause.trim_start_matches('\\'), false, found),
+            None => dotted(clause.trim_start_matches('\\'), false, found),
         }
     }
 }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_taken_apart() {
+    fn import_statements_are_parsed() {
         assert_eq!(
             of("rust", "a::b::{self, c, d as e,\n f::*, g::{h}}"),
             ["a::b", "a::b::c", "a::b::d as e", "a::b::f all", "a::b::g::h"]

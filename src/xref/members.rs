@@ -18,8 +18,8 @@ const MAX_BASES: usize = 32;
 
 /// Resolves the name of a type at an offset of a file.
 ///
-/// Members depend on bases, and bases are names that have to be resolved themselves. This trait is the one place where
-/// a stage calls back into the resolver.
+/// Members depend on bases, and bases are names that have to be resolved themselves. This trait is the one
+/// place where a stage calls back into the resolver.
 pub(super) trait TypeResolver {
     fn resolve_type_name(&self, file: &FileDefs, facts: &Facts, at: u32, name: &str) -> Resolution;
 }
@@ -64,7 +64,7 @@ impl TypeMembers<'_, '_, '_> {
         if around.kind.has_members() && around.kind != SymbolKind::Impl {
             return Some(file.id(scope));
         }
-        // Outside of its type: the type is the one of that name, here or in the package.
+        // Defined outside its type: the type of that name in this file or in the package.
         let name = if around.kind == SymbolKind::Impl { around.name.as_str() } else { around.owner() };
         let last = segments(name).last()?.to_owned();
         let here: Vec<u32> = file.named(&last).filter(|(_, def)| def.is_type()).map(|(i, _)| i).collect();
@@ -117,11 +117,11 @@ impl TypeMembers<'_, '_, '_> {
             .map(|(i, _)| file.id(i))
             .collect();
         let Some(dialect) = file.dialect.filter(|dialect| dialect.open_types) else { return here };
-        // Where there are no overloads, what is here is all.
+        // Without overloads, the members in this file are all there are.
         if !here.is_empty() && matches!(dialect.modules, Modules::Go | Modules::Rust) {
             return here;
         }
-        // Its members may be elsewhere, if it is clear whose they are.
+        // Members in other files count if the type they belong to is unambiguous.
         let types = self.defs.named(&owner.name, dialect.family);
         let of_name = |id: &&DefId| {
             self.defs
@@ -197,7 +197,7 @@ impl TypeMembers<'_, '_, '_> {
         if let Some(known) = self.known_bases.borrow().get(&id) {
             return known.clone();
         }
-        // A type whose bases lead back to it has none while they are looked up.
+        // Breaks cycles: a type has no bases while they are being resolved.
         self.known_bases.borrow_mut().insert(id, Vec::new());
         let bases = self.read_bases(id);
         self.known_bases.borrow_mut().insert(id, bases.clone());
@@ -215,7 +215,7 @@ impl TypeMembers<'_, '_, '_> {
             .map(|(at, name)| (*at, name.to_string()))
             .collect();
         let universal = |name: &str| matches!(name, "object" | "Object" | "Serializable" | "Cloneable");
-        // They are looked up from outside of the type: its members do not count.
+        // Bases are resolved from outside the type, because its members are not in scope there.
         let outside = file.def(id.symbol).range.start.saturating_sub(1);
         written
             .iter()

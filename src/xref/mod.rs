@@ -1,25 +1,33 @@
-//! Who defines, calls and mentions a symbol.
+//! Cross-references: definitions, references, callers and callees of a symbol, computed on request.
 //!
-//! In: a view (the one that searches are answered from, so dirty files and any revision count, and what the policy leaves
-//! out is left out here), and a symbol. Out: nodes, edges with a grade, and notes on what could not be settled.
+//! The input is a symbol and a view, the same that searches are answered from: uncommitted changes and other
+//! revisions are included, files excluded by the policy are not. The output is nodes, edges with a grade, and
+//! notes on what could not be resolved.
 //!
-//! Nothing is stored for it. Definitions come from the symbols of the index; call sites are found when they are asked for:
-//! the postings name the few files that hold the terms of a name, and these are parsed and queried. So no edge is stale.
+//! No edges are stored, so none can be stale. Definitions come from the symbols of the index. Call sites are
+//! found on request: the postings name the files that contain the terms of a name, and these files are parsed
+//! and queried.
 //!
-//! * [`request`], [`response`], [`notes`]: what is asked, what is answered.
-//! * [`symbol_spec`]: the symbol as people write it → definitions.
-//! * [`dialect`]: what a language says about names; [`queries`]: its syntax, from `queries/<language>.scm`.
-//! * [`facts`], [`reader`]: one file → its call sites, imports, bindings and bases; [`import_syntax`]: import statements as text.
-//! * [`definitions`]: names → definitions; [`sources`]: bytes → facts, within bounds; [`modules`]: imports → files.
-//! * [`resolver`], [`members`], [`name_lookup`], [`candidates`]: a site → the definitions it may mean, and how sure that is.
-//! * [`walk`]: callers, callees and references, level by level; [`response_builder`]: what was found → the answer.
-//! * [`pages`]: an answer in parts, for readers with little room.
+//! Modules, in the order of data flow:
 //!
-//! | grade | what it says |
+//! * [`request`], [`response`]: input and output; [`symbol_spec`]: the notation of symbols.
+//! * [`dialect`]: the naming rules of a language; [`queries`]: its syntax, from `queries/<language>.scm`.
+//! * [`facts`]: call sites, imports, bindings and bases of one file; [`reader`], [`import_syntax`]: query
+//!   matches and import statements → facts; [`extract`]: bytes → facts.
+//! * [`definitions`]: names → definitions; [`sources`]: entries → facts, within limits; [`modules`]: import
+//!   paths → files.
+//! * Resolution of a [`site`] to a [`resolution`], in stages: [`candidates`] (kind, [`arity`], bodies),
+//!   [`name_lookup`] and [`rust_paths`] (imports, packages), [`grading`], [`members`] (types and bases),
+//!   [`scopes`], [`receivers`], and [`resolver`], which tries them in order.
+//! * [`walk`]: callers, callees and references, level by level; [`response_builder`], [`notes`]: assemble the
+//!   answer.
+//! * [`pages`]: an answer in parts, for clients with a token limit.
+//!
+//! | grade | meaning |
 //! |---|---|
-//! | `exact` | the definition is proven by scope, import, package or the declared type of the receiver |
-//! | `unique_name` | not proven, but the repository has only this one definition that fits |
-//! | `ambiguous` | several fit, or the standard library has the name as well: all are listed |
+//! | `exact` | proven by scope, import, package or the declared type of the receiver |
+//! | `unique_name` | not proven, but the repository has only one definition that fits |
+//! | `ambiguous` | several definitions fit, or the standard library has the name as well; all are listed |
 //! | `unresolved` | no definition in the repository: a library, or a value that is called |
 
 mod arity;
@@ -53,5 +61,5 @@ mod walk;
 pub use pages::Pages;
 pub use request::{CallGraphRequest, Direction, MAX_LIMIT};
 pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};
-pub(crate) use symbol_spec::place;
+pub(crate) use symbol_spec::parse_location;
 pub use walk::Xref;

@@ -1,4 +1,4 @@
-//! Imports → files of the repository, or the proof that they lead out of it.
+//! Module resolution: import paths → files of the repository, or the proof that they lead out of it.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -10,14 +10,14 @@ use super::sources::Sources;
 use crate::query::view::View;
 use crate::store::entries::NO_DOC;
 
-/// Where an import leads.
+/// The target of an import path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Module {
-    /// Files of the repository, by path.
+    /// Live entries of the repository, ordered by path.
     Files(Vec<u32>),
-    /// To a library.
+    /// A library outside the repository.
     External,
-    /// Perhaps into the repository.
+    /// Not decidable; may be in the repository.
     Unknown,
 }
 
@@ -41,10 +41,10 @@ const SCRIPT_SUFFIXES: &[&str] = &[
     "/index.mts",
     "/index.d.ts",
 ];
-/// Source folders that names do not include.
+/// Names of source folders that module names do not include.
 const SOURCE_ROOTS: &[&str] = &["src", "lib", "python", "source"];
 
-/// Paths of a view.
+/// The indexed paths of a view, and the packages declared by their manifests. Tables are built on first use.
 pub(crate) struct Paths<'a> {
     view: &'a View,
     tables: OnceCell<Tables<'a>>,
@@ -73,12 +73,12 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The indexed file at a path.
+    /// The live entry of the indexed file at a path.
     pub fn at(&self, path: &str) -> Option<u32> {
         self.tables().by_path.get(path.as_bytes()).copied()
     }
 
-    /// Indexed files of a directory, by path.
+    /// Indexed files of a directory, ordered by path.
     pub fn in_directory(&self, directory: &str) -> &[u32] {
         self.tables().by_directory.get(directory.as_bytes()).map_or(&[], Vec::as_slice)
     }
@@ -91,7 +91,7 @@ impl<'a> Paths<'a> {
         String::from_utf8_lossy(self.view.entry(entry).0).into_owned()
     }
 
-    /// Where `path`, as it is written in `file`, leads.
+    /// Resolves the import path `path` as written in `file`.
     pub fn resolve(
         &self,
         path: &str,
@@ -164,7 +164,7 @@ impl<'a> Paths<'a> {
                 }
             }
         }
-        // The root that is nearest to the file that asks.
+        // The root nearest to the importing file wins.
         let shared = |root: usize, whole: &str| {
             whole[..root].bytes().zip(file.path.bytes()).take_while(|(a, b)| a == b).count()
         };
@@ -175,7 +175,8 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// A folder that modules are named from: no package itself, and one that such names are looked for in.
+    /// Whether modules are named from the folder `root`: it is not a package, and it contains the importing
+    /// file or the package, or has the name of a source folder.
     fn is_python_root(&self, root: &str, first: &str, file: &FileDefs) -> bool {
         let at = |name: &str| if root.is_empty() { name.to_owned() } else { format!("{root}/{name}") };
         if self.at(&at("__init__.py")).is_some() {
@@ -216,7 +217,7 @@ impl<'a> Paths<'a> {
     fn script_file(&self, stem: &str) -> Option<u32> {
         let at = |suffix: &&str| self.at(format!("{stem}{suffix}").trim_start_matches('/'));
         let plain = SCRIPT_SUFFIXES.iter().find_map(at);
-        // A name may carry the ending of what it is compiled to.
+        // A specifier may have the extension of the compiled file.
         plain.or_else(|| {
             let (bare, ending) = stem.rsplit_once('.')?;
             let compiled = matches!(ending, "js" | "jsx" | "mjs" | "cjs");
@@ -226,7 +227,7 @@ impl<'a> Paths<'a> {
         })
     }
 
-    /// Names of the packages of a workspace → their folders.
+    /// Maps the package names of a workspace to their folders.
     fn read_packages(&self, sources: &Sources<'_>, defs: &Definitions<'_>) -> FxHashMap<String, String> {
         let mut packages = FxHashMap::default();
         for (directory, text) in self.texts_of("package.json", sources, defs) {
@@ -237,7 +238,7 @@ impl<'a> Paths<'a> {
         packages
     }
 
-    /// Folders and contents of all files of one name, by path.
+    /// Folders and contents of the files of one name, sorted; at most 500.
     fn texts_of(&self, name: &str, sources: &Sources<'_>, defs: &Definitions<'_>) -> Vec<(String, String)> {
         const MOST: usize = 500;
         let mut texts = Vec::new();
@@ -271,7 +272,7 @@ impl<'a> Paths<'a> {
         if files.is_empty() { Module::Unknown } else { Module::Files(files) }
     }
 
-    /// Files of the package in a directory, its tests left out.
+    /// Go files of a directory without tests.
     pub fn go_package(&self, directory: &str) -> Vec<u32> {
         let files = self.in_directory(directory).iter().copied();
         files
@@ -302,7 +303,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Name and root folder (that of `lib.rs` or `main.rs`) of every crate.
+    /// Name and root folder (with `lib.rs` or `main.rs`) of every crate.
     pub fn crates(&self, sources: &Sources<'_>, defs: &Definitions<'_>) -> &[(String, String)] {
         self.crates.get_or_init(|| {
             let name = |text: &str| {
@@ -343,7 +344,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// `path` as seen from `directory`; `None` if it leads out of the repository.
+/// Joins `path` to `directory`; `None` if the result is outside the repository.
 fn join(directory: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -363,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relative_paths_stay_inside() {
+    fn relative_paths_cannot_leave_the_repository() {
         assert_eq!(join("a/b", "../c").as_deref(), Some("a/c"));
         assert_eq!(join("a", "./b/./c").as_deref(), Some("a/b/c"));
         assert_eq!(join("", "../x"), None);

@@ -63,7 +63,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             Modules::Rust => {
                 let Some((path, name)) = import.path.rsplit_once("::") else { return Lookup::Undecided };
                 let found = self.rust.resolve(ctx, path, name);
-                // What begins with no name of the repository is another crate.
+                // A path whose first segment is not defined in the repository leads to another crate.
                 let first = path.split("::").next().unwrap_or(path);
                 let is_inside = matches!(first, "crate" | "self" | "super")
                     || ctx.file.named(first).next().is_some()
@@ -92,7 +92,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             if let Some(name) = &facts.default_export {
                 return self.exported(ctx, &[file.entry], name, hops);
             }
-            // `export default` passed on by name.
+            // The default export is a re-export by name.
             if let Some(import) = facts
                 .imports
                 .iter()
@@ -132,7 +132,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             let inner = SiteContext { file: &file, facts: &facts, ..ctx };
             for import in facts.imports.iter().filter(|import| import.export) {
                 let passed = if import.path.is_empty() {
-                    // `export { a as b }` of what is here.
+                    // `export { a as b }` of a definition in this file.
                     match (&import.alias, &import.name) {
                         (Some(alias), Some(own)) if **alias == *name => {
                             self.exported(ctx, &[file.entry], own, hops + 1)
@@ -164,7 +164,8 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         ctx.facts.imports.iter().any(|import| import.local_name(ctx.dialect.modules) == Some(name))
     }
 
-    /// The module that a receiver names through an import, with the segments of the receiver after the module.
+    /// The module that a receiver names through an import, with the segments of the receiver after the
+    /// module.
     pub fn module_of_receiver(&self, ctx: SiteContext<'_>, receiver: &str) -> Option<(Module, Vec<String>)> {
         let parts: Vec<&str> = receiver.split('.').collect();
         let rest =
@@ -208,7 +209,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                     }
                 }
                 (None, Some(alias)) if import.default && **alias == *parts[0] => {
-                    // A default that is no definition: its members are those of the module.
+                    // A default import that is not a definition stands for the module.
                     if let Module::External = resolve(&import.path) {
                         return Some((Module::External, Vec::new()));
                     }
@@ -224,7 +225,8 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         None
     }
 
-    /// The Go package that a receiver names. `Unknown` if no import has that name and no file of the package defines it.
+    /// The Go package that a receiver names. `Unknown` if no import has that name and no file of the package
+    /// defines it.
     pub fn go_package_of_receiver(&self, ctx: SiteContext<'_>, receiver: &str) -> Option<Module> {
         if receiver.contains('.') || ctx.facts.binding_at(receiver, ctx.site.at).is_some() {
             return None;
@@ -297,7 +299,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 Lookup::Undecided
             }
             Modules::Global => {
-                // A name is looked for in what encloses the site, from inside out, and then everywhere.
+                // The enclosing definitions are searched from the inside out, then the global scope.
                 let mut spaces: Vec<Vec<String>> = Vec::new();
                 for (_, def) in ctx.file.around(ctx.site.at).filter(|(_, def)| !def.kind.is_callable()) {
                     spaces.push(segments(&def.qualified).map(str::to_owned).collect());

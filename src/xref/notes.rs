@@ -14,8 +14,8 @@ pub(crate) struct SelectedNotes {
 
 /// Selects the notes on `files` that name no symbol or one of `symbols`.
 ///
-/// They are sorted by file, type, symbol, line and the BLAKE3 hash of the detail, with a missing symbol or line last,
-/// deduplicated, and cut at `limit`.
+/// They are sorted by file, type, symbol, line and the BLAKE3 hash of the detail, with a missing symbol or
+/// line last, deduplicated, and cut at `limit`.
 pub(crate) fn select(
     mut notes: Vec<Note>,
     files: &BTreeSet<String>,

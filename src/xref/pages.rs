@@ -1,16 +1,16 @@
-//! An answer in parts, for readers with little room.
+//! Paging of responses, for clients with a token limit.
 //!
-//! An answer is a sequence: the definitions that the symbol stands for, then the edges, those of each level by how sure
-//! they are, each followed by the notes that it makes relevant (appendix E). A part is a stretch of that sequence. So every
-//! definition, edge and note is in exactly one part, the surest edges are in the first, and a part can be understood by
-//! itself: the nodes that its edges and notes name are repeated.
+//! A response is a sequence of items: the definitions of the symbol, then the edges, sorted by level and
+//! grade, each followed by the notes that it makes relevant. A part is a range of that sequence. Every
+//! definition, edge and note is in exactly one part, and the most certain edges are in the first. A part is
+//! self-contained: it repeats the nodes that its edges and notes refer to.
 
 use super::notes;
 use super::response::{CallGraphResponse, EDGES_TRUNCATED, NOTES_TRUNCATED, Node, Note};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// One thing that an answer says.
+/// An element of the sequence, as an index into the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Root(usize),
@@ -18,18 +18,18 @@ enum Item {
     Note(usize),
 }
 
-/// The sequence of an answer.
+/// A response as a sequence of items.
 pub struct Pages {
-    /// With all its notes.
+    /// The whole response, with all notes.
     whole: CallGraphResponse,
     items: Vec<Item>,
-    /// For each note the item that makes it relevant, and its own if it is told.
-    places: Vec<(usize, Option<usize>)>,
+    /// For each note, the position of the item that makes it relevant, and its own position if it is shown.
+    note_positions: Vec<(usize, Option<usize>)>,
 }
 
 impl Pages {
-    /// The sequence of `whole`, which should have all notes there are: of these the first `note_limit` are told. The notes of a
-    /// part are counted among those that it makes relevant.
+    /// Makes the sequence of `whole`, which must contain all notes; the first `note_limit` of them are shown.
+    /// The total of a part counts the notes that its items make relevant.
     pub fn new(mut whole: CallGraphResponse, note_limit: usize) -> Pages {
         let files: BTreeSet<String> = whole.nodes.iter().map(|node| node.file.clone()).collect();
         let sites = whole.edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone()));
@@ -37,40 +37,40 @@ impl Pages {
         let symbols = whole.nodes.iter().map(|node| node.symbol_id.clone()).collect();
         let kept = notes::select(std::mem::take(&mut whole.notes), &files, &symbols, usize::MAX);
         (whole.notes, whole.total_note_count) = (kept.notes, kept.total);
-        let mut surest: Vec<usize> = (0..whole.edges.len()).collect();
-        surest.sort_by_key(|&at| (whole.edges[at].depth, whole.edges[at].grade));
-        let mut notes_of: Vec<Vec<usize>> = vec![Vec::new(); surest.len() + 1];
+        let mut by_certainty: Vec<usize> = (0..whole.edges.len()).collect();
+        by_certainty.sort_by_key(|&at| (whole.edges[at].depth, whole.edges[at].grade));
+        let mut notes_of: Vec<Vec<usize>> = vec![Vec::new(); by_certainty.len() + 1];
         for (at, note) in whole.notes.iter().enumerate() {
             let is_of_root = note.symbol_id.as_ref().is_some_and(|id| whole.roots.contains(id));
-            let first = surest.iter().position(|&edge| is_made_relevant(&whole, edge, note));
+            let first = by_certainty.iter().position(|&edge| is_made_relevant(&whole, edge, note));
             notes_of[if is_of_root { 0 } else { first.map_or(0, |edge| edge + 1) }].push(at);
         }
         let mut items: Vec<Item> = (0..whole.roots.len()).map(Item::Root).collect();
-        let mut places = vec![(0, None); whole.notes.len()];
+        let mut note_positions = vec![(0, None); whole.notes.len()];
         for (n, notes) in notes_of.iter().enumerate() {
             let made_relevant_by = if n == 0 { 0 } else { items.len() };
-            items.extend(n.checked_sub(1).map(|edge| Item::Edge(surest[edge])));
+            items.extend(n.checked_sub(1).map(|edge| Item::Edge(by_certainty[edge])));
             for &note in notes {
-                let told = (note < note_limit).then_some(items.len());
-                places[note] = (made_relevant_by, told);
-                items.extend(told.map(|_| Item::Note(note)));
+                let shown = (note < note_limit).then_some(items.len());
+                note_positions[note] = (made_relevant_by, shown);
+                items.extend(shown.map(|_| Item::Note(note)));
             }
         }
-        Pages { whole, items, places }
+        Pages { whole, items, note_positions }
     }
 
-    /// Items there are.
+    /// The number of items.
     pub fn n_items(&self) -> usize {
         self.items.len()
     }
 
-    /// Where a part that begins at `from` ends if it may have `limit` edges.
+    /// The end of the part that begins at `from` and has at most `limit` edges.
     pub fn end_of(&self, from: usize, limit: usize) -> usize {
         let is_edge = |at: &usize| matches!(self.items[*at], Item::Edge(_));
         (from..self.n_items()).filter(is_edge).nth(limit).unwrap_or(self.n_items())
     }
 
-    /// The part with these items. What it lacks of the whole is counted, and warned of.
+    /// The part with the items of `range`. Counts and warnings report what it lacks of the whole.
     pub fn part(&self, range: Range<usize>) -> CallGraphResponse {
         let whole = &self.whole;
         let is_whole = range == (0..self.n_items());
@@ -99,10 +99,10 @@ impl Pages {
         };
         part.nodes = if is_whole { whole.nodes.clone() } else { self.nodes_of(&part) };
         if !is_whole {
-            let is_here = |(by, told): &&(usize, Option<usize>)| {
-                range.contains(by) || told.is_some_and(|told| range.contains(&told))
+            let is_here = |(by, shown): &&(usize, Option<usize>)| {
+                range.contains(by) || shown.is_some_and(|shown| range.contains(&shown))
             };
-            part.total_note_count = self.places.iter().filter(is_here).count();
+            part.total_note_count = self.note_positions.iter().filter(is_here).count();
         }
         part.returned_note_count = part.notes.len();
         part.edges_truncated = part.edges.len() < part.total_edge_count;
@@ -117,7 +117,7 @@ impl Pages {
         part
     }
 
-    /// The nodes that a part names, and one of each file that it has a note on.
+    /// The nodes that a part refers to, and one node of each file that it has a note on.
     fn nodes_of(&self, part: &CallGraphResponse) -> Vec<Node> {
         let ends = part.edges.iter().flat_map(|e| [Some(&e.src_symbol_id), e.dst_symbol_id.as_ref()]);
         let noted = part.notes.iter().map(|note| note.symbol_id.as_ref());
@@ -133,7 +133,7 @@ impl Pages {
     }
 }
 
-/// Whether the edge brings what the note is about into the answer.
+/// Whether the edge brings the subject of the note into the answer.
 fn is_made_relevant(whole: &CallGraphResponse, edge: usize, note: &Note) -> bool {
     let edge = &whole.edges[edge];
     match &note.symbol_id {

@@ -1,28 +1,31 @@
-//! The syntax of calls, imports and bindings, one query file a language; what several languages share is in a file of its own.
+//! Tree-sitter queries for calls, imports and bindings: one file per language, and `script.scm` for what
+//! JavaScript and TypeScript share.
 //!
-//! A file has two queries; the line `; references` stands between them. Those of several files are put together. The captures
-//! of the first:
+//! A file has two queries, separated by the line `; references`. If a language has several files, their
+//! queries are concatenated. The captures of the first query:
 //!
-//! | capture | what |
+//! | capture | meaning |
 //! |---|---|
-//! | `@call`, `@call.bare` | name in an unqualified call; one that may as well be a variable |
+//! | `@call`, `@call.bare` | name in an unqualified call; name that may be a call or a variable |
 //! | `@call.member`, `@call.path` with `@receiver` | name called on a value, or through a type or module |
-//! | `@call.qualified` | name with its qualifiers, in one |
-//! | `@call.new`, `@call.macro` | type that is constructed, macro that is called |
+//! | `@call.qualified` | qualified name in a single node |
+//! | `@call.new`, `@call.macro` | constructed type; called macro |
 //! | `@call.loose` | name before parentheses in unparsed text (Rust macros) |
-//! | `@member` | whole member access whose receiver is no node |
-//! | `@arguments`, `@trailing` | arguments of the call, a further one behind them |
-//! | `@import.path` `.name` `.alias` | where from, what, under which name |
-//! | `@import.all` `.module` `.default` `.export` `.mod` | marks: everything, the module itself, its default, passed on, a child module |
-//! | `@import.text` | a statement that [`super::import_syntax`] reads as text |
-//! | `@default` | what the module exports as its default |
-//! | `@scope`, `@block`, `@class` | reach of the names that are bound inside |
-//! | `@binding`, `@field`, `@self` with `@type` or `@type.call` | a name for a value; its declared type, or what was called to make it |
-//! | `@in.block` | marks: the binding reaches to the end of its block, not of its function |
+//! | `@member` | member access whose receiver has no node of its own |
+//! | `@arguments`, `@trailing` | arguments of the call; a trailing argument outside the list |
+//! | `@import.path` `.name` `.alias` | module path, imported name, alias |
+//! | `@import.all` `.module` `.default` | flags: wildcard, the module itself, its default export |
+//! | `@import.export` `.mod` | flags: re-export, child module |
+//! | `@import.text` | import statement that [`super::import_syntax`] parses as text |
+//! | `@default` | default export of the module |
+//! | `@scope`, `@block`, `@class` | range of the names bound inside |
+//! | `@binding`, `@field`, `@self` with `@type` or `@type.call` | name of a value; its type, or the callee that makes it |
+//! | `@in.block` | flag: the scope of the binding is its block, not its function |
 //! | `@base` | a base of the enclosing type |
 //! | `@anonymous` | a type without a name |
 //!
-//! The second has `@reference`, and `@reference.member` or `@reference.path` with `@receiver`.
+//! The captures of the second are `@reference`, and `@reference.member` or `@reference.path` with
+//! `@receiver`. Captures whose name begins with `_` only serve predicates.
 
 use std::sync::OnceLock;
 
@@ -33,7 +36,7 @@ use crate::chunk::grammar;
 
 const SEPARATOR: &str = "; references\n";
 
-/// The queries of one language, compiled.
+/// The compiled queries of one language.
 pub(crate) struct Queries {
     pub facts: CompiledQuery,
     pub references: CompiledQuery,
@@ -45,7 +48,7 @@ pub(crate) struct CompiledQuery {
     pub captures: Vec<Capture>,
 }
 
-/// What a capture stands for.
+/// The meaning of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capture {
     Call,
@@ -84,7 +87,7 @@ pub(crate) enum Capture {
     Reference,
     ReferenceMember,
     ReferencePath,
-    /// Serves a predicate only.
+    /// Used in a predicate only.
     Auxiliary,
 }
 
@@ -148,7 +151,7 @@ sources! {
 
 static COMPILED: [OnceLock<Option<Queries>>; SOURCES.len()] = [const { OnceLock::new() }; SOURCES.len()];
 
-/// The queries of a dialect, compiled at the first call.
+/// The queries of a dialect, compiled on first use.
 pub(crate) fn of(dialect: &Dialect) -> Option<&'static Queries> {
     let at = SOURCES.iter().position(|(language, _)| *language == dialect.language)?;
     COMPILED[at]
@@ -160,7 +163,8 @@ pub(crate) fn of(dialect: &Dialect) -> Option<&'static Queries> {
 }
 
 fn compile(language: &Language, sources: &[&str]) -> Result<Queries, String> {
-    let parts = sources.iter().map(|source| source.split_once(SEPARATOR).ok_or("it has no references"));
+    let parts =
+        sources.iter().map(|source| source.split_once(SEPARATOR).ok_or("the line `; references` is missing"));
     let (facts, references): (Vec<&str>, Vec<&str>) =
         parts.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     let query = |text: &str| -> Result<CompiledQuery, String> {
@@ -181,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_dialect_has_queries_that_its_grammar_knows() {
+    fn the_queries_of_every_dialect_compile() {
         for dialect in dialect::all() {
             let (_, sources) = SOURCES.iter().find(|(language, _)| *language == dialect.language).unwrap();
             let language = &grammar::by_language(dialect.language).unwrap().language;

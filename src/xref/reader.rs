@@ -1,4 +1,4 @@
-//! The matches of a language's query in one file → [`Facts`].
+//! Turns the query matches of one file into [`Facts`].
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use super::queries::{self, Capture, CompiledQuery};
 use crate::chunk::lines::TextIndex;
 use crate::chunk::{grammar, semantic};
 
-/// Longest receiver, type or path that is understood; longer ones are expressions.
+/// Maximum length of a receiver, type or path; longer text is treated as an expression.
 const MAX_PATH_BYTES: usize = 200;
-/// Most sites, imports and bindings kept of one file.
+/// Maximum number of references, and of bindings, kept from one file.
 pub(super) const MAX_FACTS: usize = 100_000;
-/// States of a query that may be open at once.
+/// Maximum number of match states of a query in progress.
 const MATCH_LIMIT: u32 = 4096;
 
 /// The syntax tree of a file, and the queries of its language.
@@ -29,10 +29,10 @@ pub(super) fn parsed(
     Ok((tree, queries))
 }
 
-/// What one match has captured.
+/// The captures of one match.
 pub(super) type Captured<'t> = [(Capture, Node<'t>)];
 
-/// Visits every match of `query`, in `range` if there is one.
+/// Visits every match of `query`, only those in `range` if one is given.
 pub(super) fn each_match<'t>(
     query: &CompiledQuery,
     root: Node<'t>,
@@ -56,6 +56,7 @@ pub(super) fn each_match<'t>(
     }
 }
 
+/// The first node of a capture.
 pub(super) fn node_of<'t>(captures: &Captured<'t>, wanted: Capture) -> Option<Node<'t>> {
     captures.iter().find(|(capture, _)| *capture == wanted).map(|(_, node)| *node)
 }
@@ -74,7 +75,7 @@ fn clean_path(written: &str) -> Box<str> {
     if path.starts_with("super(") && path.ends_with(')') {
         return "super()".into();
     }
-    // Generic arguments say nothing about the name.
+    // Generic arguments are not part of the name.
     if let Some(at) = path.find('<').filter(|_| path.ends_with('>')) {
         path.truncate(at);
         path.truncate(path.trim_end_matches("::").len());
@@ -88,15 +89,15 @@ fn clean_path(written: &str) -> Box<str> {
     if parentheses || !plain.chars().all(is_name) { "".into() } else { plain.into() }
 }
 
-/// Gathers the facts of one file, match by match.
+/// Collects the facts of one file, match by match.
 pub(super) struct Reader<'a> {
     text: &'a str,
     index: &'a TextIndex<'a>,
     dialect: &'static Dialect,
     out: Facts,
-    /// Ranges that bound the reach of names, with what they are.
+    /// Ranges that limit the scope of bindings, with their kind.
     scopes: Vec<(Range<u32>, Capture)>,
-    /// Offsets of bindings that reach to the end of their block.
+    /// Offsets of bindings whose scope is their block, not their function.
     in_block: Vec<u32>,
 }
 
@@ -113,10 +114,10 @@ impl<'a> Reader<'a> {
             let range = node.start_byte() as u32..node.end_byte() as u32;
             match capture {
                 Capture::Scope | Capture::Block | Capture::Class => self.scopes.push((range, capture)),
-                Capture::Anonymous => self.out.anonymous.push(range),
+                Capture::Anonymous => self.out.anonymous_types.push(range),
                 Capture::Base => self.base(node),
                 Capture::Default => self.out.default_export = Some(self.text_of(node).into()),
-                Capture::SelfName => self.out.selfs.push((range.start, self.text_of(node).into())),
+                Capture::SelfName => self.out.self_names.push((range.start, self.text_of(node).into())),
                 Capture::Binding => {
                     if marked(Capture::InBlock) {
                         self.in_block.push(range.start);
@@ -150,7 +151,7 @@ impl<'a> Reader<'a> {
                 Capture::CallPath => self.site(captures, node, Form::Path),
                 Capture::CallNew => self.site(captures, node, Form::New),
                 Capture::CallMacro => self.site(captures, node, Form::Macro),
-                Capture::CallLoose => self.loose(captures, node),
+                Capture::CallLoose => self.token_tree_name(captures, node),
                 Capture::CallQualified => self.qualified(captures, node),
                 _ => {}
             }
@@ -198,8 +199,8 @@ impl<'a> Reader<'a> {
         self.push(start, name, Form::Path, Some(receiver), arguments(captures, self.text));
     }
 
-    /// A name in unparsed text: what stands before it tells how it is used.
-    fn loose(&mut self, captures: &Captured<'_>, node: Node<'_>) {
+    /// Adds a name in unparsed text (a Rust token tree); the text before it decides its form.
+    fn token_tree_name(&mut self, captures: &Captured<'_>, node: Node<'_>) {
         let before = self.text.get(..node.start_byte()).unwrap_or_default().trim_end();
         let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
         let (form, receiver) = if let Some(rest) = before.strip_suffix("::") {
@@ -257,7 +258,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn finish(mut self) -> Facts {
         self.scopes.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-        // The same site is matched by several patterns: the one that says most stays.
+        // Several patterns may match the same site; the most specific match is kept.
         let rank = |site: &Reference| {
             (site.at, std::cmp::Reverse((site.form, site.arguments.is_some(), site.receiver.is_some())))
         };
@@ -287,7 +288,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.out.fields.sort_by_key(|field| field.at);
-        // Python passes on what its packages import.
+        // In Python every import of a module is visible as an attribute of the module.
         if self.dialect.modules == Modules::Python {
             self.out.imports.iter_mut().for_each(|import| import.export = true);
         }
@@ -295,14 +296,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Ranges that contain each other or do not touch, with the enclosing range of each.
+/// Properly nested ranges, with the index of the enclosing range of each.
 struct Nested<'a> {
     ranges: &'a [(Range<u32>, Capture)],
     parents: Vec<Option<usize>>,
 }
 
 impl<'a> Nested<'a> {
-    /// `ranges` by start, the longer first.
+    /// `ranges` must be sorted by start, longer ranges first.
     fn new(ranges: &'a [(Range<u32>, Capture)]) -> Nested<'a> {
         let mut parents = Vec::with_capacity(ranges.len());
         let mut open: Vec<usize> = Vec::new();
@@ -316,7 +317,7 @@ impl<'a> Nested<'a> {
         Nested { ranges, parents }
     }
 
-    /// The innermost range around `at`; without blocks unless `narrow`.
+    /// The innermost range around `at`; blocks count only if `narrow`.
     fn around(&self, at: u32, narrow: bool) -> Option<&'a (Range<u32>, Capture)> {
         let first = self.ranges.partition_point(|(range, _)| range.start <= at).checked_sub(1)?;
         let mut here = Some(first);
@@ -331,7 +332,7 @@ impl<'a> Nested<'a> {
     }
 }
 
-/// The number of arguments, `None` if there is no list or something is spread into it.
+/// The number of arguments; `None` if there is no argument list or an argument is spread.
 fn arguments(captures: &Captured<'_>, text: &str) -> Option<u32> {
     let list = node_of(captures, Capture::Arguments)?;
     let written = text.get(list.byte_range())?;

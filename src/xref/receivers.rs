@@ -23,8 +23,8 @@ impl Receivers<'_, '_, '_> {
     /// Resolves `self.f` and `super().f`; `None` for any other receiver.
     pub fn through_self(&self, ctx: SiteContext<'_>, receiver: &str) -> Option<Resolution> {
         let dialect = ctx.dialect;
-        if dialect.supers.contains(&receiver) {
-            // A type without a name has a base of its own, which is not read.
+        if dialect.super_names.contains(&receiver) {
+            // The base of a type without a name is not extracted.
             if ctx.is_in_anonymous_type() {
                 return Some(self.without_caller(ctx, self.grader.by_member_name(ctx)));
             }
@@ -45,11 +45,11 @@ impl Receivers<'_, '_, '_> {
                 _ => self.without_caller(ctx, self.grader.by_member_name(ctx)),
             });
         }
-        let is_self = dialect.selfs.contains(&receiver) || self.is_self_name(ctx, receiver);
+        let is_self = dialect.self_names.contains(&receiver) || self.is_self_name(ctx, receiver);
         if !is_self {
             return None;
         }
-        // In a function inside a method, `this` is something else.
+        // A function inside a method has its own `this`.
         let callable = ctx.file.callable_around(ctx.site.at).map(|i| ctx.file.def(i));
         let rebound = dialect.modules == Modules::Script
             && callable.is_some_and(|def| def.kind == SymbolKind::Function);
@@ -84,7 +84,7 @@ impl Receivers<'_, '_, '_> {
             types.dedup();
             (types.len() == 1).then(|| (types[0].to_owned(), at))
         };
-        let is_self = ctx.dialect.selfs.contains(&first) || self.is_self_name(ctx, first);
+        let is_self = ctx.dialect.self_names.contains(&first) || self.is_self_name(ctx, first);
         let owner = || self.types.owner_at(ctx).filter(|id| id.entry == file.entry).map(|id| id.symbol);
         let bound = facts.binding_at(first, at);
         let declared = match (parts.len(), bound) {
@@ -153,7 +153,7 @@ impl Receivers<'_, '_, '_> {
             let outside = type_of.evidence == FROM_LIBRARY;
             return (if outside { Lookup::External } else { Lookup::Undecided }, FROM_LIBRARY);
         };
-        // `Type.new` makes one.
+        // `Type.new` calls the constructor.
         if name == "new" && ctx.dialect.language == "ruby" {
             return (Lookup::Found(self.ruby_constructor(id)), "constructor of the type");
         }
@@ -215,12 +215,12 @@ impl Receivers<'_, '_, '_> {
         let Some(callable) = ctx.file.callable_around(ctx.site.at).map(|i| ctx.file.def(i)) else {
             return false;
         };
-        ctx.facts.selfs.iter().any(|(at, receiver)| &**receiver == name && callable.range.contains(at))
+        ctx.facts.self_names.iter().any(|(at, receiver)| &**receiver == name && callable.range.contains(at))
     }
 }
 
-/// Whether a type that the file neither defines nor imports must be one of the language's own library. False where a
-/// wildcard import may provide it, and for type parameters.
+/// Whether a type that the file neither defines nor imports must be one of the language's own library. False
+/// where a wildcard import may provide it, and for type parameters.
 fn is_of_language(ctx: SiteContext<'_>, name: &str) -> bool {
     let certain = matches!(ctx.dialect.language, "java" | "kotlin" | "go" | "python" | "rust")
         || ctx.dialect.modules == Modules::Script;

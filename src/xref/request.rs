@@ -1,58 +1,59 @@
-//! What is asked about a symbol.
+//! Requests for cross-references of a symbol.
 
 use crate::query::{Cancel, QueryError};
 
-/// Levels that can be asked for; each multiplies the work.
+/// Maximum number of levels; each multiplies the work.
 pub const MAX_DEPTH: u32 = 5;
+/// Maximum value of [`CallGraphRequest::limit`].
 pub const MAX_LIMIT: usize = 5000;
-/// Notes by default (appendix E).
+/// Default maximum number of notes.
 pub const NOTE_LIMIT: usize = 50;
 const MAX_SYMBOL_BYTES: usize = 512;
 
-/// Which way.
+/// The direction of the edges to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Who calls it.
+    /// Definitions that call the symbol.
     Callers,
-    /// What it calls.
+    /// Definitions that the symbol calls.
     Callees,
     /// Callers and callees.
     Both,
-    /// Where it is mentioned, calls included.
+    /// References to the symbol, calls included.
     References,
-    /// Where it is defined.
+    /// Definitions of the symbol, without edges.
     Definitions,
 }
 
-/// A question about one symbol.
+/// A request about one symbol.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallGraphRequest {
-    /// `name`, `Type.name`, `path:line`, or a `symbolId` of an earlier answer.
+    /// `name`, `Type.name`, `path:line`, or a `symbolId` of an earlier response.
     pub symbol: String,
     pub direction: Direction,
     /// Levels of callers or callees, 1..=5. References have one.
     pub depth: u32,
-    /// Most edges, 1..=5000.
+    /// Maximum number of edges, 1..=5000.
     pub limit: usize,
-    /// Most notes.
+    /// Maximum number of notes.
     pub note_limit: usize,
     /// A revision instead of HEAD and the working tree.
     pub rev: Option<String>,
-    /// Without the working tree.
+    /// Ignores uncommitted changes.
     pub committed: bool,
-    /// Files that may be read.
+    /// Maximum number of files read.
     pub max_files: usize,
-    /// Bytes of source that may be read.
+    /// Maximum number of source bytes read.
     pub max_bytes: u64,
-    /// Milliseconds after which no further file is read.
+    /// Time limit in milliseconds, after which no further file is read.
     pub timeout_ms: u64,
-    /// Whether somebody still waits.
+    /// Cancellation by the client.
     pub cancel: Cancel,
 }
 
 impl CallGraphRequest {
-    /// One level of `direction` from `symbol`, with the usual bounds.
+    /// A request for one level of `direction` from `symbol`, with default limits.
     pub fn new(symbol: &str, direction: Direction) -> CallGraphRequest {
         CallGraphRequest {
             symbol: symbol.to_owned(),

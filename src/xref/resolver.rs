@@ -1,8 +1,8 @@
 //! Resolves a reference to the definitions it may mean, with a grade.
 //!
-//! Evidence is tried from the strongest to the weakest: the scopes around the site, imports, the package. Where a
-//! language requires names to be imported, a name that is not imported does not refer to another file, even if a file
-//! defines that name. Definitions are counted by name only where no evidence decides.
+//! Evidence is tried from the strongest to the weakest: the scopes around the site, imports, the package.
+//! Where a language requires names to be imported, a name that is not imported does not refer to another
+//! file, even if a file defines that name. Definitions are counted by name only where no evidence decides.
 
 use std::cell::Cell;
 
@@ -94,7 +94,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
     /// Resolves a name without a receiver.
     fn resolve_unqualified(&self, ctx: SiteContext<'_>) -> Option<Resolution> {
         let name = &*ctx.site.name;
-        // In Java, what is called is a method, whatever values are called alike.
+        // In Java methods and values have separate namespaces, so a value never shadows a method.
         let is_method = ctx.dialect.language == "java" && ctx.site.form == Form::Bare;
         if let Some(binding) = scopes::local_binding(ctx).filter(|_| !is_method) {
             let local = scopes::local_definition(ctx, binding);
@@ -105,7 +105,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
             };
         }
         let (around, is_certain) = scopes::enclosing_definitions(self.types(), ctx, name);
-        // `const f = require(…)` is a value here and something else where it comes from.
+        // `const f = require(…)` defines a value here, but the import leads to the definition.
         let values = |id: &DefId| self.defs.with(*id, |_, def| def.is_value()).unwrap_or(false);
         let is_required =
             ctx.dialect.modules == Modules::Script && !around.is_empty() && around.iter().all(values);
@@ -134,9 +134,9 @@ impl<'a, 'v> Resolver<'a, 'v> {
         }
         let is_global = ctx.site.form == Form::Macro;
         let scripts = ctx.dialect.modules == Modules::Script && ctx.facts.imports.is_empty();
-        // What is imported from somewhere that cannot be told may well be here.
+        // An import whose module is not decidable may refer to the repository.
         let from_somewhere = self.names.is_imported(ctx, name);
-        if ctx.dialect.closed && !is_global && !scripts && !from_somewhere {
+        if ctx.dialect.requires_imports && !is_global && !scripts && !from_somewhere {
             return (ctx.site.form != Form::Word).then(|| Resolution::unresolved(NOT_IMPORTED));
         }
         let found = self.grader.by_name(ctx);
@@ -166,7 +166,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
             (Lookup::External, how) => return Resolution::unresolved(how),
             _ => {}
         }
-        // An object of this file whose members are named after it.
+        // An object of this file: its members have its name as owner.
         let wanted = segments(receiver).chain([&*ctx.site.name]).collect::<Vec<_>>();
         let same: Vec<DefId> = ctx
             .file
@@ -186,10 +186,12 @@ impl<'a, 'v> Resolver<'a, 'v> {
         self.grader.by_member_name(ctx)
     }
 
-    /// Whether the receiver is a global of the language: it needs no import, and nothing in the file binds it.
+    /// Whether the receiver is a global of the language: it needs no import, and nothing in the file binds
+    /// it.
     fn is_global(&self, ctx: SiteContext<'_>, receiver: &str) -> bool {
         let is_type_like = receiver.starts_with(char::is_uppercase) && !receiver.contains('.');
-        let closed = ctx.dialect.closed && matches!(ctx.dialect.modules, Modules::Script | Modules::Declared);
+        let closed = ctx.dialect.requires_imports
+            && matches!(ctx.dialect.modules, Modules::Script | Modules::Declared);
         let known = ctx.dialect.globals.contains(&receiver);
         let is_type = |id: &DefId| self.defs.with(*id, |_, def| def.is_type()).unwrap_or(false);
         (known

@@ -1,27 +1,28 @@
-//! What is answered about a symbol. Names are those of appendix E, in camel case throughout.
+//! Responses with cross-references of a symbol. JSON keys are in camel case.
 
 use super::request::Direction;
 use crate::query::view::{Freshness, MatchState};
 
-/// The code of the warning when notes were cut.
+/// Warning code: notes were truncated.
 pub const NOTES_TRUNCATED: &str = "CALL_GRAPH_NOTES_TRUNCATED";
-/// Edges were cut.
+/// Warning code: edges were truncated.
 pub const EDGES_TRUNCATED: &str = "CALL_GRAPH_EDGES_TRUNCATED";
 
-/// How far a question could be answered.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallGraphStatus {
     Ok,
-    /// Several definitions bear the name; the edges of all are given, and each names the one it means.
+    /// Several definitions have the name. The edges of all are given, and each names the definition it refers
+    /// to.
     Ambiguous,
-    /// Nothing of that name is defined.
+    /// No definition has the name.
     NotFound,
-    /// It is defined in a language whose calls are not read.
+    /// The symbol is defined in a language that is not supported.
     Unsupported,
 }
 
-/// How sure an edge is.
+/// How certain an edge is.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize,
 )]
@@ -29,9 +30,9 @@ pub enum CallGraphStatus {
 pub enum Grade {
     /// Proven by scope, import, package or declared type.
     Exact,
-    /// The only definition in the repository that fits.
+    /// The only definition in the repository that fits; not proven.
     UniqueName,
-    /// One of several, or a name that the standard library has as well.
+    /// One of several definitions that fit, or a name that the standard library has as well.
     Ambiguous,
     /// No definition in the repository.
     Unresolved,
@@ -54,15 +55,15 @@ impl Grade {
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
     Call,
-    /// A mention that is no call.
+    /// A reference that is not a call.
     Reference,
 }
 
-/// A definition, or a file for what stands outside of any.
+/// A definition, or a file for code outside any definition.
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// `path:line#qualified name`, or `path` for a file. Can be asked about as it is.
+    /// `path:line#qualified name`, or `path` for a file. Valid as the symbol of a request.
     pub symbol_id: String,
     pub name: String,
     pub qualified_name: String,
@@ -73,14 +74,14 @@ pub struct Node {
     /// First and last line, 1-based, inclusive; absent for a file.
     pub span: Option<(u32, u32)>,
     pub signature: String,
-    /// Object id of the bytes that this was read from, and their state.
+    /// Blob oid of the file.
     pub blob: String,
     pub state: MatchState,
-    /// Levels from the symbol that was asked about.
+    /// Number of levels from the symbol of the request.
     pub depth: u32,
 }
 
-/// Where an edge is written.
+/// A place in the source where an edge comes from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Site {
@@ -89,7 +90,7 @@ pub struct Site {
     pub start_line: u32,
 }
 
-/// One symbol calls or mentions another.
+/// A call or reference from one symbol to another.
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
@@ -100,19 +101,19 @@ pub struct Edge {
     pub name: String,
     pub kind: EdgeKind,
     pub grade: Grade,
-    /// What the grade rests on.
+    /// The evidence for the grade.
     pub evidence: &'static str,
-    /// Definitions that come into question; more than 1 only if ambiguous.
+    /// Number of candidate definitions; more than 1 only if ambiguous.
     pub candidates: usize,
-    /// The first sites, in order.
+    /// The first ten sites, in order.
     pub sites: Vec<Site>,
     pub site_count: usize,
-    /// The level at which it was found; edges are in its order.
+    /// The level at which the edge was found; edges are sorted by it.
     #[serde(skip)]
     pub depth: u32,
 }
 
-/// What could not be settled.
+/// A note on something that could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
@@ -124,15 +125,15 @@ pub struct Note {
     pub detail: Option<String>,
 }
 
-/// What the answer rests on.
+/// How much source the answer is based on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// Files whose terms say that they may mention the names.
+    /// Number of files whose terms show that they may mention the names.
     pub candidate_files: usize,
     pub files_read: usize,
     pub bytes_read: u64,
-    /// False if a bound was hit: edges may be missing, none is wrong for it.
+    /// False if a limit was reached. Edges may be missing then; those present are correct.
     pub complete: bool,
 }
 
@@ -145,9 +146,9 @@ pub struct CallGraphResponse {
     pub depth: u32,
     /// Ids of the definitions that the symbol stands for.
     pub roots: Vec<String>,
-    /// By depth, file and line.
+    /// Sorted by depth, file and line.
     pub nodes: Vec<Node>,
-    /// By depth of what was asked, then file and line.
+    /// Sorted by depth, then file and line.
     pub edges: Vec<Edge>,
     pub edges_truncated: bool,
     pub total_edge_count: usize,
@@ -155,7 +156,7 @@ pub struct CallGraphResponse {
     pub notes_truncated: bool,
     pub total_note_count: usize,
     pub returned_note_count: usize,
-    /// Codes, with what they mean where there is more to say.
+    /// Warning codes, some followed by an explanation.
     pub warnings: Vec<String>,
     pub coverage: Coverage,
     /// As typed, or `HEAD`.
@@ -163,7 +164,7 @@ pub struct CallGraphResponse {
     pub commit: Option<String>,
     pub tree: String,
     pub freshness: Freshness,
-    /// The index of this worktree is not of HEAD yet.
+    /// Whether the index of this worktree is not yet that of HEAD.
     #[serde(skip)]
     pub is_behind: bool,
     pub execution_time_ms: u64,

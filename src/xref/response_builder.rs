@@ -21,7 +21,8 @@ pub(super) const MAX_CANDIDATES: usize = 12;
 /// Maximum number of sites listed for one edge.
 const MAX_SITES: usize = 10;
 
-/// One end of an edge: a definition, or a file for code outside any definition. Definitions order before files.
+/// One end of an edge: a definition, or a file for code outside any definition. Definitions order before
+/// files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Endpoint {
     Definition(DefId),
@@ -321,7 +322,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         if roots.is_empty() {
             let name = segments(self.request.symbol.trim()).last().unwrap_or_default();
             let known = self.defs.all_named(name);
-            let is_place = symbol_spec::place(self.request.symbol.trim()).is_some();
+            let is_place = symbol_spec::parse_location(self.request.symbol.trim()).is_some();
             return if known.is_empty() || is_place {
                 CallGraphStatus::NotFound
             } else {

@@ -154,7 +154,7 @@ impl RustPaths<'_, '_> {
 
     /// Follows the `use` declarations of the file that holds `module`.
     fn re_exported(&self, ctx: SiteContext<'_>, module: &ModulePath, name: &str, hops: u32) -> Lookup {
-        // The longest part of the path that is a file; what follows is passed on by it.
+        // The file of the longest prefix of the path re-exports the rest.
         for n in (0..=module.parts.len()).rev() {
             let Some(entry) = self.file_of(&module.root, &module.parts[..n]) else { continue };
             let Some((file, facts)) = self.facts_of(entry) else { return Lookup::Undecided };
@@ -228,7 +228,7 @@ impl RustPaths<'_, '_> {
     fn module_of_file(&self, file: &FileDefs) -> ModulePath {
         let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
         let parts: Vec<&str> = path.split('/').collect();
-        // The innermost folder with a root file; a file beside none is a crate of its own.
+        // The innermost folder with a root file; a file without one is a crate of its own.
         for n in (0..parts.len()).rev() {
             let root = parts[..n].join("/");
             if ["lib.rs", "main.rs"].iter().any(|name| self.paths.at(&at(&root, name)).is_some()) {

@@ -7,8 +7,8 @@ use super::members::{MemberLookup, TypeMembers};
 use super::site::SiteContext;
 use crate::chunk::SymbolKind;
 
-/// Definitions of `name` in the innermost enclosing scope that has any. The flag is false if a base that is not known
-/// could define the name as well.
+/// Definitions of `name` in the innermost enclosing scope that has any. The flag is false if a base that is
+/// not known could define the name as well.
 pub(super) fn enclosing_definitions(
     types: TypeMembers<'_, '_, '_>,
     ctx: SiteContext<'_>,

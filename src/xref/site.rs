@@ -46,7 +46,7 @@ impl SiteContext<'_> {
 
     /// Whether the site is in the body of a type without a name.
     pub fn is_in_anonymous_type(self) -> bool {
-        self.facts.anonymous.iter().any(|range| range.contains(&self.site.at))
+        self.facts.anonymous_types.iter().any(|range| range.contains(&self.site.at))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bytes of the files of a view → facts, within bounds and on all cores.
+//! Loads the facts of files of a view, within limits and on all cores.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -19,12 +19,12 @@ use crate::query::view::View;
 use crate::query::{Cancel, QueryError};
 use crate::sync;
 
-/// Stack of a thread that parses: parsers recurse in C code on hostile input.
+/// Stack size of parsing threads: parsers recurse in C code on hostile input.
 pub(crate) const PARSER_STACK: usize = 16 << 20;
-/// Bytes of source whose facts are kept between questions.
+/// Bytes of source whose facts are cached between requests.
 const CACHE_BYTES: usize = 12 << 20;
 
-/// Bounds of one question.
+/// Limits of one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits<'a> {
     pub files: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// Nothing further is read: time is up, or nobody waits any more.
+    /// Whether the deadline has passed or the request was cancelled; no further file is read then.
     fn are_over(&self) -> bool {
         Instant::now() > self.deadline || self.cancel.is_cancelled()
     }
@@ -48,18 +48,18 @@ pub(crate) mod limit {
     pub const LEVEL: &str = "CALL_GRAPH_LEVEL_LIMIT";
 }
 
-/// A file without facts, with the reason.
+/// Note types of files without facts.
 pub(crate) const NOT_LOCAL: &str = "file_not_local";
 pub(crate) const NOT_PARSED: &str = "file_not_parsed";
 
-type Read = Result<Arc<Facts>, &'static str>;
+type ReadResult = Result<Arc<Facts>, &'static str>;
 
-/// What has been read for a question.
+/// The facts loaded for one request.
 pub(crate) struct Sources<'a> {
     pub codebase: &'a Codebase,
     pub view: &'a View,
     limits: Limits<'a>,
-    loaded: RefCell<FxHashMap<u32, Read>>,
+    loaded: RefCell<FxHashMap<u32, ReadResult>>,
     files_read: Cell<usize>,
     bytes_read: Cell<u64>,
     limits_reached: RefCell<BTreeSet<&'static str>>,
@@ -105,41 +105,41 @@ impl<'a> Sources<'a> {
         late
     }
 
-    /// The facts of a file, if the bounds allow to read it.
+    /// The facts of a file; `None` if a limit forbids reading it or it cannot be parsed.
     pub fn facts(&self, file: &FileDefs) -> Option<Arc<Facts>> {
         if let Some(known) = self.loaded.borrow().get(&file.entry) {
             return known.as_ref().ok().cloned();
         }
-        self.load(std::slice::from_ref(&Wanted::of(file)?), &[]);
+        self.load(std::slice::from_ref(&ReadJob::of(file)?), &[]);
         self.loaded.borrow().get(&file.entry)?.as_ref().ok().cloned()
     }
 
-    /// True if the facts of a file have been read.
+    /// Whether the facts of a file are loaded.
     pub fn is_loaded(&self, entry: u32) -> bool {
         self.loaded.borrow().get(&entry).is_some_and(Result::is_ok)
     }
 
-    /// Why a file that was asked for has no facts.
+    /// The note type for a file that was requested and has no facts.
     pub fn problem(&self, entry: u32) -> Option<&'static str> {
         self.loaded.borrow().get(&entry)?.as_ref().err().copied()
     }
 
-    /// Reads the facts of `files` in the order given, those without any of `words` left out.
+    /// Loads the facts of `files` in the given order, except files that contain none of `words`.
     pub fn prefetch(&self, files: &[Rc<FileDefs>], words: &[String]) {
-        let wanted: Vec<Wanted> = files
+        let wanted: Vec<ReadJob> = files
             .iter()
             .filter(|file| !self.loaded.borrow().contains_key(&file.entry))
-            .filter_map(|file| Wanted::of(file))
+            .filter_map(|file| ReadJob::of(file))
             .collect();
         self.load(&wanted, words);
     }
 
-    /// Bytes of the file as this view has it.
+    /// The bytes of a blob of this view.
     pub fn bytes(&self, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
         self.view.blob(self.codebase, oid)
     }
 
-    fn load(&self, wanted: &[Wanted], words: &[String]) {
+    fn load(&self, wanted: &[ReadJob], words: &[String]) {
         let (mut files, mut bytes) = (self.files_read.get(), self.bytes_read.get());
         let mut n_taken = 0;
         for file in wanted {
@@ -168,20 +168,20 @@ impl<'a> Sources<'a> {
             return;
         }
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let shared = Shared { codebase: self.codebase, view: self.view, limits: self.limits };
+        let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
         std::thread::scope(|scope| {
             for _ in 0..n_threads {
                 let work = || {
                     while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let read = shared.read(file, words);
+                        let read = reader.read(file, words);
                         sync::lock(&found).push((file.entry, read));
                     }
                 };
                 let thread = std::thread::Builder::new().stack_size(PARSER_STACK);
                 if thread.spawn_scoped(scope, work).is_err() {
-                    // No thread to be had: this one does the work.
+                    // Without a further thread, this one does the work.
                     while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let read = shared.read(file, words);
+                        let read = reader.read(file, words);
                         sync::lock(&found).push((file.entry, read));
                     }
                 }
@@ -194,37 +194,38 @@ impl<'a> Sources<'a> {
         self.is_out_of_time();
     }
 
-    fn read(&self, file: &Wanted, words: &[String]) -> Option<Read> {
-        let shared = Shared { codebase: self.codebase, view: self.view, limits: self.limits };
-        let read = shared.read(file, words);
+    fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
+        let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
+        let read = reader.read(file, words);
         self.is_out_of_time();
         read
     }
 }
 
-struct Wanted {
+/// A file to read.
+struct ReadJob {
     entry: u32,
     oid: Oid,
     bytes: u32,
     dialect: &'static Dialect,
 }
 
-impl Wanted {
-    fn of(file: &FileDefs) -> Option<Wanted> {
-        Some(Wanted { entry: file.entry, oid: file.oid, bytes: file.blob_bytes, dialect: file.dialect? })
+impl ReadJob {
+    fn of(file: &FileDefs) -> Option<ReadJob> {
+        Some(ReadJob { entry: file.entry, oid: file.oid, bytes: file.blob_bytes, dialect: file.dialect? })
     }
 }
 
-/// What threads that read have in common.
-struct Shared<'a> {
+/// Reads facts; shared by the reading threads.
+struct FactReader<'a> {
     codebase: &'a Codebase,
     view: &'a View,
     limits: Limits<'a>,
 }
 
-impl Shared<'_> {
-    /// `None` if the file has none of `words`, or time is up.
-    fn read(&self, file: &Wanted, words: &[String]) -> Option<Read> {
+impl FactReader<'_> {
+    /// Reads the facts of a file; `None` if it contains none of `words` or a limit is reached.
+    fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
         let key = (file.oid, file.dialect.language);
         if let Some(known) = CACHE.get(&key) {
             return Some(Ok(known));
@@ -249,46 +250,49 @@ impl Shared<'_> {
 
 type Key = (Oid, &'static str);
 
-/// Facts by the blob they are of: what a blob holds never changes, so nothing here can be stale.
+/// Process-wide cache of facts by blob and language. Blobs are immutable, so no entry can be stale.
 static CACHE: LazyLock<Cache> = LazyLock::new(Cache::default);
 
 #[derive(Default)]
 struct Cache {
-    inside: Mutex<Kept>,
+    entries: Mutex<CacheEntries>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CacheEntries {
+    /// With the clock value of the last use.
     facts: FxHashMap<Key, (u64, Arc<Facts>)>,
+    /// Source bytes of all entries.
     bytes: usize,
+    /// Counts accesses.
     clock: u64,
 }
 
 impl Cache {
     fn get(&self, key: &Key) -> Option<Arc<Facts>> {
-        let mut kept = sync::lock(&self.inside);
-        kept.clock += 1;
-        let now = kept.clock;
-        let (used, facts) = kept.facts.get_mut(key)?;
+        let mut entries = sync::lock(&self.entries);
+        entries.clock += 1;
+        let now = entries.clock;
+        let (used, facts) = entries.facts.get_mut(key)?;
         *used = now;
         Some(facts.clone())
     }
 
     fn put(&self, key: Key, facts: Arc<Facts>) {
-        let mut kept = sync::lock(&self.inside);
-        kept.clock += 1;
-        let now = kept.clock;
-        kept.bytes += facts.text.len();
-        if let Some((_, old)) = kept.facts.insert(key, (now, facts)) {
-            kept.bytes -= old.text.len();
+        let mut entries = sync::lock(&self.entries);
+        entries.clock += 1;
+        let now = entries.clock;
+        entries.bytes += facts.text.len();
+        if let Some((_, old)) = entries.facts.insert(key, (now, facts)) {
+            entries.bytes -= old.text.len();
         }
-        if kept.bytes > CACHE_BYTES {
-            // The older half goes at once, so that this is rare.
-            let mut ages: Vec<u64> = kept.facts.values().map(|(used, _)| *used).collect();
+        if entries.bytes > CACHE_BYTES {
+            // The older half is evicted at once, so that evictions are rare.
+            let mut ages: Vec<u64> = entries.facts.values().map(|(used, _)| *used).collect();
             ages.sort_unstable();
             let middle = ages[ages.len() / 2];
-            kept.facts.retain(|_, (used, _)| *used > middle);
-            kept.bytes = kept.facts.values().map(|(_, facts)| facts.text.len()).sum();
+            entries.facts.retain(|_, (used, _)| *used > middle);
+            entries.bytes = entries.facts.values().map(|(_, facts)| facts.text.len()).sum();
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A symbol as people and clients write it → definitions.
+//! Notation of symbols: a name, a qualified name, `path:line`, or a `symbolId`.
 
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::modules::Paths;
 use crate::query::locate;
 
-/// `path:line`, also at the head of an id (`path:line#name`).
-pub(crate) fn place(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
+/// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name.
+pub(crate) fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     let (head, name) = match symbol.split_once('#') {
         Some((head, name)) => (head, Some(name)),
         None => (symbol, None),
@@ -15,23 +15,23 @@ pub(crate) fn place(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     (!path.is_empty()).then_some((path, line, name))
 }
 
-/// The definitions that `symbol` stands for, by path and position.
+/// The definitions that `symbol` stands for, ordered by path and position.
 pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> Vec<DefId> {
-    if let Some((path, line, name)) = place(symbol)
+    if let Some((path, line, name)) = parse_location(symbol)
         && let Ok(path) = locate::clean(path)
         && let Some(file) = paths.at(path).and_then(|entry| defs.file(entry))
     {
         return at_line(&file, line, name).into_iter().collect();
     }
     let wanted: Vec<&str> = segments(symbol).collect();
-    // A name may itself hold a separator (`operator/`), so it is tried as it stands as well.
+    // A name may contain a separator (`operator/`), so the whole symbol is tried as a name too.
     let last = wanted.last().copied().unwrap_or(symbol);
     let mut found: Vec<DefId> = Vec::new();
     for name in [last, symbol] {
         for &id in defs.all_named(name).iter() {
             let whole = name == symbol;
-            let fits =
-                defs.with(id, |file, def| file.dialect.is_some() && (whole || bears(file, def, &wanted)));
+            let fits = defs
+                .with(id, |file, def| file.dialect.is_some() && (whole || matches_names(file, def, &wanted)));
             if fits.unwrap_or(false) && !found.contains(&id) {
                 found.push(id);
             }
@@ -40,7 +40,7 @@ pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> V
     found
 }
 
-/// The definition at a line: the one that begins there, else the innermost around it.
+/// The definition that begins at a line, or else the innermost around it.
 fn at_line(file: &FileDefs, line: u32, name: Option<&str>) -> Option<DefId> {
     let here = file.defs.iter().enumerate().filter(|(_, def)| (def.lines.0..=def.lines.1).contains(&line));
     let named = here.filter(|(_, def)| name.is_none_or(|name| def.qualified == name || def.name == name));
@@ -50,23 +50,24 @@ fn at_line(file: &FileDefs, line: u32, name: Option<&str>) -> Option<DefId> {
     best.map(|(symbol, _)| file.id(symbol as u32))
 }
 
-/// The names before the last are those around the definition: its owners, its package, and then folders and files.
-fn bears(file: &FileDefs, def: &Def, wanted: &[&str]) -> bool {
+/// Whether the segments of a symbol name this definition: from the last to the first they match the name, its
+/// owners and its package, and then folders and the file stem.
+fn matches_names(file: &FileDefs, def: &Def, wanted: &[&str]) -> bool {
     let full = file.full_name(def);
-    let theirs: Vec<&str> = full.iter().rev().map(String::as_str).collect();
-    let ours: Vec<&str> = wanted.iter().rev().copied().collect();
-    let n = theirs.iter().zip(&ours).take_while(|(a, b)| a == b).count();
-    if n == ours.len() {
+    let def_names: Vec<&str> = full.iter().rev().map(String::as_str).collect();
+    let wanted_names: Vec<&str> = wanted.iter().rev().copied().collect();
+    let n = def_names.iter().zip(&wanted_names).take_while(|(a, b)| a == b).count();
+    if n == wanted_names.len() {
         return true;
     }
-    // What is left must be all of the path's, in order, once the owners are used up.
+    // The remaining segments must occur in the path, in order.
     let owners = segments(&def.qualified).count();
     if n < owners {
         return false;
     }
     let stem = file.path.rsplit_once('.').map_or(file.path.as_str(), |(stem, _)| stem);
     let mut folders = stem.split('/').rev();
-    ours[n..].iter().all(|part| folders.any(|folder| folder == *part))
+    wanted_names[n..].iter().all(|part| folders.any(|folder| folder == *part))
 }
 
 #[cfg(test)]
@@ -74,11 +75,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_from_names() {
-        assert_eq!(place("src/a.rs:12"), Some(("src/a.rs", 12, None)));
-        assert_eq!(place("src/a.rs:12#A::b"), Some(("src/a.rs", 12, Some("A::b"))));
+    fn locations_are_distinguished_from_names() {
+        assert_eq!(parse_location("src/a.rs:12"), Some(("src/a.rs", 12, None)));
+        assert_eq!(parse_location("src/a.rs:12#A::b"), Some(("src/a.rs", 12, Some("A::b"))));
         for name in ["A::b", "a.b", "parse", "a:b", ":3", "x:0", "operator:"] {
-            assert_eq!(place(name), None, "{name}");
+            assert_eq!(parse_location(name), None, "{name}");
         }
     }
 }

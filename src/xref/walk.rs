@@ -1,8 +1,8 @@
 //! Follows callers, callees and references level by level.
 //!
-//! A level looks up all its symbols at once. Only exact edges and unique names lead to the next level: the target of an
-//! ambiguous edge is listed and not followed. Everything is ordered by path and position, so an answer depends on the
-//! view alone, except where a limit is reached, which the answer reports.
+//! A level looks up all its symbols at once. Only exact edges and unique names lead to the next level: the
+//! target of an ambiguous edge is listed and not followed. Everything is ordered by path and position, so an
+//! answer depends on the view alone, except where a limit is reached, which the answer reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -185,7 +185,7 @@ impl Walk<'_, '_> {
                     let Some(resolution) = self.resolver.resolve(&file, &facts, site) else { continue };
                     for &target in resolution.targets.iter().filter(|target| wanted.contains_key(target)) {
                         let from = self.endpoint_at(&file, site.at);
-                        // A class stands for its constructors.
+                        // A type stands for its constructors.
                         let target = wanted.get(&target).copied().unwrap_or(target);
                         self.answer.add_edge(NewEdge {
                             from,
@@ -269,7 +269,9 @@ impl Walk<'_, '_> {
                 let Some(dialect) = file.dialect else { continue };
                 let mut uses = Vec::new();
                 for name in local_names(&facts, &names) {
-                    uses.extend(extract::mentions(facts.text.as_bytes(), dialect, &name).unwrap_or_default());
+                    uses.extend(
+                        extract::references_to(facts.text.as_bytes(), dialect, &name).unwrap_or_default(),
+                    );
                 }
                 uses.sort_by_key(|site| site.at);
                 for mention in &uses {
@@ -302,7 +304,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Files that may hold one of `names`, with their facts loaded; files near those of the symbols come first.
+    /// Files that may hold one of `names`, with their facts loaded; files near those of the symbols come
+    /// first.
     fn files_with(
         &mut self,
         names: &BTreeSet<String>,
@@ -358,7 +361,8 @@ impl Walk<'_, '_> {
         names
     }
 
-    /// Maps each definition that counts as a symbol of the level to that symbol: itself, and the constructors of a type.
+    /// Maps each definition that counts as a symbol of the level to that symbol: itself, and the constructors
+    /// of a type.
     fn with_constructors(&self, level: &[DefId]) -> BTreeMap<DefId, DefId> {
         let mut wanted: BTreeMap<DefId, DefId> = BTreeMap::new();
         for &id in level {
@@ -373,7 +377,8 @@ impl Walk<'_, '_> {
         wanted
     }
 
-    /// The source of an edge at an offset: the innermost callable, else the innermost definition, else the file.
+    /// The source of an edge at an offset: the innermost callable, else the innermost definition, else the
+    /// file.
     fn endpoint_at(&self, file: &FileDefs, at: u32) -> Endpoint {
         let is_data =
             |def: &Def| matches!(def.kind, SymbolKind::Module | SymbolKind::Namespace | SymbolKind::Impl);

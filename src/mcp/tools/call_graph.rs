@@ -89,8 +89,9 @@ impl Tool for CallGraph {
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let absolute =
-            xref::place(&arguments.symbol).map(|place| place.0).filter(|path| Path::new(path).is_absolute());
+        let absolute = xref::parse_location(&arguments.symbol)
+            .map(|place| place.0)
+            .filter(|path| Path::new(path).is_absolute());
         let asked = call.answerable(arguments.path.as_deref(), absolute)?;
         let tokens = token_limit(arguments.token_limit, asked.codebase().settings.search.token_limit)?;
         let mut request =
@@ -144,7 +145,7 @@ fn number<T: TryFrom<i64>>(name: &str, must: &str, given: i64) -> Result<T, Call
 
 /// With the file of a place relative to the root.
 fn symbol(symbol: &str, asked: &Asked) -> Result<String, CallError> {
-    let Some((path, _, _)) = xref::place(symbol) else { return Ok(symbol.to_owned()) };
+    let Some((path, _, _)) = xref::parse_location(symbol) else { return Ok(symbol.to_owned()) };
     let outside = |_| CallError::parameter("symbol", "a place inside the repository", symbol);
     Ok(format!("{}{}", asked.file(path).map_err(outside)?, &symbol[path.len()..]))
 }

@@ -1,4 +1,4 @@
-; C. Captures are explained in ../queries.rs.
+; C. The captures are documented in ../queries.rs.
 
 (call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression function: (field_expression argument: (_) @receiver field: (field_identifier) @call.member) arguments: (_) @arguments)

@@ -1,4 +1,4 @@
-; C#. Captures are explained in ../queries.rs.
+; C#. The captures are documented in ../queries.rs.
 
 (invocation_expression function: (identifier) @call arguments: (_) @arguments)
 (invocation_expression function: (generic_name (identifier) @call) arguments: (_) @arguments)

@@ -1,4 +1,4 @@
-; Go. Captures are explained in ../queries.rs.
+; Go. The captures are documented in ../queries.rs.
 
 (call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression function: (parenthesized_expression (identifier) @call) arguments: (_) @arguments)

@@ -1,4 +1,4 @@
-; Java. Captures are explained in ../queries.rs.
+; Java. The captures are documented in ../queries.rs.
 
 (method_invocation !object name: (identifier) @call arguments: (_) @arguments)
 (method_invocation object: (_) @receiver name: (identifier) @call.member arguments: (_) @arguments)

@@ -1,4 +1,4 @@
-; JavaScript, besides script.scm.
+; JavaScript, in addition to script.scm.
 
 (class_heritage [(identifier) (member_expression)] @base)
 (formal_parameters (identifier) @binding)

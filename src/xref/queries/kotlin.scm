@@ -1,4 +1,4 @@
-; Kotlin. Captures are explained in ../queries.rs.
+; Kotlin. The captures are documented in ../queries.rs.
 
 (call_expression . (identifier) @call . (value_arguments)? @arguments (annotated_lambda)? @trailing)
 (call_expression . (navigation_expression (_) @receiver (identifier) @call.member .) . (value_arguments)? @arguments (annotated_lambda)? @trailing)

@@ -1,4 +1,4 @@
-; PHP. Captures are explained in ../queries.rs.
+; PHP. The captures are documented in ../queries.rs.
 
 (function_call_expression function: (name) @call arguments: (_) @arguments)
 (function_call_expression function: (qualified_name) @call.qualified arguments: (_) @arguments)

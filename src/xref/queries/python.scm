@@ -1,4 +1,4 @@
-; Python. Captures are explained in ../queries.rs.
+; Python. The captures are documented in ../queries.rs.
 
 (call function: (identifier) @call arguments: (_) @arguments)
 (call function: (attribute object: (_) @receiver attribute: (identifier) @call.member) arguments: (_) @arguments)

@@ -1,4 +1,4 @@
-; Ruby. Captures are explained in ../queries.rs.
+; Ruby. The captures are documented in ../queries.rs.
 
 (call !receiver method: (identifier) @call arguments: (_)? @arguments)
 (call receiver: (_) @receiver method: [(identifier) (constant)] @call.member arguments: (_)? @arguments)

@@ -1,4 +1,4 @@
-; Rust. Captures are explained in ../queries.rs.
+; Rust. The captures are documented in ../queries.rs.
 
 (call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression function: (generic_function function: (identifier) @call) arguments: (_) @arguments)

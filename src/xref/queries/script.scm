@@ -1,4 +1,4 @@
-; What JavaScript and TypeScript have in common. Captures are explained in ../queries.rs.
+; Patterns shared by JavaScript and TypeScript. The captures are documented in ../queries.rs.
 
 (call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression

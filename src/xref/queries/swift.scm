@@ -1,4 +1,4 @@
-; Swift. Captures are explained in ../queries.rs.
+; Swift. The captures are documented in ../queries.rs.
 
 (call_expression . (simple_identifier) @call . (call_suffix) @arguments)
 (call_expression . (navigation_expression target: (_) @receiver suffix: (navigation_suffix suffix: (simple_identifier) @call.member)) . (call_suffix) @arguments)

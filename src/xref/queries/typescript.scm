@@ -1,4 +1,4 @@
-; TypeScript and TSX, besides script.scm.
+; TypeScript and TSX, in addition to script.scm.
 
 (extends_clause value: [(identifier) (member_expression)] @base)
 (implements_clause (type_identifier) @base)
