@@ -1,13 +1,13 @@
-//! Bytes of blobs by oid.
+//! Reading blobs by oid.
 
 use gix::objs::{Find as _, FindHeader as _, Kind};
 
 use super::{GitError, Oid, Repo};
 
-/// Reads blobs through one object database handle and one buffer; make one per thread.
+/// Reads blobs through one object database handle and one buffer. Each thread needs its own.
 ///
-/// Never fetches: an object that a partial clone left at its remote is `None`, as is an oid that names something other
-/// than a blob (a gitlink's commit, for example).
+/// Never fetches. Returns `None` for objects that a partial clone does not have, and for objects other than
+/// blobs, such as the commit of a gitlink.
 pub struct BlobReader {
     repo: gix::Repository,
     buffer: Vec<u8>,
@@ -19,17 +19,19 @@ impl BlobReader {
         BlobReader { repo: repo.local(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
     }
 
-    /// Size in bytes, from the object's header: nothing is inflated, so a size bomb costs nothing.
+    /// Size of a blob in bytes. Reads only the header of the object, so a zip bomb costs nothing.
     pub fn size(&mut self, oid: &Oid) -> Result<Option<u64>, GitError> {
         let header = self.repo.objects.try_header(oid).map_err(|error| self.unreadable(oid, &error))?;
         Ok(header.filter(|header| header.kind == Kind::Blob).map(|header| header.size))
     }
 
-    /// The whole blob; valid until the next call. Ask [`size`](Self::size) first where a bound matters.
+    /// The bytes of a blob, valid until the next call. Check [`size`](Self::size) first where memory is
+    /// bounded.
     pub fn read(&mut self, oid: &Oid) -> Result<Option<&[u8]>, GitError> {
         match self.repo.objects.try_find(oid, &mut self.buffer) {
             Ok(Some(object)) => Ok((object.kind == Kind::Blob).then_some(object.data)),
             Ok(None) => Ok(None),
+            // Not `unreadable`: `self.buffer` is still borrowed here.
             Err(error) => Err(GitError::BadObject {
                 oid: *oid,
                 expected: "blob",
@@ -47,10 +49,9 @@ impl BlobReader {
     }
 }
 
-/// The oid git would give a blob of these bytes.
+/// The oid that git gives to a blob of these bytes.
 pub fn hash_blob(bytes: &[u8], kind: gix::hash::Kind) -> Oid {
-    // Hashing fails only on a SHA-1 collision attack; such bytes get the null oid, which names no object and equals
-    // no committed file.
+    // Hashing fails only for bytes of a SHA-1 collision attack. They get the null oid, which names no object.
     gix::objs::compute_hash(kind, Kind::Blob, bytes).unwrap_or_else(|_| Oid::null(kind))
 }
 
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_local_blob_is_none() {
+    fn objects_that_are_missing_or_no_blobs_are_none() {
         let repo = TestRepo::with_files(&[("a.txt", "hello\n")]);
         let mut blobs = repo.open().blobs();
         for oid in [repo.oid("HEAD"), repo.oid("HEAD^{tree}"), hash_blob(b"nowhere", gix::hash::Kind::Sha1)] {
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_clone_is_not_fetched_into() {
+    fn missing_objects_of_a_partial_clone_are_not_fetched() {
         let origin = TestRepo::with_files(&[("a.txt", "first\n")]);
         origin.git(["config", "uploadpack.allowFilter", "true"]);
         let url = format!("file://{}", origin.root().display());

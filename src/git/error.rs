@@ -1,10 +1,11 @@
-//! What can go wrong between the index and git.
+//! Errors of reading git.
 
 use std::path::PathBuf;
 
 use super::Oid;
 
-/// A failure to read from git. `Display` says what happened and why; [`GitError::fix`] says what to do about it.
+/// A failure to read from git. `Display` says what happened and why; [`GitError::fix`] says what to do about
+/// it.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// Neither the directory nor any of its parents is a git repository.
@@ -40,7 +41,7 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// One line on what the user can do.
+    /// One sentence on what the user can do.
     pub fn fix(&self) -> &'static str {
         match self {
             GitError::NotARepository { .. } => "change into a git repository, or run `git init` first",
@@ -55,11 +56,17 @@ impl GitError {
                 "fetch it with git (`git fetch --unshallow` or `git fetch --refetch`)"
             }
             GitError::UnknownRevision { .. } => {
-                "`git rev-parse --verify REV` shows what git makes of the name"
+                "run `git rev-parse --verify REV` to see how git resolves the name"
             }
             GitError::TooManyFiles { .. } => "index a subdirectory tree instead, `REV:dir`",
             GitError::Bare { .. } => "name a revision with --rev, or run in a clone that has files",
             GitError::PathEscapes { .. } => "use a path relative to the root of the repository",
         }
     }
+}
+
+/// The first line of an error message.
+pub(super) fn one_line(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim().to_owned()
 }

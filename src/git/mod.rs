@@ -1,16 +1,17 @@
-//! Repository, trees, blobs and the working tree: everything the index reads from git.
+//! Reading git: repository, revisions, trees, blobs.
 //!
-//! In: a directory, a revision, a tree. Out: files of trees with their blob oids, changes between two trees, bytes of
-//! blobs, and how the working tree differs from a commit. Next in the flow: [`crate::policy`].
+//! In: a directory, a revision, a tree. Out: files of trees with their blob oids, differences of two trees,
+//! bytes of blobs. The working tree is read by [`crate::worktree`].
 //!
-//! Nothing here runs a program, follows a link out of the working tree or talks to a remote: filter drivers, hooks and
-//! file system monitors named by a repository's configuration are ignored, objects a partial clone lacks are reported as
-//! not local, replace refs are not applied (requirements G6, X4, X5).
+//! Nothing here runs a program or contacts a remote. Objects that a partial clone lacks are reported as
+//! missing, and replace refs are not applied, so that an oid always names the same bytes.
 
 mod blobs;
 mod error;
-mod exclude;
+mod operation;
 mod repo;
+mod revision;
+mod store_dir;
 mod tree;
 
 pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
@@ -20,6 +21,8 @@ pub type Oid = gix::ObjectId;
 
 pub use blobs::{BlobReader, hash_blob};
 pub use error::GitError;
-pub use exclude::{ExcludeError, STORE_DIR, exclude_from_info, remove_exclude, tracked_codeweaver_dir};
-pub use repo::{Head, Operation, Repo, Revision};
+pub use operation::Operation;
+pub use repo::Repo;
+pub use revision::{Head, Revision};
+pub use store_dir::{STORE_DIR, tracked_store};
 pub use tree::{Mode, TreeChange, TreeFile, diff_trees, entry_at, walk_tree};

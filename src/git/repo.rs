@@ -1,22 +1,19 @@
-//! Where the repository is and what its names mean.
+//! Discovery of a repository, and its paths.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
+use super::error::one_line;
+use super::{BlobReader, GitError};
 
-use super::{BlobReader, GitError, Oid};
-
-/// A tag may point to a tag; more levels than this is a loop made on purpose.
-const MAX_PEEL: usize = 64;
-
-/// What git sets for its hooks and aliases that says which repository is meant.
+/// Variables that git sets for hooks and aliases, which name the repository.
 const LOCAL_VARIABLES: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
 
-/// One worktree of a repository. Cheap to clone, shared between threads; every operation opens its own object handle.
+/// One worktree of a repository. Cheap to clone and shared between threads; every operation opens its own
+/// object handle.
 ///
-/// References and HEAD are read when asked for, so a value held for days never answers from an old HEAD.
+/// References and HEAD are read by each call, so a long-lived value never returns an old HEAD.
 #[derive(Clone)]
 pub struct Repo {
     inner: Arc<Inner>,
@@ -30,58 +27,19 @@ struct Inner {
     is_named: bool,
 }
 
-/// What HEAD is. On an unborn branch (no commit yet) `reference` is set and the rest is not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    pub commit: Option<Oid>,
-    pub tree: Option<Oid>,
-    /// `refs/heads/x`; `None` if HEAD is detached.
-    pub reference: Option<String>,
-}
-
-/// A revision as typed and the tree it means. `commit` is absent if a tree was named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revision {
-    pub spec: String,
-    pub commit: Option<Oid>,
-    pub tree: Oid,
-}
-
-/// A sequence of git that is under way in this worktree and will move HEAD again (G3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    Rebase,
-    Am,
-    CherryPick,
-    Revert,
-    Merge,
-    Bisect,
-}
-
-/// What git leaves in the git directory while an operation runs; the first that exists decides.
-const OPERATIONS: &[(&str, Operation)] = &[
-    ("rebase-apply/applying", Operation::Am),
-    ("rebase-apply", Operation::Rebase),
-    ("rebase-merge", Operation::Rebase),
-    ("CHERRY_PICK_HEAD", Operation::CherryPick),
-    ("REVERT_HEAD", Operation::Revert),
-    ("MERGE_HEAD", Operation::Merge),
-    ("BISECT_LOG", Operation::Bisect),
-];
-
 impl Repo {
     /// Finds the repository of `dir` or of its closest parent.
     ///
-    /// Honours what git sets for hooks (`GIT_DIR`, `GIT_WORK_TREE`, `GIT_INDEX_FILE`, `GIT_COMMON_DIR`,
-    /// `GIT_CEILING_DIRECTORIES`…). A submodule is a repository of its own. Errors: [`GitError::NotARepository`],
-    /// [`GitError::Unsupported`] (SHA-256 objects, reftable), [`GitError::Unreadable`].
+    /// Honours the variables that git sets for hooks (`GIT_DIR`, `GIT_WORK_TREE`, `GIT_INDEX_FILE`,
+    /// `GIT_COMMON_DIR`, `GIT_CEILING_DIRECTORIES`…). A submodule is a repository of its own. Errors:
+    /// [`GitError::NotARepository`], [`GitError::Unsupported`] (SHA-256 objects, reftable),
+    /// [`GitError::Unreadable`].
     pub fn discover(dir: &Path) -> Result<Repo, GitError> {
         Self::discover_with(dir, false, |options| options)
     }
 
-    /// As [`Self::discover`], for a directory that somebody has named (`--project`, a path of an agent): what a surrounding
-    /// git command has left in the environment speaks of another repository and is not looked at.
+    /// As [`Self::discover`], for a directory that the user or an agent has named (`--project`, a path).
+    /// Ignores the variables of a surrounding git command, which name another repository.
     pub fn discover_named(dir: &Path) -> Result<Repo, GitError> {
         Self::discover_with(dir, true, |options| options)
     }
@@ -92,14 +50,16 @@ impl Repo {
         adjust: impl Fn(gix::open::Options) -> gix::open::Options,
     ) -> Result<Repo, GitError> {
         let mut trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
-        let is_misled = is_named && LOCAL_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
+        let ignores_environment =
+            is_named && LOCAL_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
         for options in [&mut trust.full, &mut trust.reduced] {
-            if is_misled {
-                // All that begins with GIT_, since gix knows no finer distinction: configuration named by GIT_CONFIG_GLOBAL is
-                // not read either.
+            if ignores_environment {
+                // Denies all variables that begin with GIT_, since gix has no finer distinction. So the file
+                // that GIT_CONFIG_GLOBAL names is not read either.
                 options.permissions.env.git_prefix = gix::sec::Permission::Deny;
             }
-            // Replace refs make an oid name other bytes than its own: answers could not be proved by oid.
+            // With replace refs an oid could name other bytes than its own, so it would not identify what was
+            // indexed.
             options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
         }
         // As git does: ceiling directories that do not contain `dir` have no effect.
@@ -112,7 +72,7 @@ impl Repo {
         };
         match found {
             Ok(sync) => Self::from_gix(sync, is_named),
-            Err(error) => Err(why_not_open(dir, is_named, &error)),
+            Err(error) => Err(open_error(dir, is_named, &error)),
         }
     }
 
@@ -137,12 +97,13 @@ impl Repo {
         Ok(Repo { inner: Arc::new(Inner { sync, git_dir, common_dir, work_dir, is_named }) })
     }
 
-    /// A handle of gix for this thread, without object cache and deaf to replace refs.
+    /// A gix handle for this thread, without object cache and without replace refs.
     pub(crate) fn local(&self) -> gix::Repository {
         self.inner.sync.to_thread_local()
     }
 
-    /// Whether it was found by [`Self::discover_named`]; processes that work on it must be told of it in the same way.
+    /// Whether it was opened by [`Self::discover_named`]. A process that is started for it must be given its
+    /// path too.
     pub fn is_named(&self) -> bool {
         self.inner.is_named
     }
@@ -162,7 +123,8 @@ impl Repo {
         &self.inner.git_dir
     }
 
-    /// The files that git's configuration was read from, included ones too, and the user's and the worktree's where more may appear.
+    /// The files from which git's configuration was read, with included ones, and those of the user and the
+    /// worktree that may be created later.
     pub fn config_files(&self) -> Vec<PathBuf> {
         let local = self.local();
         let config = local.config_snapshot();
@@ -190,8 +152,8 @@ impl Repo {
         std::fs::canonicalize(main.workdir()?).ok()
     }
 
-    /// A stable name of this worktree that is safe as a file name: `main`, or the name of the linked worktree's
-    /// administrative directory with bytes other than `A-Za-z0-9._-` written as `%XX`.
+    /// A stable name of this worktree that is safe as a file name: `main`, or the name of the linked
+    /// worktree's administrative directory with bytes other than `A-Za-z0-9._-` written as `%XX`.
     pub fn worktree_key(&self) -> String {
         const MAIN: &str = "main";
         if self.git_dir() == self.common_dir() {
@@ -211,46 +173,6 @@ impl Repo {
         if key.eq_ignore_ascii_case(MAIN) { format!("%{:02X}{}", key.as_bytes()[0], &key[1..]) } else { key }
     }
 
-    /// Reads HEAD now. An unborn branch is not an error.
-    pub fn head(&self) -> Result<Head, GitError> {
-        let repo = self.local();
-        let mut head = repo.head().map_err(|error| self.unreadable(&error))?;
-        let reference = head.referent_name().map(|name| name.as_bstr().to_string());
-        let id = head.try_peel_to_id().map_err(|error| self.unreadable(&error))?.map(|id| id.detach());
-        let Some(id) = id else { return Ok(Head { commit: None, tree: None, reference }) };
-        let (commit, tree) = peel(&repo, id)?;
-        Ok(Head { commit, tree: Some(tree), reference })
-    }
-
-    /// Resolves whatever git accepts as a revision: branch, tag, (short) oid, `HEAD~3`, `stash@{0}`, `A:sub/dir`, the oid
-    /// of a tree. A name that is unknown, ambiguous or has no tree is [`GitError::UnknownRevision`].
-    pub fn resolve(&self, rev: &str) -> Result<Revision, GitError> {
-        let repo = self.local();
-        let unknown = |hint: Option<String>| GitError::UnknownRevision { spec: rev.to_owned(), hint };
-        if rev.trim().is_empty() {
-            return Err(unknown(Some("the name is empty".into())));
-        }
-        let id = match repo.rev_parse_single(rev) {
-            Ok(id) => id.detach(),
-            Err(error) => return Err(unknown(Some(hint_for(&repo, rev, &error)))),
-        };
-        match peel(&repo, id) {
-            Ok((commit, tree)) => Ok(Revision { spec: rev.to_owned(), commit, tree }),
-            Err(GitError::BadObject { .. }) => {
-                Err(unknown(Some("it names a file, not a commit or directory".into())))
-            }
-            Err(other) => Err(other),
-        }
-    }
-
-    /// The rebase, merge, bisect… that is under way in this worktree.
-    pub fn operation(&self) -> Option<Operation> {
-        OPERATIONS
-            .iter()
-            .find(|(mark, _)| self.git_dir().join(mark).exists())
-            .map(|(_, operation)| *operation)
-    }
-
     /// A reader of blobs for the calling thread.
     pub fn blobs(&self) -> BlobReader {
         BlobReader::new(self)
@@ -261,7 +183,8 @@ impl Repo {
         self.local().object_hash()
     }
 
-    /// Reads the git index of this worktree, which is empty before the first `git add`. The checksum is not verified.
+    /// Reads the git index of this worktree, which is empty before the first `git add`. The checksum is not
+    /// verified.
     ///
     /// # Errors
     /// [`GitError::Unreadable`] if the file is not a git index.
@@ -287,78 +210,8 @@ impl std::fmt::Debug for Repo {
     }
 }
 
-/// Follows tags and commits to a tree; also the commit passed on the way.
-fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError> {
-    let mut buffer = Vec::new();
-    let (mut commit, mut id) = (None, id);
-    for _ in 0..MAX_PEEL {
-        if id.is_empty_tree() {
-            return Ok((commit, id));
-        }
-        let bad = |reason: String| GitError::BadObject { oid: id, expected: "commit or tree", reason };
-        let object = repo.objects.try_find(&id, &mut buffer).map_err(|error| bad(one_line(&error)))?;
-        let object = object.ok_or(GitError::ObjectMissing { oid: id })?;
-        id = match object.kind {
-            Kind::Tree => return Ok((commit, id)),
-            Kind::Commit => {
-                commit = Some(id);
-                CommitRefIter::from_bytes(object.data, id.kind())
-                    .tree_id()
-                    .map_err(|error| bad(one_line(&error)))?
-            }
-            Kind::Tag => TagRefIter::from_bytes(object.data, id.kind())
-                .target_id()
-                .map_err(|error| bad(one_line(&error)))?,
-            Kind::Blob => return Err(bad("it is a blob".into())),
-        };
-    }
-    Err(GitError::BadObject { oid: id, expected: "commit or tree", reason: "too many tags in a row".into() })
-}
-
-/// A name close to what was typed, or the reason git would give.
-fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) -> String {
-    const MAX_REFERENCES: usize = 10_000;
-    let wanted: String = rev.split(['~', '^', ':', '@']).next().unwrap_or(rev).into();
-    let mut best: Option<(usize, String)> = None;
-    if let Ok(platform) = repo.references()
-        && let Ok(all) = platform.all()
-    {
-        for reference in all.flatten().take(MAX_REFERENCES) {
-            let short = reference.name().shorten().to_string();
-            let distance = edit_distance(&wanted, &short);
-            if distance > 0
-                && distance <= 1 + wanted.len() / 4
-                && best.as_ref().is_none_or(|(d, _)| distance < *d)
-            {
-                best = Some((distance, short));
-            }
-        }
-    }
-    best.map(|(_, name)| format!("did you mean '{name}'?")).unwrap_or_else(|| one_line(error))
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-fn one_line(error: &dyn std::fmt::Display) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim().to_owned()
-}
-
-/// Turns a failure to open into the variant a user can act on, by looking at what lies on the way up from `dir`.
-fn why_not_open(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
+/// Turns a failure to open into the most helpful error, by inspecting `dir` and its parents.
+fn open_error(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
     let start = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let looks_like_git_dir = |path: &Path| path.join("HEAD").is_file() && path.join("objects").is_dir();
     let from_environment = std::env::var_os("GIT_DIR").filter(|_| !is_named);
@@ -409,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_a_repository_the_error_names_the_place() {
+    fn outside_of_a_repository_the_error_names_the_directory() {
         let dir = TestRepo::empty_dir();
         let error = dir.try_open().unwrap_err();
         assert!(matches!(&error, GitError::NotARepository { path } if path == dir.root()), "{error}");
@@ -461,100 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn head_is_a_branch_detached_or_unborn() {
-        let repo = one_commit();
-        let (commit, tree) = (repo.oid("HEAD"), repo.oid("HEAD^{tree}"));
-        let open = repo.open();
-        let expected = |reference: Option<&str>| Head {
-            commit: Some(commit),
-            tree: Some(tree),
-            reference: reference.map(str::to_owned),
-        };
-        assert_eq!(open.head().unwrap(), expected(Some("refs/heads/main")));
-        repo.git(["pack-refs", "--all"]);
-        assert_eq!(open.head().unwrap(), expected(Some("refs/heads/main")));
-        repo.git(["checkout", "-q", "--detach"]);
-        assert_eq!(open.head().unwrap(), expected(None));
-        repo.git(["checkout", "-q", "--orphan", "fresh"]);
-        let unborn = Head { commit: None, tree: None, reference: Some("refs/heads/fresh".into()) };
-        assert_eq!(open.head().unwrap(), unborn);
-    }
-
-    #[test]
-    fn revisions_resolve_as_in_git() {
-        let repo = one_commit();
-        repo.write("a.txt", "three\n");
-        repo.commit("second");
-        repo.git(["tag", "-am", "annotated", "v1"]);
-        repo.git(["tag", "-am", "of a tag", "v2", "v1"]);
-        repo.git(["update-ref", "refs/pull/12/head", "HEAD~1"]);
-        repo.write("a.txt", "stashed\n");
-        repo.git(["stash", "-q"]);
-        let open = repo.open();
-        let short = repo.oid("HEAD").to_string()[..9].to_owned();
-        for rev in
-            ["main", "HEAD~1", "v1", "v2", "stash@{0}", "refs/pull/12/head", short.as_str(), "HEAD^{/one}"]
-        {
-            if rev == "HEAD^{/one}" {
-                continue; // searching messages is optional in gix
-            }
-            let found = open.resolve(rev).unwrap_or_else(|error| panic!("{rev}: {error}"));
-            assert_eq!(found.tree, repo.oid(&format!("{rev}^{{tree}}")), "{rev}");
-            assert_eq!(found.commit, Some(repo.oid(&format!("{rev}^{{commit}}"))), "{rev}");
-            assert_eq!(found.spec, rev);
-        }
-        let tree = repo.oid("HEAD^{tree}").to_string();
-        assert_eq!(open.resolve(&tree).unwrap().commit, None);
-        assert_eq!(open.resolve("HEAD:dir").unwrap().tree, repo.oid("HEAD:dir"));
-    }
-
-    #[test]
-    fn unknown_revisions_come_with_a_hint() {
-        let repo = one_commit();
-        repo.git(["branch", "feature"]);
-        let open = repo.open();
-        let hint = |rev: &str| match open.resolve(rev) {
-            Err(GitError::UnknownRevision { spec, hint }) if spec == rev => hint.unwrap_or_default(),
-            other => panic!("{rev}: {other:?}"),
-        };
-        assert_eq!(hint("featrue"), "did you mean 'feature'?");
-        assert!(hint("HEAD:a.txt").contains("file"));
-        for rev in ["", "nope", "HEAD~99", "--all", "refs/heads/x\u{1b}[31m"] {
-            hint(rev);
-        }
-    }
-
-    #[test]
-    fn operations_under_way_are_seen() {
-        let repo = one_commit();
-        let open = repo.open();
-        assert_eq!(open.operation(), None);
-        for (mark, operation) in OPERATIONS {
-            let path = repo.root().join(".git").join(mark);
-            std::fs::create_dir_all(&path).unwrap();
-            assert_eq!(open.operation(), Some(*operation), "{mark}");
-            std::fs::remove_dir_all(repo.root().join(".git").join(mark.split('/').next().unwrap())).unwrap();
-        }
-    }
-
-    #[test]
-    fn a_real_conflicting_rebase_is_seen() {
-        let repo = one_commit();
-        repo.git(["checkout", "-qb", "side"]);
-        repo.write("a.txt", "side\n");
-        repo.commit("side");
-        repo.git(["checkout", "-q", "main"]);
-        repo.write("a.txt", "main\n");
-        repo.commit("main");
-        repo.try_git(["rebase", "side"]);
-        assert_eq!(repo.open().operation(), Some(Operation::Rebase));
-        repo.git(["rebase", "--abort"]);
-        repo.try_git(["merge", "side"]);
-        assert_eq!(repo.open().operation(), Some(Operation::Merge));
-    }
-
-    #[test]
-    fn formats_we_cannot_read_are_named() {
+    fn unsupported_formats_are_named() {
         let sha256 = TestRepo::empty_dir();
         sha256.git(["init", "-q", "--object-format=sha256"]);
         assert!(matches!(sha256.try_open(), Err(GitError::Unsupported { .. })), "{:?}", sha256.try_open());

@@ -1,4 +1,4 @@
-//! Files of a tree, and the files in which two trees differ.
+//! Files of a tree, and differences of two trees.
 
 use std::cmp::Ordering;
 
@@ -6,12 +6,13 @@ use gix::objs::{Find as _, Kind, TreeRefIter, tree::EntryKind};
 
 use super::{BStr, BString, ByteVec as _, GitError, Oid, Repo};
 
-/// More files than this is a tree made to exhaust memory (nested copies of one subtree), not a repository.
+/// Maximum number of files. A larger tree is made to exhaust memory, for example by nested copies of one
+/// subtree.
 const MAX_FILES: usize = 8_000_000;
-/// Deeper nesting cannot be checked out on any platform.
+/// Maximum depth of directories. A deeper tree cannot be checked out on any platform.
 const MAX_DEPTH: usize = 1_000;
 
-/// What kind of file a tree entry is.
+/// Kind of a file in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -43,7 +44,7 @@ pub struct TreeFile {
     pub mode: Mode,
 }
 
-/// A path whose file is not the same in two trees. At least one side is present; a mode change keeps the oid.
+/// A path whose file differs between two trees. At least one side is present. A mode change keeps the oid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeChange {
     pub path: BString,
@@ -53,20 +54,20 @@ pub struct TreeChange {
 
 /// All files of a tree, sorted by the bytes of their paths. Cost: one read per directory.
 ///
-/// Entries no checkout would accept (`..`, `.git`, a slash in a name) are left out.
+/// Leaves out entries that cannot be checked out (`..`, `.git`, a slash in a name).
 pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
     let mut files = Vec::new();
     let mut walk = Reader::new(repo, *tree);
     walk.files(tree, &mut BString::default(), 0, &mut files)?;
     if !files.is_sorted_by(|a, b| a.path < b.path) {
-        // Only a malformed tree gets here; the promises hold for it too.
+        // Only malformed trees are unsorted.
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|later, first| later.path == first.path);
     }
     Ok(files)
 }
 
-/// The file at `path`; `None` if there is nothing or a directory.
+/// The file at `path`; `None` for a directory and if nothing is there.
 pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>, GitError> {
     let reader = Reader::new(repo, *tree);
     let mut buffer = Vec::new();
@@ -89,8 +90,9 @@ pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>
 
 /// The files in which `new` differs from `old` (all of them, if there is no old tree), sorted by path.
 ///
-/// Cost: O(changed), equal subtrees are not read. Renames appear as one deletion and one addition with equal oids, which
-/// is all a content-addressed index needs to know. A file that became a directory is a deletion plus additions.
+/// Cost: proportional to the changed directories, since equal subtrees are not read. A rename is a deletion
+/// and an addition with equal oids, which suffices for a content-addressed index. A file that became a
+/// directory is a deletion plus additions.
 pub fn diff_trees(repo: &Repo, old: Option<&Oid>, new: &Oid) -> Result<Vec<TreeChange>, GitError> {
     let mut changes = Vec::new();
     if old == Some(new) {
@@ -119,8 +121,8 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Git's order: a directory sorts as if its name ended in a slash. So a depth-first walk yields whole paths in byte
-    /// order, and a file and a directory of one name are two keys.
+    /// Git's order: a directory sorts as if its name ended in a slash. So a depth-first walk returns paths in
+    /// byte order, and a file and a directory with the same name are different keys.
     fn cmp(&self, other: &Entry<'_>) -> Ordering {
         let end = |entry: &Entry<'_>| if entry.mode.is_none() { b'/' } else { 0 };
         let common = self.name.len().min(other.name.len());
@@ -263,7 +265,7 @@ fn push_component(path: &mut BString, name: &[u8]) {
     path.push_str(name);
 }
 
-/// Whether git would check such a name out: not empty, not `.` or `..`, not `.git`, no separator.
+/// Whether git accepts a name at checkout: not empty, `.`, `..` or `.git`, and without separator.
 fn is_checkable_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
 }
@@ -413,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn names_no_checkout_accepts_are_left_out() {
+    fn names_that_cannot_be_checked_out_are_left_out() {
         let repo = TestRepo::with_files(&[("ok", "1\n")]);
         let blob = repo.oid("HEAD:ok");
         for name in [&b".."[..], b".", b".git", b".GIT"] {

@@ -87,7 +87,7 @@ pub fn update(
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
     let started = Instant::now();
-    if let Some(path) = git::tracked_codeweaver_dir(&codebase.repo, target.tree.as_ref())? {
+    if let Some(path) = git::tracked_store(&codebase.repo, target.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() });
     }
     let store = codebase.create_store()?;

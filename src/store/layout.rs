@@ -14,9 +14,10 @@
 //! ```
 
 use super::error::StoreError;
+use super::exclude::{ExcludeError, add_exclude};
 use super::fault;
 use crate::durable::{self, Replacement};
-use crate::git::{ExcludeError, Repo, exclude_from_info};
+use crate::git::Repo;
 use crate::random;
 use std::path::{Path, PathBuf};
 
@@ -102,8 +103,11 @@ impl Layout {
             Trust::Absent => {}
         }
         // First of all: a folder that git sees would be added by the next `git add -A`, whoever is killed in between (S1).
-        exclude_from_info(&self.common_dir)
-            .map_err(|ExcludeError { action, path, source }| StoreError::Io { action, path, source })?;
+        add_exclude(&self.common_dir).map_err(|ExcludeError { action, path, source }| StoreError::Io {
+            action,
+            path,
+            source,
+        })?;
         create_private_dir(&self.root)?;
         let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
             Ok(nonce) if !nonce.trim().is_empty() => nonce,

@@ -13,6 +13,7 @@ pub mod binary_quantisation;
 pub mod container;
 pub mod entries;
 pub mod error;
+pub mod exclude;
 pub mod fault;
 pub mod hnsw;
 pub mod layout;

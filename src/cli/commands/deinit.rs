@@ -2,11 +2,11 @@
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
-use crate::git::{self, GitError};
+use crate::git::GitError;
 use crate::hooks;
 use crate::index::Codebase;
 use crate::index::status::hook_site;
-use crate::store::{StoreError, lock};
+use crate::store::{StoreError, exclude, lock};
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     } else {
         let existed = codebase.layout.root().exists();
         codebase.layout.remove().map_err(CliError::from)?;
-        git::remove_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
+        exclude::remove_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
         if existed {
             writeln!(out, "{label} {}/", shown_path(codebase.layout.root()))?;
         }

@@ -10,6 +10,7 @@ use crate::git::{self, GitError};
 use crate::hooks::{self, Event, HookMode, InstallOptions, InstallReport, Method, Outcome, Scope};
 use crate::index::status::hook_site;
 use crate::index::{Codebase, IndexError, Target, UpdateOptions};
+use crate::store::exclude;
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -43,11 +44,11 @@ pub struct InitArgs {
 pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let head = codebase.repo.head()?;
-    if let Some(path) = git::tracked_codeweaver_dir(&codebase.repo, head.tree.as_ref())? {
+    if let Some(path) = git::tracked_store(&codebase.repo, head.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() }.into());
     }
     let is_new = codebase.layout.create().map_err(CliError::from)?;
-    git::exclude_from_info(codebase.repo.common_dir()).map_err(GitError::from)?;
+    exclude::add_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
     let dir = shown_path(codebase.layout.root());
     let mut out = context.out();
     let label = |text| context.paint.good(text);

@@ -4,15 +4,14 @@
 //! on and the answer says how far it is. Cancelling the call ends the run that it started: what is done is kept.
 
 use super::{Answer, Call, CallError, Tool};
-use crate::git;
 use crate::index::gate::{self, IndexingProgress};
 use crate::index::status::{self, LanguageCount, Place, StatusReport};
 use crate::index::{Codebase, IndexError, Lifecycle, background, clear};
 use crate::mcp::codebases::Asked;
 use crate::query::view::Freshness;
 use crate::query::view::freshness;
-use crate::store::StoreError;
 use crate::store::state::State;
+use crate::store::{StoreError, exclude};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -162,7 +161,7 @@ impl Run<'_> {
         let codebase = self.asked.codebase();
         let root = Some(codebase.root());
         codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
-        git::exclude_from_info(codebase.repo.common_dir())
+        exclude::add_exclude(codebase.repo.common_dir())
             .map_err(|error| CallError::of_git(&error.into(), root.clone()))?;
         let mut child = background::start_run(codebase, reindex)
             .map_err(|error| CallError::failed(error, root.clone()))?;

@@ -1,0 +1,187 @@
+//! HEAD and revisions: from names to commits and trees.
+
+use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
+
+use super::error::one_line;
+use super::{GitError, Oid, Repo};
+
+/// Maximum number of tags that point to tags. A longer chain is malicious.
+const MAX_PEEL: usize = 64;
+
+/// State of HEAD. On an unborn branch (no commit yet) only `reference` is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub commit: Option<Oid>,
+    pub tree: Option<Oid>,
+    /// `refs/heads/x`; `None` if HEAD is detached.
+    pub reference: Option<String>,
+}
+
+/// A revision as typed, and its tree. `commit` is `None` if the revision names a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    pub spec: String,
+    pub commit: Option<Oid>,
+    pub tree: Oid,
+}
+
+impl Repo {
+    /// Reads HEAD now. An unborn branch is not an error.
+    pub fn head(&self) -> Result<Head, GitError> {
+        let repo = self.local();
+        let mut head = repo.head().map_err(|error| self.unreadable(&error))?;
+        let reference = head.referent_name().map(|name| name.as_bstr().to_string());
+        let id = head.try_peel_to_id().map_err(|error| self.unreadable(&error))?.map(|id| id.detach());
+        let Some(id) = id else { return Ok(Head { commit: None, tree: None, reference }) };
+        let (commit, tree) = peel(&repo, id)?;
+        Ok(Head { commit, tree: Some(tree), reference })
+    }
+
+    /// Resolves a revision in any form that git accepts: branch, tag, (short) oid, `HEAD~3`, `stash@{0}`,
+    /// `A:sub/dir`, the oid of a tree.
+    ///
+    /// Errors: [`GitError::UnknownRevision`] for a name that is unknown, ambiguous or has no tree.
+    pub fn resolve(&self, rev: &str) -> Result<Revision, GitError> {
+        let repo = self.local();
+        let unknown = |hint: Option<String>| GitError::UnknownRevision { spec: rev.to_owned(), hint };
+        if rev.trim().is_empty() {
+            return Err(unknown(Some("the name is empty".into())));
+        }
+        let id = match repo.rev_parse_single(rev) {
+            Ok(id) => id.detach(),
+            Err(error) => return Err(unknown(Some(hint_for(&repo, rev, &error)))),
+        };
+        match peel(&repo, id) {
+            Ok((commit, tree)) => Ok(Revision { spec: rev.to_owned(), commit, tree }),
+            Err(GitError::BadObject { .. }) => {
+                Err(unknown(Some("it names a file, not a commit or directory".into())))
+            }
+            Err(other) => Err(other),
+        }
+    }
+}
+
+/// Follows tags and commits to a tree. Also returns the commit, if there is one on the way.
+fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError> {
+    let mut buffer = Vec::new();
+    let (mut commit, mut id) = (None, id);
+    for _ in 0..MAX_PEEL {
+        if id.is_empty_tree() {
+            return Ok((commit, id));
+        }
+        let bad = |reason: String| GitError::BadObject { oid: id, expected: "commit or tree", reason };
+        let object = repo.objects.try_find(&id, &mut buffer).map_err(|error| bad(one_line(&error)))?;
+        let object = object.ok_or(GitError::ObjectMissing { oid: id })?;
+        id = match object.kind {
+            Kind::Tree => return Ok((commit, id)),
+            Kind::Commit => {
+                commit = Some(id);
+                CommitRefIter::from_bytes(object.data, id.kind())
+                    .tree_id()
+                    .map_err(|error| bad(one_line(&error)))?
+            }
+            Kind::Tag => TagRefIter::from_bytes(object.data, id.kind())
+                .target_id()
+                .map_err(|error| bad(one_line(&error)))?,
+            Kind::Blob => return Err(bad("it is a blob".into())),
+        };
+    }
+    Err(GitError::BadObject { oid: id, expected: "commit or tree", reason: "too many tags in a row".into() })
+}
+
+/// A reference with a name similar to `rev`, or the first line of the error.
+fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) -> String {
+    const MAX_REFERENCES: usize = 10_000;
+    let wanted: String = rev.split(['~', '^', ':', '@']).next().unwrap_or(rev).into();
+    let wanted_bytes = wanted.clone().into_bytes();
+    let mut best: Option<(usize, String)> = None;
+    if let Ok(platform) = repo.references()
+        && let Ok(all) = platform.all()
+    {
+        for reference in all.flatten().take(MAX_REFERENCES) {
+            let short = reference.name().shorten().to_string();
+            let distance = strsim::generic_levenshtein(&wanted_bytes, &short.clone().into_bytes());
+            if distance > 0
+                && distance <= 1 + wanted.len() / 4
+                && best.as_ref().is_none_or(|(d, _)| distance < *d)
+            {
+                best = Some((distance, short));
+            }
+        }
+    }
+    best.map(|(_, name)| format!("did you mean '{name}'?")).unwrap_or_else(|| one_line(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    fn one_commit() -> TestRepo {
+        TestRepo::with_files(&[("a.txt", "one\n"), ("dir/b.txt", "two\n")])
+    }
+
+    #[test]
+    fn head_is_a_branch_detached_or_unborn() {
+        let repo = one_commit();
+        let (commit, tree) = (repo.oid("HEAD"), repo.oid("HEAD^{tree}"));
+        let open = repo.open();
+        let expected = |reference: Option<&str>| Head {
+            commit: Some(commit),
+            tree: Some(tree),
+            reference: reference.map(str::to_owned),
+        };
+        assert_eq!(open.head().unwrap(), expected(Some("refs/heads/main")));
+        repo.git(["pack-refs", "--all"]);
+        assert_eq!(open.head().unwrap(), expected(Some("refs/heads/main")));
+        repo.git(["checkout", "-q", "--detach"]);
+        assert_eq!(open.head().unwrap(), expected(None));
+        repo.git(["checkout", "-q", "--orphan", "fresh"]);
+        let unborn = Head { commit: None, tree: None, reference: Some("refs/heads/fresh".into()) };
+        assert_eq!(open.head().unwrap(), unborn);
+    }
+
+    #[test]
+    fn revisions_resolve_as_in_git() {
+        let repo = one_commit();
+        repo.write("a.txt", "three\n");
+        repo.commit("second");
+        repo.git(["tag", "-am", "annotated", "v1"]);
+        repo.git(["tag", "-am", "of a tag", "v2", "v1"]);
+        repo.git(["update-ref", "refs/pull/12/head", "HEAD~1"]);
+        repo.write("a.txt", "stashed\n");
+        repo.git(["stash", "-q"]);
+        let open = repo.open();
+        let short = repo.oid("HEAD").to_string()[..9].to_owned();
+        for rev in
+            ["main", "HEAD~1", "v1", "v2", "stash@{0}", "refs/pull/12/head", short.as_str(), "HEAD^{/one}"]
+        {
+            if rev == "HEAD^{/one}" {
+                continue; // searching messages is optional in gix
+            }
+            let found = open.resolve(rev).unwrap_or_else(|error| panic!("{rev}: {error}"));
+            assert_eq!(found.tree, repo.oid(&format!("{rev}^{{tree}}")), "{rev}");
+            assert_eq!(found.commit, Some(repo.oid(&format!("{rev}^{{commit}}"))), "{rev}");
+            assert_eq!(found.spec, rev);
+        }
+        let tree = repo.oid("HEAD^{tree}").to_string();
+        assert_eq!(open.resolve(&tree).unwrap().commit, None);
+        assert_eq!(open.resolve("HEAD:dir").unwrap().tree, repo.oid("HEAD:dir"));
+    }
+
+    #[test]
+    fn unknown_revisions_come_with_a_hint() {
+        let repo = one_commit();
+        repo.git(["branch", "feature"]);
+        let open = repo.open();
+        let hint = |rev: &str| match open.resolve(rev) {
+            Err(GitError::UnknownRevision { spec, hint }) if spec == rev => hint.unwrap_or_default(),
+            other => panic!("{rev}: {other:?}"),
+        };
+        assert_eq!(hint("featrue"), "did you mean 'feature'?");
+        assert!(hint("HEAD:a.txt").contains("file"));
+        for rev in ["", "nope", "HEAD~99", "--all", "refs/heads/x\u{1b}[31m"] {
+            hint(rev);
+        }
+    }
+}
