@@ -7,7 +7,7 @@
 use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::config::HnswMode;
-use crate::store::hnsw::{Graph, GraphData, GraphHeader};
+use crate::store::hnsw::{HnswData, HnswHeader, HnswIndex};
 use crate::store::layout::write_atomically;
 use crate::store::live::LiveRows;
 use crate::store::lock::Lock;
@@ -79,7 +79,7 @@ impl Distance<i8> for Angular {
     }
 }
 
-fn build(segment: &Segment) -> Result<GraphData, IndexError> {
+fn build(segment: &Segment) -> Result<HnswData, IndexError> {
     let (n_rows, dim) = (segment.n_rows(), segment.dim());
     debug_assert!(n_rows as usize <= shard::MAX_ROWS);
     let longest = (0..n_rows).map(|row| norm(segment.vector(row))).max().unwrap_or(1).max(1);
@@ -102,7 +102,7 @@ fn norm(vector: &[i8]) -> i32 {
     vector.iter().map(|&x| i32::from(x) * i32::from(x)).sum()
 }
 
-fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> GraphData {
+fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> HnswData {
     let mut level0 = vec![Vec::new(); n_rows as usize];
     let mut upper: Vec<Vec<(u32, Vec<u32>)>> = Vec::new();
     let mut entry = (0u8, 0u32);
@@ -126,14 +126,14 @@ fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> GraphData {
     }
     upper.iter_mut().for_each(|level| level.sort_unstable());
     let width = level0.iter().map(Vec::len).max().unwrap_or(0) as u32;
-    let header = GraphHeader { n_rows, width, entry: entry.1, ef: EFS[0], recall: 0.0, zero: 0 };
-    GraphData { header, level0, upper }
+    let header = HnswHeader { n_rows, width, entry: entry.1, ef: EFS[0], recall: 0.0, zero: 0 };
+    HnswData { header, level0, upper }
 }
 
 /// Finds the smallest candidate list at which the graph agrees with the exact scan, and writes list size and
 /// recall into the header.
-fn measure(data: &mut GraphData, segment: &Segment, dim: usize) -> Result<(), IndexError> {
-    let graph = Graph::in_memory(data)?;
+fn measure(data: &mut HnswData, segment: &Segment, dim: usize) -> Result<(), IndexError> {
+    let graph = HnswIndex::in_memory(data)?;
     let n_rows = data.header.n_rows;
     let mut all = LiveRows::empty(n_rows);
     all.insert(0, n_rows);

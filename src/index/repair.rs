@@ -9,7 +9,7 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::write_state;
 use crate::git::Oid;
-use crate::store::hnsw::Graph;
+use crate::store::hnsw::HnswIndex;
 use crate::store::layout::StoreLayout;
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;
@@ -100,7 +100,7 @@ fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
     for segment in &state.segments {
         let path = store.graph(&segment.name);
         if path.exists()
-            && let Err(e) = Graph::open(&path, segment.n_rows).and_then(|graph| graph.verify())
+            && let Err(e) = HnswIndex::open(&path, segment.n_rows).and_then(|graph| graph.verify())
         {
             findings.push(Finding { path, what: e.to_string() });
         }

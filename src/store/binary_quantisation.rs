@@ -1,22 +1,22 @@
-//! Signs of vectors: one bit a component, an eighth of what int8 takes.
+//! Sign bits of vectors: one bit per component, an eighth of the size of int8.
 //!
-//! Vectors that are near have few components of different sign (Charikar, "Similarity estimation techniques from rounding
-//! algorithms", 2002), so that a large scan can pass over nearly all vectors without reading them.
+//! Similar vectors differ in the sign of few components (Charikar, "Similarity estimation techniques from
+//! rounding algorithms", 2002), so a large scan can skip nearly all vectors without reading them.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The signs of a segment's vectors.
-pub struct Signs<'a> {
-    /// [`words`] per row, where a file has them.
+/// The sign bits of a segment's vectors.
+pub struct SignBits<'a> {
+    /// [`words`] per row, in segments that store them.
     pub stored: Option<&'a [u64]>,
     /// Row-major.
     pub vectors: &'a [i8],
     pub dim: usize,
 }
 
-impl<'a> Signs<'a> {
-    /// Signs of `rows`, which must exist: read or worked out.
+impl<'a> SignBits<'a> {
+    /// Sign bits of `rows`, which must exist: stored or computed.
     pub fn of(&self, rows: Range<u32>) -> Cow<'a, [u64]> {
         let part = |width: usize| rows.start as usize * width..rows.end as usize * width;
         match self.stored {
@@ -44,10 +44,10 @@ pub fn of_rows(vectors: &[i8], dim: usize) -> Vec<u64> {
     signs
 }
 
-/// The signs of at most eight components, the first in the lowest bit.
+/// The sign bits of at most eight components, the first in the lowest bit.
 fn of_eight(part: &[i8]) -> u8 {
     const SIGNS: u64 = 0x8080_8080_8080_8080;
-    /// Moves bit `8i` of a word, which holds no others, to bit `56 + i`.
+    /// Moves bit `8i` of a word that has no other bits to bit `56 + i`.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     match <&[i8; 8]>::try_from(part) {
         Ok(eight) => {

@@ -1,4 +1,4 @@
-//! The envelope of every derived file: named sections behind a checked table.
+//! The file format of all derived files: named sections behind a checked table.
 //!
 //! ```text
 //! offset  bytes  field (all integers little-endian)
@@ -7,10 +7,12 @@
 //! 12      4      number of sections n
 //! 16      24·n   per section: id u32, zero u32, offset u64, length u64
 //! …              sections, each at a multiple of 8
-//! end−32  32     blake3 of everything before it
+//! end−32  32     BLAKE3 of everything before it
 //! ```
 //!
-//! Opening checks magic, version and bounds; only [`Container::verify`] reads the whole file.
+//! Opening checks magic, version and bounds; only [`Container::verify`] reads the whole file. The format is
+//! our own because sections are searched in place through a memory map, which serialisation crates do not
+//! offer.
 
 use super::error::StoreError;
 use crate::sys::Mapped;
@@ -19,10 +21,10 @@ use std::path::{Path, PathBuf};
 const HEADER_LEN: usize = 16;
 const ENTRY_LEN: usize = 24;
 const CHECKSUM_LEN: usize = 32;
-/// Ids are below this.
+/// Section ids are below this.
 const MAX_SECTIONS: usize = 64;
 
-/// Collects sections and turns them into the bytes of a file.
+/// Collects sections and encodes them as a file.
 pub struct ContainerWriter {
     magic: [u8; 8],
     version: u32,
@@ -34,7 +36,7 @@ impl ContainerWriter {
         ContainerWriter { magic, version, sections: Vec::new() }
     }
 
-    /// Adds a section; ids are unique within a file, and below 64.
+    /// Adds a section. Ids are unique within a file and below 64.
     pub fn section(&mut self, id: u32, bytes: Vec<u8>) {
         self.sections.push((id, bytes));
     }
@@ -65,11 +67,11 @@ impl ContainerWriter {
     }
 }
 
-/// An opened file of sections.
+/// An opened container.
 pub struct Container {
     map: Mapped,
     path: PathBuf,
-    /// Where each section lies, by id.
+    /// Byte range of each section, by id.
     sections: Vec<Option<std::ops::Range<usize>>>,
 }
 
@@ -90,12 +92,13 @@ impl Container {
         Ok(Container { map, path: path.to_path_buf(), sections })
     }
 
-    /// The bytes of section `id`; a missing one is damage, since every version writes all of its sections.
+    /// The bytes of section `id`. A missing section is damage, since every version writes all of its
+    /// sections.
     pub fn section(&self, id: u32) -> Result<&[u8], StoreError> {
         Ok(&self.map[self.range(id)?])
     }
 
-    /// Where section `id` lies in [`Self::bytes`].
+    /// The range of section `id` in [`Self::bytes`].
     pub fn range(&self, id: u32) -> Result<std::ops::Range<usize>, StoreError> {
         let found = self.sections.get(id as usize).and_then(Option::clone);
         found.ok_or_else(|| StoreError::damaged(&self.path, format!("section {id} is missing")))
@@ -115,7 +118,7 @@ impl Container {
         &self.path
     }
 
-    /// Re-hashes the whole file.
+    /// Hashes the whole file and compares the checksum.
     pub fn verify(&self) -> Result<(), StoreError> {
         let (body, checksum) = self.map.split_at(self.map.len() - CHECKSUM_LEN);
         if blake3::hash(body).as_bytes() != checksum {

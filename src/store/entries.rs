@@ -1,8 +1,8 @@
-//! Entry files: append-only lists of (path, doc or skip reason, flags). A snapshot is a set of entry ids.
+//! Entry files: lists of (path, doc or skip reason, flags). A snapshot is a set of entry ids.
 //!
-//! Ids are store-wide and count up in order of arrival; a file covers a contiguous range of them, and adjacent files are
-//! merged by concatenation, so ids stay until `gc` renumbers. Sections: 1 [`EntryRecord`]s, 2 paths, 3 local ids sorted
-//! by path (u32), 4 and 5 path terms → local ids (see [`super::postings`]).
+//! Ids are store-wide and count up in order of arrival. A file covers a contiguous range of ids, and adjacent
+//! files are merged by concatenation, so ids stay until `gc` renumbers them. Sections: 1 [`EntryRecord`]s, 2
+//! paths, 3 local ids sorted by path (u32), 4 and 5 path terms → local ids (see [`super::postings`]).
 
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
@@ -14,7 +14,7 @@ use std::path::Path;
 pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
 /// 1: first version. 2: frequencies of one are not written.
 pub const VERSION: u32 = 2;
-/// Stands for "no doc" in [`EntryRecord::doc`].
+/// The value of [`EntryRecord::doc`] for "no doc".
 pub const NO_DOC: u32 = u32::MAX;
 
 const RECORDS: u32 = 1;
@@ -28,7 +28,7 @@ const LISTS: u32 = 5;
 #[repr(C)]
 pub struct EntryRecord {
     path_at: u32,
-    /// Doc id, or [`NO_DOC`] for a path that is left out.
+    /// Doc id, or [`NO_DOC`] for a skipped path.
     pub doc: u32,
     path_len: u16,
     /// `policy::PathFlags`.
@@ -47,7 +47,7 @@ pub struct NewEntry {
     pub flags: u16,
 }
 
-/// The bytes of an entry file with these entries, in id order.
+/// Encodes an entry file with these entries, in id order.
 pub fn encode(entries: &[NewEntry]) -> Vec<u8> {
     let mut records = Vec::with_capacity(entries.len());
     let mut paths = Vec::new();
@@ -92,15 +92,15 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Opens and re-hashes: a path is shown as it stands here, and a wrong one would lead to the wrong file. Entry files are
-    /// small beside everything else that a question reads.
+    /// Opens and hashes the file: paths are shown as stored, and a wrong path would lead to the wrong file.
+    /// Entry files are small compared with what else a request reads.
     pub fn open(path: &Path) -> Result<Entries, StoreError> {
         let entries = Entries::of(Container::open(path, MAGIC, VERSION)?)?;
         entries.verify()?;
         Ok(entries)
     }
 
-    /// Entries that are never written, for files that are not committed.
+    /// Entries that are never written, for uncommitted files.
     pub fn in_memory(entries: &[NewEntry]) -> Result<Entries, StoreError> {
         Entries::of(Container::in_memory(&encode(entries), MAGIC, VERSION)?)
     }
@@ -122,12 +122,12 @@ impl Entries {
         self.paths().of(record)
     }
 
-    /// The paths, for whoever wants many.
+    /// The paths, for repeated access.
     pub fn paths(&self) -> Paths<'_> {
         Paths(self.file.section(PATHS).unwrap_or(&[]))
     }
 
-    /// Whether both hold the same, which is compared byte by byte unless their sizes differ.
+    /// Whether both hold the same bytes; files of different sizes are not read.
     pub fn same_bytes(&self, other: &Entries) -> bool {
         self.file.bytes() == other.file.bytes()
     }
@@ -152,7 +152,7 @@ impl Entries {
         Postings::new(self.file.section(TERMS).ok()?, self.file.section(LISTS).ok()?)?.get(Field::Path, term)
     }
 
-    /// All entries as they were given to [`encode`].
+    /// All entries in the form that [`encode`] takes.
     pub fn to_new(&self) -> Vec<NewEntry> {
         let new = |record: &EntryRecord| NewEntry {
             path: self.path(record).to_vec(),
@@ -168,7 +168,7 @@ impl Entries {
     }
 }
 
-/// Paths of the records of an entry file.
+/// The paths of an entry file.
 #[derive(Clone, Copy)]
 pub struct Paths<'a>(&'a [u8]);
 

@@ -1,8 +1,8 @@
-//! What can go wrong with `.codeweaver/`.
+//! Errors of the store.
 
 use std::path::{Path, PathBuf};
 
-/// Everything carries the path it is about; the edge turns it into what, why and what to do.
+/// An error about a path in `.codeweaver/`. The command line turns it into what, why and fix.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{action} {path}: {source}", path = path.display())]
@@ -20,13 +20,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Wraps an I/O error with what was being done to which path.
+    /// Wraps an I/O error with the action and the path.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
         let path = path.to_path_buf();
         move |source| StoreError::Io { action, path, source }
     }
 
-    /// The file at `path` does not say what it must. `what` may quote it and is cut where that gets long.
+    /// An error for a file with invalid content. `what` may quote the file and is truncated if it is long.
     pub fn damaged(path: &Path, what: impl Into<String>) -> StoreError {
         const MOST: usize = 300;
         let mut what = what.into();
@@ -37,7 +37,8 @@ impl StoreError {
         StoreError::Damaged { path: path.to_path_buf(), what }
     }
 
-    /// True if a file named by the state is not there: the state has moved on, and opening it again will do.
+    /// Whether a file named by the state is missing. The state has then been replaced, and opening it again
+    /// succeeds.
     pub fn is_not_found(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }

@@ -1,41 +1,41 @@
-//! Faults on demand: proof that any write may be the last one (requirements X1, X2).
+//! Fault injection: tests make any write the last one.
 //!
-//! Every step that changes a file in `.codeweaver/` passes through [`step`]. In builds with debug assertions the environment
-//! variable `CODEWEAVER_FAULT` arms one of them; in release builds nothing of this exists.
+//! Every step that changes a file in `.codeweaver/` passes through [`step`]. In builds with debug assertions
+//! the environment variable `CODEWEAVER_FAULT` arms one of them; release builds contain none of this.
 //!
-//! | value | what happens |
+//! | value | effect |
 //! |---|---|
 //! | `abort:N` | the process dies at the N-th step, as if killed |
 //! | `io:N` | the N-th step fails once |
 //! | `full:N` | the N-th step and all after it fail, as on a full disk |
-//! | `stale:N` | the N-th step fails once, as on a network drive that has lost the file's handle |
-//! | `nolock` | every lock is granted to everybody, as on a network drive that does not really lock |
-//! | `parse:WORD` | the process dies when it parses a file with this word in it, as in a faulty grammar |
-//! | `lost:N` | the N-th rename happens and is reported as failed, as when the answer of a file server is lost |
+//! | `stale:N` | the N-th step fails once, as on a network drive that has lost the file handle |
+//! | `nolock` | every lock is granted, as on a network drive without working locks |
+//! | `parse:WORD` | the process dies when it parses a file that contains this word, as in a faulty grammar |
+//! | `lost:N` | the N-th rename happens and is reported as failed, as when the reply of a file server is lost |
 
 use std::io;
 
-/// A step that writes; counted from 1 over the life of the process.
+/// A writing step, counted from 1 over the life of the process.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn step() -> io::Result<()> {
     Ok(())
 }
 
-/// A step that writes; counted from 1 over the life of the process.
+/// A writing step, counted from 1 over the life of the process.
 #[cfg(debug_assertions)]
 pub fn step() -> io::Result<()> {
     armed::step()
 }
 
-/// Called when a rename has happened; counted by itself.
+/// Called after a rename; counted separately.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn renamed() -> io::Result<()> {
     Ok(())
 }
 
-/// Called when a rename has happened; counted by itself.
+/// Called after a rename; counted separately.
 #[cfg(debug_assertions)]
 pub fn renamed() -> io::Result<()> {
     armed::renamed()

@@ -1,12 +1,12 @@
-//! A frozen HNSW graph over one shard's vectors: built elsewhere, searched where it lies (requirement R1).
+//! HNSW over the vectors of one shard, frozen into flat arrays and searched in place.
 //!
-//! `hnsw_rs` rebuilds its graph on the heap when a dump is loaded, vector by vector, which no one-shot command can
-//! afford. So its layers are written out once as flat arrays and mapped. Sections: 1 [`GraphHeader`]; 2 level 0, `width`
-//! neighbours a row, `u32::MAX` for none; 3 rows of the upper levels, level by level, ascending; 4 end of each such row's
-//! neighbours in 5; 5 neighbours; 6 number of rows of each upper level.
+//! `hnsw_rs` rebuilds its graph on the heap when a dump is loaded, vector by vector, which a one-shot command
+//! cannot afford. Its layers are therefore written out as flat arrays and mapped. Sections: 1 [`HnswHeader`];
+//! 2 level 0, `width` neighbours per row, `u32::MAX` for none; 3 rows of the upper levels, level by level,
+//! ascending; 4 end of each such row's neighbours in 5; 5 neighbours; 6 number of rows of each upper level.
 //!
-//! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not taken over: dead rows are walked through and
-//! not returned.
+//! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not implemented: dead rows are traversed
+//! and not returned.
 
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
@@ -23,7 +23,7 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct GraphHeader {
+pub struct HnswHeader {
     pub n_rows: u32,
     /// Neighbours kept per row on level 0.
     pub width: u32,
@@ -37,15 +37,15 @@ pub struct GraphHeader {
 }
 
 /// A graph in memory: neighbours per row and level.
-pub struct GraphData {
-    pub header: GraphHeader,
+pub struct HnswData {
+    pub header: HnswHeader,
     /// `[n_rows][..]`, at most `width` each.
     pub level0: Vec<Vec<u32>>,
-    /// Per upper level, from level 1 up: (row, neighbours), ascending rows.
+    /// For each upper level, from level 1 up: (row, neighbours), rows ascending.
     pub upper: Vec<Vec<(u32, Vec<u32>)>>,
 }
 
-impl GraphData {
+impl HnswData {
     /// The bytes of the graph file.
     pub fn encode(&self) -> Vec<u8> {
         let width = self.header.width as usize;
@@ -72,26 +72,25 @@ impl GraphData {
 }
 
 /// An opened graph.
-pub struct Graph {
+pub struct HnswIndex {
     file: Container,
-    header: GraphHeader,
+    header: HnswHeader,
 }
 
-impl Graph {
+impl HnswIndex {
     /// Opens a graph for a segment of `n_rows` rows.
-    pub fn open(path: &Path, n_rows: u32) -> Result<Graph, StoreError> {
-        Graph::of(Container::open(path, MAGIC, VERSION)?, n_rows)
+    pub fn open(path: &Path, n_rows: u32) -> Result<HnswIndex, StoreError> {
+        HnswIndex::of(Container::open(path, MAGIC, VERSION)?, n_rows)
     }
 
-    /// A graph that is not on disk, for measuring it before it is written.
-    pub fn in_memory(data: &GraphData) -> Result<Graph, StoreError> {
-        Graph::of(Container::in_memory(&data.encode(), MAGIC, VERSION)?, data.header.n_rows)
+    /// A graph that is not on disk, to measure it before it is written.
+    pub fn in_memory(data: &HnswData) -> Result<HnswIndex, StoreError> {
+        HnswIndex::of(Container::in_memory(&data.encode(), MAGIC, VERSION)?, data.header.n_rows)
     }
 
-    fn of(file: Container, n_rows: u32) -> Result<Graph, StoreError> {
+    fn of(file: Container, n_rows: u32) -> Result<HnswIndex, StoreError> {
         let damaged = |what: &str| StoreError::damaged(file.path(), what);
-        let header =
-            *file.records::<GraphHeader>(1)?.first().ok_or_else(|| damaged("its header is empty"))?;
+        let header = *file.records::<HnswHeader>(1)?.first().ok_or_else(|| damaged("its header is empty"))?;
         let n = |id| file.records::<u32>(id).map(<[u32]>::len);
         let fits = header.n_rows == n_rows
             && header.entry < n_rows.max(1)
@@ -101,15 +100,15 @@ impl Graph {
         if !fits {
             return Err(damaged("it does not fit its segment"));
         }
-        Ok(Graph { file, header })
+        Ok(HnswIndex { file, header })
     }
 
-    pub fn header(&self) -> &GraphHeader {
+    pub fn header(&self) -> &HnswHeader {
         &self.header
     }
 
-    /// The `keep` live rows with the largest dot products that a search with `ef` candidates finds, best first, as
-    /// (dot product, row).
+    /// The `keep` live rows with the largest dot products among those that a search with `ef` candidates
+    /// finds, as (dot product, row), best first.
     pub fn search(
         &self,
         vectors: &[i8],
@@ -137,7 +136,7 @@ impl Graph {
         let first = (dot(entry), entry);
         mark(entry);
         let mut open = BinaryHeap::from([first]);
-        // The worst of the best is on top.
+        // The worst of the kept rows is on top.
         let mut best = BinaryHeap::from([std::cmp::Reverse(first)]);
         while let Some((score, row)) = open.pop() {
             if best.len() >= ef && best.peek().is_some_and(|worst| score < worst.0.0) {
@@ -164,7 +163,7 @@ impl Graph {
         found
     }
 
-    /// Greedy walk through the upper levels to a good start on level 0.
+    /// Greedy descent through the upper levels to a start on level 0.
     fn descend(&self, dot: &dyn Fn(u32) -> i32) -> u32 {
         let records = |id| self.file.records::<u32>(id).unwrap_or(&[]);
         let (rows, ends, neighbours, counts) = (records(3), records(4), records(5), records(6));

@@ -1,11 +1,11 @@
-//! Where things lie.
+//! The directories and files of a store.
 //!
 //! ```text
-//! .codeweaver/                  beside the common git directory, shared by all linked worktrees; 0700
-//!   nonce                       equals `codeweaver-nonce` in the common git directory, or the index is not ours
-//!   locks/ wanted/ cache/       leases, wishes of hooks, known files and directories
-//!   v1/<vector space>/          one store per vector space, so that two models never mix
-//!     state                     the pointer
+//! .codeweaver/                  beside the common git directory, shared by all linked worktrees; 0700 nonce
+//! equals `codeweaver-nonce` in the common git directory, or the store is not trusted locks/ wanted/ cache/
+//! leases, update requests, status caches v1/<vector space>/          one store per vector space, so that two
+//! models never mix
+//!     state                     names everything current
 //!     shards/<blake3>.parquet   truth
 //!     segments/<blake3>.seg     derived from a shard and git
 //!     entries/<blake3>.ent      paths
@@ -21,15 +21,15 @@ use crate::git::Repo;
 use crate::random;
 use std::path::{Path, PathBuf};
 
-/// Name of the folder.
+/// Name of the directory.
 pub const DIR: &str = ".codeweaver";
-/// Files being written begin with this.
+/// Prefix of files that are being written.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 const NONCE: &str = "nonce";
 const NONCE_IN_GIT: &str = "codeweaver-nonce";
 const FORMAT_DIR: &str = "v1";
 
-/// The folder of one repository.
+/// The directory of one repository.
 #[derive(Debug, Clone)]
 pub struct Layout {
     root: PathBuf,
@@ -37,8 +37,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The one place that decides where `.codeweaver/` is: at the root of the main worktree, or inside the git directory
-    /// of a bare repository. Nothing is created.
+    /// Locates `.codeweaver/`: at the root of the main worktree, or inside the git directory of a bare
+    /// repository. Creates nothing.
     pub fn of(repo: &Repo) -> Layout {
         let parent = repo.main_root().unwrap_or_else(|| repo.common_dir().to_path_buf());
         Layout { root: parent.join(DIR), common_dir: repo.common_dir().to_path_buf() }
@@ -78,7 +78,7 @@ impl Layout {
         StoreLayout { root: self.root.join(FORMAT_DIR).join(&hash[..16]) }
     }
 
-    /// Stores that exist, of whatever vector space.
+    /// Existing stores, of any vector space.
     pub fn stores(&self) -> Vec<StoreLayout> {
         let Ok(children) = std::fs::read_dir(self.root.join(FORMAT_DIR)) else { return Vec::new() };
         let mut stores: Vec<StoreLayout> = children
@@ -90,10 +90,10 @@ impl Layout {
         stores
     }
 
-    /// Creates the folder, bound to this repository; returns true if it is new.
+    /// Creates the directory and binds it to this repository; returns true if it is new.
     ///
-    /// A folder that carries no nonce, or that of another repository, is refused: it may have been unpacked from an
-    /// archive or tracked by a hostile repository.
+    /// A directory without a nonce, or with that of another repository, is refused: it may have been unpacked
+    /// from an archive or be tracked by a hostile repository.
     pub fn create(&self) -> Result<bool, StoreError> {
         match self.trust()? {
             Trust::Ours => {
@@ -102,7 +102,8 @@ impl Layout {
             }
             Trust::Absent => {}
         }
-        // First of all: a folder that git sees would be added by the next `git add -A`, whoever is killed in between (S1).
+        // First of all: the next `git add -A` would add a directory that git does not ignore, even if this
+        // process is killed in between.
         add_exclude(&self.common_dir).map_err(|ExcludeError { action, path, source }| StoreError::Io {
             action,
             path,
@@ -118,7 +119,7 @@ impl Layout {
         Ok(true)
     }
 
-    /// Whether the folder is there and belongs to this repository.
+    /// Whether the directory exists and belongs to this repository.
     pub fn trust(&self) -> Result<Trust, StoreError> {
         let metadata = match std::fs::symlink_metadata(&self.root) {
             Ok(metadata) => metadata,
@@ -135,7 +136,8 @@ impl Layout {
             if is_empty(&self.root) {
                 return Ok(Trust::Absent);
             }
-            // The nonce is the first thing that a creator puts there, so what is not empty now has it if it ever will.
+            // The nonce is the first file that a creator writes, so a directory that is not empty now has it
+            // if it ever will.
             inside = read()?;
         }
         let in_git = read_nonce(&self.common_dir.join(NONCE_IN_GIT))?;
@@ -156,8 +158,9 @@ impl Layout {
         }
     }
 
-    /// A symbolic link among the folders, and the files that are written in place. An archive may bring a git directory and
-    /// a store that fit together; a link in it would have a file elsewhere overwritten or collected (X5).
+    /// A symbolic link among the directories and the files that are written in place. An archive can contain
+    /// a git directory and a store that fit together; a link in it would make us overwrite or collect a file
+    /// elsewhere.
     fn first_link(&self) -> Option<PathBuf> {
         let stores = self.root.join(FORMAT_DIR);
         let links = |dir: &Path| {
@@ -181,7 +184,7 @@ impl Layout {
             .next()
     }
 
-    /// Removes the folder and the nonce.
+    /// Removes the directory and the nonce.
     pub fn remove(&self) -> Result<(), StoreError> {
         if self.trust()? == Trust::Ours {
             self.remove_all().map_err(StoreError::io("remove", &self.root))?;
@@ -189,7 +192,8 @@ impl Layout {
         self.forget()
     }
 
-    /// The nonce goes last: what is left when this is broken off is still ours, and can be removed or used again.
+    /// Removes the nonce last: an interrupted removal leaves a directory that is still ours and can be
+    /// removed or reused.
     fn remove_all(&self) -> std::io::Result<()> {
         let nonce = self.root.join(NONCE);
         for child in std::fs::read_dir(&self.root)? {
@@ -210,7 +214,7 @@ impl Layout {
         std::fs::remove_dir(&self.root)
     }
 
-    /// Removes the nonce only, which unbinds the folder.
+    /// Removes only the nonce, which unbinds the directory.
     pub fn forget(&self) -> Result<(), StoreError> {
         let path = self.common_dir.join(NONCE_IN_GIT);
         match std::fs::remove_file(&path) {
@@ -219,7 +223,7 @@ impl Layout {
         }
     }
 
-    /// True if `init` was run in this repository, even if the folder has been deleted since.
+    /// Whether `init` was run in this repository, even if the directory has been deleted since.
     pub fn was_initialised(&self) -> bool {
         self.common_dir.join(NONCE_IN_GIT).is_file()
     }
@@ -229,7 +233,7 @@ impl Layout {
     }
 }
 
-/// What [`Layout::trust`] found.
+/// The result of [`Layout::trust`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     Ours,
@@ -279,7 +283,7 @@ impl StoreLayout {
         self.root.join("graphs").join(format!("{name}.hnsw"))
     }
 
-    /// Folders whose files a state names.
+    /// Directories whose files a state names.
     pub fn content_dirs(&self) -> [PathBuf; 5] {
         ["shards", "segments", "entries", "snapshots", "graphs"].map(|name| self.root.join(name))
     }
@@ -288,21 +292,19 @@ impl StoreLayout {
         self.content_dirs().iter().try_for_each(|dir| create_private_dir(dir))
     }
 
-    /// Makes the names of all content written so far durable; a folder without news costs next to nothing.
+    /// Flushes the names of all content written so far. Costs next to nothing for unchanged directories.
     pub fn sync_names(&self) -> Result<(), StoreError> {
         self.content_dirs().iter().try_for_each(|dir| sync_dir(dir))
     }
 }
 
-/// Writes a file so that after a crash it is wholly there or not at all: temporary name, fsync, rename, fsync of the folder.
-///
-/// Rename alone is atomic, not durable; a power cut could leave the pointer naming a file whose bytes never reached the disk.
+/// Replaces a file durably: after a crash it has the old bytes or the new ones. See [`crate::durable`].
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replace(path, bytes)?;
     sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// All of [`write_atomically`] but the last step: the bytes are on disk, the new name may not be yet.
+/// As [`write_atomically`] without the last step: the bytes are on disk, the new name may not be.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = StoreError::io("write", path);
     let write = || -> std::io::Result<()> {
@@ -321,7 +323,7 @@ fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     let sync = || -> std::io::Result<()> {
         fault::step()?;
         match durable::sync_directory(dir) {
-            // Nothing was ever written there.
+            // Nothing was written there yet.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
             synced => synced,
         }
@@ -329,13 +331,13 @@ fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     sync().map_err(StoreError::io("write", dir))
 }
 
-/// Writes a file whose name is the hash of its content; one that is there already, whole, is left alone.
+/// Writes a file named by the hash of its content. An intact existing file is kept.
 pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     match std::fs::read(path) {
-        // The name is no proof: the disk may have damaged the file since.
+        // The name alone proves nothing: the disk may have damaged the file since.
         Ok(there) if there == bytes => {
             fault::step().map_err(StoreError::io("touch", path))?;
-            // Its age decides when garbage collection may take it: it is young again.
+            // Its age decides when garbage collection may remove it, so it counts as new.
             let now = std::fs::File::options()
                 .write(true)
                 .open(path)
@@ -355,14 +357,15 @@ fn create_private_dir(dir: &Path) -> Result<(), StoreError> {
     if dir.is_dir() { Ok(()) } else { create().map_err(StoreError::io("create", dir)) }
 }
 
-/// True if `dir` holds nothing, or only what a writer was stopped at.
+/// Whether `dir` is empty except for temporary files of interrupted writers.
 fn is_empty(dir: &Path) -> bool {
     let is_temporary =
         |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
     std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
 }
 
-/// `None` if there is none. One that cannot be read is an error: nobody is told to remove a folder for a fault of the disk.
+/// `None` if there is none. An unreadable nonce is an error, so that a disk fault does not lead to the advice
+/// to remove the directory.
 fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -383,7 +386,7 @@ fn new_nonce(common_dir: &Path) -> Result<String, StoreError> {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
             _ => fault::step()?,
         }
-        // Of two processes that begin at once, one nonce wins, for both.
+        // If two processes begin at once, one nonce is used by both.
         let winner = std::fs::read_to_string(&path)?;
         if !winner.trim().is_empty() {
             return Ok(winner);

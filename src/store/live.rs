@@ -1,17 +1,17 @@
-//! Which rows of a segment belong to a snapshot, with constant-time counting.
+//! The live rows of a segment under a snapshot, with constant-time counting.
 
-/// A set of rows with rank. Filled by [`Self::insert`], then [`Self::seal`]ed before it is asked anything.
+/// A set of rows with rank. Filled by [`Self::insert`], then closed by [`Self::seal`] before it is queried.
 #[derive(Debug, Clone)]
 pub struct LiveRows {
     words: Vec<u64>,
-    /// Live rows before each word.
+    /// Number of live rows before each word.
     before: Vec<u32>,
     n_rows: u32,
     n_live: u32,
 }
 
 impl LiveRows {
-    /// No row of `n_rows` is live.
+    /// A set without live rows among `n_rows`.
     pub fn empty(n_rows: u32) -> LiveRows {
         LiveRows { words: vec![0; (n_rows as usize).div_ceil(64)], before: Vec::new(), n_rows, n_live: 0 }
     }
@@ -29,7 +29,7 @@ impl LiveRows {
         }
     }
 
-    /// Prepares the counts.
+    /// Computes the counts.
     pub fn seal(&mut self) {
         self.before.clear();
         let mut n = 0;
@@ -40,7 +40,7 @@ impl LiveRows {
         self.n_live = n;
     }
 
-    /// True if every row is live.
+    /// Whether every row is live.
     pub fn all(&self) -> bool {
         self.n_live == self.n_rows
     }
@@ -53,7 +53,7 @@ impl LiveRows {
         self.words.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    /// Live rows in `start..end`.
+    /// Number of live rows in `start..end`.
     pub fn count(&self, start: u32, end: u32) -> u32 {
         self.rank(end) - self.rank(start.min(end))
     }
@@ -69,7 +69,7 @@ impl LiveRows {
         })
     }
 
-    /// Live rows before `row`.
+    /// Number of live rows before `row`.
     fn rank(&self, row: u32) -> u32 {
         let row = row.min(self.n_rows);
         let word = row as usize / 64;

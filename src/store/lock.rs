@@ -1,7 +1,8 @@
-//! Work lease and publish lock (requirement L3).
+//! Work lease and publish lock.
 //!
-//! Both are locks of the operating system on a file, so a holder that dies frees them at once. What the file says (PID,
-//! start time) is for the message only. Safety does not rest on them: publication re-reads the state before it replaces it.
+//! Both are operating-system locks on a file, so the death of a holder frees them at once. The content of the
+//! file (PID, start time) is only for messages. Safety does not depend on the locks: publication reads the
+//! state again before replacing it.
 
 use super::error::StoreError;
 use super::fault;
@@ -10,7 +11,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// [`holder`] borrows a free lock for an instant; whoever really wants it tries this often before giving up.
+/// Number of attempts to take a lock. [`holder`] locks a free file for an instant, which must not count as
+/// contention.
 const TRIES: u32 = 500;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
@@ -21,7 +23,10 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock at `path` or says who holds it.
+    /// Takes the lock at `path`.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with the holder if it is held.
     pub fn try_acquire(path: &Path) -> Result<Lock, StoreError> {
         let mut file = open(path)?;
         if fault::has_no_locks() {
@@ -36,7 +41,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
             }
-            // Whoever holds it really shares it with nobody.
+            // A holder has an exclusive lock, so a shared one is refused.
             match file.try_lock_shared() {
                 Ok(()) => file.unlock().map_err(StoreError::io("unlock", path))?,
                 Err(TryLockError::WouldBlock) => break,
@@ -47,7 +52,7 @@ impl Lock {
         Err(StoreError::Locked { holder: read_holder(&mut file) })
     }
 
-    /// Waits for the lock at `path`. For locks that are held for milliseconds only.
+    /// Waits for the lock at `path`. For locks that are held for milliseconds.
     pub fn acquire(path: &Path) -> Result<Lock, StoreError> {
         let file = open(path)?;
         if fault::has_no_locks() {
@@ -60,16 +65,17 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would not do: a process that is being started has a copy of every descriptor until it runs its own
-        // program, and the lock lives as long as the last copy.
+        // Closing the file is not enough: a process that is being spawned has a copy of every descriptor
+        // until it executes its own program, and the lock lives as long as the last copy.
         let _ = self.file.unlock();
     }
 }
 
-/// Who holds the lock at `path`, for example `PID 4711, started 2026-11-21T10:00:00Z`; `None` if nobody does.
+/// The holder of the lock at `path`, for example `PID 4711, started 2026-11-21T10:00:00Z`; `None` if it is
+/// free.
 pub fn holder(path: &Path) -> Option<String> {
     let mut file = OpenOptions::new().read(true).open(path).ok()?;
-    // Shared, so that any number may ask at once without taking each other for the holder.
+    // Shared, so that concurrent callers do not take each other for the holder.
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
         Ok(()) => {
@@ -82,7 +88,7 @@ pub fn holder(path: &Path) -> Option<String> {
 
 fn open(path: &Path) -> Result<File, StoreError> {
     fault::step().map_err(StoreError::io("open", path))?;
-    // Never truncated on opening: the content belongs to whoever holds the lock.
+    // Not truncated on opening: the content belongs to the holder.
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -95,7 +101,7 @@ fn open(path: &Path) -> Result<File, StoreError> {
 fn read_holder(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(200).read_to_end(&mut bytes));
-    // What the file says is shown to people, whoever wrote it.
+    // The content of the file is printed, so only printable characters are kept.
     let printable = |byte: &u8| *byte == b' ' || byte.is_ascii_graphic();
     let text: String =
         bytes.iter().take_while(|byte| printable(byte)).map(|&byte| char::from(byte)).collect();

@@ -1,13 +1,13 @@
-//! What lies in `.codeweaver/`, how it is written whole, and how it is read.
+//! The store in `.codeweaver/`: its files, how they are written and how they are read.
 //!
-//! The truth is in shards ([`shard`], Parquet, named by content) and in git; segments ([`segment`]), entry files
-//! ([`entries`]), snapshots ([`snapshot`]) and graphs can be derived from them. One pointer ([`state`]) says what is current
-//! and is replaced atomically, so readers never block and never see half a write. Every stored structure has one life:
-//! builder in memory → immutable file → reader.
+//! Shards ([`shard`], Parquet, named by content) and git are the truth. Segments ([`segment`]), entry files
+//! ([`entries`]), snapshots ([`snapshot`]) and HNSW files ([`hnsw`]) are derived from them. One file, the
+//! state ([`state`]), names everything current and is replaced atomically, so readers never block and never
+//! see a partial write. Every stored structure has the same life: builder in memory, immutable file, reader.
 //!
-//! Identities: a *doc* is a blob in one language under one chunker ([`rows::DocKey`]); an *entry* is a path with its doc or
-//! the reason it is left out; a *snapshot* is a set of entries. Compaction concatenates adjacent segments, so doc ids stay and no
-//! snapshot changes.
+//! A *doc* is a blob in one language under one chunker ([`rows::DocKey`]). An *entry* is a path with its doc
+//! or a skip reason. A *snapshot* is a set of entries. Compaction concatenates adjacent segments, so doc ids
+//! stay and no snapshot changes.
 
 pub mod binary_quantisation;
 pub mod container;

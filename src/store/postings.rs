@@ -1,15 +1,19 @@
-//! Term → list of (row, frequency), in blocks of 128, searched where it lies.
+//! Postings: term → list of (row, frequency), in blocks of 128, searched in place.
 //!
-//! A term key is one field byte and the term. The dictionary is an `fst` map from key to the offset of its list:
+//! A term key is one field byte and the term. The dictionary is an `fst` map from key to the offset of its
+//! list:
 //!
 //! ```text
-//! df varint, then per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16 (12 bytes),
+//! df varint, then per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16
+//! (12 bytes),
 //! then the payloads (bit-packed row gaps, then tf − 1), then the tail × (df mod 128):
 //! varint of 2 · row gap + (1 if tf > 1), and tf as a varint if it is more than 1
 //! ```
 //!
-//! Blocks make document frequencies over live rows cheap: a block whose whole row range is live counts without being
-//! decoded, a dead one is skipped; only mixed blocks are decoded (`df_live` in the design's section on statistics).
+//! Block headers make document frequencies over live rows cheap: a block whose whole row range is live counts
+//! without being decoded, a dead one is skipped, and only mixed blocks are decoded. Search libraries count
+//! deleted rows in document frequencies; here dead rows belong to other branches and must not influence
+//! scores, which is why this is our own code.
 
 use super::container::read_u32;
 use super::varint;
@@ -19,7 +23,7 @@ use rustc_hash::FxHashMap;
 const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 const BLOCK_HEADER: usize = 12;
 
-/// Which part of a chunk a term was found in.
+/// The part of a chunk in which a term occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Field {
@@ -35,7 +39,7 @@ pub enum Field {
 pub const N_FIELDS: usize = 4;
 pub const FIELDS: [Field; N_FIELDS] = [Field::Body, Field::Symbol, Field::Doc, Field::Enclosing];
 
-/// Postings in memory, being built. Rows must be added in ascending order.
+/// Postings under construction. Rows are added in ascending order.
 #[derive(Default)]
 pub struct PostingsBuilder {
     ids: FxHashMap<Box<[u8]>, u32>,
@@ -85,7 +89,8 @@ impl PostingsBuilder {
         id
     }
 
-    /// Adds every list of `postings`, renaming rows by `rename`, which keeps their order and drops those it maps to `None`.
+    /// Adds every list of `postings` with rows renamed by `rename`, which preserves order and drops rows that
+    /// it maps to `None`.
     pub fn extend(&mut self, postings: &Postings<'_>, rename: impl Fn(u32) -> Option<u32>) {
         let mut stream = postings.stream();
         while let Some((key, list)) = stream.next_list() {
@@ -99,7 +104,7 @@ impl PostingsBuilder {
         }
     }
 
-    /// Adds a posting; `row` is larger than every row added to this term before.
+    /// Adds a posting. `row` is larger than every row added to this term before.
     pub fn add(&mut self, id: u32, row: u32, tf: u32) {
         self.lists[id as usize].push(row, tf);
     }
@@ -194,7 +199,7 @@ impl PostingsWriter {
             previous = rows[BLOCK - 1];
         }
         for (&row, &tf) in rows.iter().zip(tfs).skip(n_blocks * BLOCK) {
-            // Most words stand in few chunks, once: that is what must be small.
+            // Most terms occur once in few chunks, so that case is the smallest.
             varint::put(&mut self.lists, (row - previous) << 1 | u32::from(tf > 1));
             if tf > 1 {
                 varint::put(&mut self.lists, tf);
@@ -278,7 +283,7 @@ impl<'a> PostingStream<'_, 'a> {
     }
 }
 
-/// One term's postings.
+/// The postings of one term.
 #[derive(Clone, Copy)]
 pub struct PostingList<'a> {
     df: u32,
@@ -351,7 +356,7 @@ impl PostingList<'_> {
         read_u32(self.header(block), 0)
     }
 
-    /// Where the payload of `block` begins and ends; `None` if that is outside the file.
+    /// Start, middle and end of the payload of `block`; `None` if it is outside the file.
     fn payload(&self, block: usize) -> Option<(usize, usize, usize)> {
         let header = self.header(block);
         let start = self.payload_at.checked_add(read_u32(header, 4) as usize)?;

@@ -1,4 +1,4 @@
-//! Everything a state names, opened: the view that queries and updates read through.
+//! An opened state with all of its files: what queries and updates read.
 
 use super::entries::{Entries, EntryRecord};
 use super::error::StoreError;
@@ -13,13 +13,13 @@ use roaring::RoaringBitmap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Times the state is read anew when a file it names has been collected meanwhile.
+/// Number of times the state is read again if a file that it names was collected in the meantime.
 const RETRIES: usize = 3;
 
-/// Stands for the name of what is not on disk.
+/// Name of segments and entries that are not on disk.
 const IN_MEMORY: &str = "(in memory)";
 
-/// An immutable view of a store. Holding it keeps its files readable, whatever is published or collected meanwhile.
+/// An immutable view of a store. Its files stay readable while it exists, whatever is published or collected.
 #[derive(Clone)]
 pub struct StoreReader {
     pub layout: StoreLayout,
@@ -33,30 +33,30 @@ pub struct StoreReader {
 pub struct OpenFiles {
     segments: Mutex<HashMap<String, Arc<Segment>>>,
     entries: Mutex<HashMap<String, Arc<Entries>>>,
-    /// Newest last.
+    /// The newest last.
     overlays: Mutex<Vec<Arc<OverlaySegment>>>,
 }
 
-/// Overlays that are kept: of the working tree, and of commits that are not indexed yet.
+/// Number of overlays kept: of the working tree, and of commits that are not indexed yet.
 const KEEP_OVERLAYS: usize = 3;
 
-/// A segment that is only in memory, as it was built for an earlier view: uncommitted files are asked about more often than
+/// An in-memory segment that was built for an earlier view. Uncommitted files are queried more often than
 /// they change.
 pub struct OverlaySegment {
-    /// What it was built of, in order.
+    /// The docs it was built from, in order.
     pub keys: Vec<DocKey>,
     pub segment: Arc<Segment>,
-    /// Ordinal of the doc of each key.
+    /// The ordinal of the doc of each key.
     pub docs: Vec<Option<u32>>,
 }
 
 impl StoreReader {
-    /// Opens what the state names now; `Ok(None)` if there is no index.
+    /// Opens the files that the present state names; `Ok(None)` if there is no index.
     pub fn open(layout: &StoreLayout) -> Result<Option<StoreReader>, StoreError> {
         StoreReader::open_with(layout, &OpenFiles::default())
     }
 
-    /// As [`Self::open`], reusing files that `files` holds.
+    /// As [`Self::open`], reusing the files of `files`.
     pub fn open_with(layout: &StoreLayout, files: &OpenFiles) -> Result<Option<StoreReader>, StoreError> {
         let mut attempt = 0;
         loop {
@@ -64,7 +64,7 @@ impl StoreReader {
             match StoreReader::of_state(layout, state, files) {
                 Err(e) if e.is_not_found() && attempt < RETRIES => attempt += 1,
                 Ok(reader) => {
-                    // What was merged away or collected meanwhile is unmapped once no view uses it.
+                    // Merged or collected files are unmapped once no view uses them.
                     files.retain(&reader.state);
                     return Ok(Some(reader));
                 }
@@ -84,7 +84,7 @@ impl StoreReader {
         Ok(StoreReader { layout: layout.clone(), state: Arc::new(state), segments, entries })
     }
 
-    /// A store with nothing in it.
+    /// An empty store.
     pub fn empty(layout: &StoreLayout) -> StoreReader {
         StoreReader {
             layout: layout.clone(),
@@ -94,7 +94,7 @@ impl StoreReader {
         }
     }
 
-    /// This view with one more segment, which is only in memory.
+    /// Adds an in-memory segment to this view.
     pub fn push_segment(&mut self, segment: Arc<Segment>) {
         let mut state = (*self.state).clone();
         let reference = SegmentRef {
@@ -110,7 +110,7 @@ impl StoreReader {
         self.segments.push(segment);
     }
 
-    /// This view with more entries, which are only in memory; returns the first new id.
+    /// Adds in-memory entries to this view and returns the first new id.
     pub fn push_entries(&mut self, entries: Entries) -> u32 {
         let mut state = (*self.state).clone();
         let entry_base = state.next_entry();
@@ -176,12 +176,12 @@ impl StoreReader {
         })
     }
 
-    /// Which rows of each segment are live: those of every doc that a live entry names.
+    /// The live rows of each segment: those of every doc that a live entry names.
     pub fn live_rows(&self, live: &RoaringBitmap) -> Vec<LiveRows> {
         self.rows_of(self.live_entries(live).map(|(_, record, _)| record))
     }
 
-    /// The rows of every doc that an entry names, per segment.
+    /// The rows of every doc that an entry names, by segment.
     pub fn rows_of<'a>(&self, entries: impl Iterator<Item = &'a EntryRecord>) -> Vec<LiveRows> {
         let mut rows: Vec<LiveRows> = self.segments.iter().map(|s| LiveRows::empty(s.n_rows())).collect();
         // Entries that were written together mostly name docs of one segment.
@@ -234,7 +234,7 @@ impl OpenFiles {
         Ok(entries)
     }
 
-    /// The overlay of exactly these docs, if it is still there.
+    /// The overlay of exactly these docs, if it is kept.
     pub fn overlay(&self, keys: &[DocKey]) -> Option<Arc<OverlaySegment>> {
         let overlays = sync::lock(&self.overlays);
         overlays.iter().find(|overlay| overlay.keys == keys).cloned()
@@ -249,7 +249,7 @@ impl OpenFiles {
         overlays.push(overlay);
     }
 
-    /// Forgets files that `state` no longer names.
+    /// Drops files that `state` does not name.
     pub fn retain(&self, state: &State) {
         let mut segments = sync::lock(&self.segments);
         segments.retain(|name, _| state.segments.iter().any(|s| &s.name == name));

@@ -1,4 +1,4 @@
-//! A row (one chunk) and a doc (one blob in one language) as they are handed to the store.
+//! Rows (chunks) and docs (blobs in one language) as they enter the store.
 
 use crate::chunk::{Chunk, Symbol};
 use crate::git::Oid;
@@ -6,11 +6,11 @@ use std::ops::Range;
 
 /// Identity of a doc: a blob, and what else its chunks depend on (language and chunker fingerprint).
 ///
-/// Path, policy and tree never enter: a rename is free, and two paths with one blob share a doc.
+/// Path, policy and tree are not part of it, so a rename is free and two paths with one blob share a doc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocKey {
     pub blob_oid: Oid,
-    /// The first eight bytes of blake3 over language name and chunker fingerprint.
+    /// The first eight bytes of BLAKE3 over language name and chunker fingerprint.
     pub variant: u64,
 }
 
@@ -23,7 +23,7 @@ pub fn variant(language: &str, chunker_fingerprint: &str) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// Stable identity of a chunk (C5): a function of blob, variant and position.
+/// Stable identity of a chunk: a function of blob, variant and position.
 pub fn chunk_id(key: &DocKey, byte_range: &Range<u32>) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(key.blob_oid.as_slice()).update(&key.variant.to_le_bytes());
@@ -50,11 +50,11 @@ pub struct SymbolMeta {
     pub lines: (u32, u32),
 }
 
-/// A chunk as stored: positions and names, never its text (requirement S1).
+/// A chunk as stored: positions and names, never its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowMeta {
     pub chunk_id: [u8; 16],
-    /// blake3 of vector-space fingerprint and embedding input: the key under which a vector may be reused (E4).
+    /// BLAKE3 of vector-space fingerprint and model input: the key under which a vector can be reused.
     pub input_hash: [u8; 16],
     pub byte_range: Range<u32>,
     /// 1-based, inclusive.
@@ -67,12 +67,12 @@ pub struct RowMeta {
     pub title: String,
     pub enclosing: Vec<String>,
     pub symbols: Vec<SymbolMeta>,
-    /// JSON of what only people ask for: delimiter match, parent node. Empty if there is none.
+    /// JSON of rarely used details: delimiter match, parent node. Empty if there are none.
     pub detail: String,
 }
 
 impl RowMeta {
-    /// The stored form of `chunk`. `excerpts = false` leaves signatures and documentation out.
+    /// The stored form of `chunk`. With `excerpts = false`, without signatures and documentation.
     pub fn new(key: &DocKey, chunk: &Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
         RowMeta {
             chunk_id: chunk_id(key, &chunk.byte_range),
@@ -117,12 +117,12 @@ fn detail(chunk: &Chunk) -> String {
         .to_string()
 }
 
-/// One doc with everything the store keeps of it.
+/// A doc with everything that the store keeps about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocMeta {
     pub key: DocKey,
     pub language: String,
-    /// Why the blob has no rows (`policy::SkipReason` as a number), if it has none; 0 for a chunked doc.
+    /// The skip reason (`policy::SkipReason` as a number) of a blob without rows; 0 for a chunked doc.
     pub skipped: u8,
     pub blob_bytes: u32,
 }

@@ -1,6 +1,7 @@
-//! Segments: the searchable form of a shard, derived from it and searched where it lies.
+//! Segments: the searchable form of a shard, derived from it and searched in place.
 //!
-//! A segment file has the name of its shard and holds no vectors: it says where in the shard they are. Its sections:
+//! A segment file has the name of its shard. It contains no vectors but their position in the shard. Its
+//! sections:
 //!
 //! | id | content |
 //! |---:|---|
@@ -12,11 +13,11 @@
 //! | 6 | the symbols of the chunks, in row order (see [`super::symbols`]) |
 //! | 7 | strings, UTF-8 |
 //! | 8, 9 | term dictionary and posting lists (see [`super::postings`]) |
-//! | 10 | language names, one a line |
+//! | 10 | language names, one per line |
 //! | 11 | input hash per row, 16 bytes each |
-//! | 12 | signs of the vectors (see [`super::signs`]); only of segments with many rows, absent in older ones |
+//! | 12 | sign bits of the vectors (see [`super::binary_quantisation`]); only in segments with many rows |
 
-use super::binary_quantisation::{self, Signs};
+use super::binary_quantisation::{self, SignBits};
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
@@ -34,7 +35,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 3 (2 had symbols of equal length, 1 wrote frequencies of one), and the version of the terms its postings hold: other terms make it another format, rebuilt from shard and git.
+/// Format 3 (2 had symbols of equal length, 1 wrote frequencies of one), combined with the version of the
+/// terms: other terms make another format, which is rebuilt from shard and git.
 pub const VERSION: u32 = 3 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
@@ -48,10 +50,10 @@ const TERMS: u32 = 8;
 const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
 const INPUT_HASHES: u32 = 11;
-const SIGNS: u32 = 12;
+const SIGN_BITS: u32 = 12;
 
-/// Segments with fewer rows do without section 12: whole repositories of that size are scanned exactly.
-const MIN_ROWS_WITH_SIGNS: u32 = if cfg!(debug_assertions) { 8 } else { 16 * 1024 };
+/// Segments with fewer rows have no section 12: repositories of that size are scanned exactly.
+const MIN_SIGN_BIT_ROWS: u32 = 16 * 1024;
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -79,7 +81,7 @@ pub struct RowRecord {
     pub end_line: u32,
     pub token_count: u32,
     pub title: StringRef,
-    /// Where its symbols begin in section 6.
+    /// Start of its symbols in section 6.
     pub symbols_at: u32,
     pub n_symbols: u16,
     /// Index into the language names.
@@ -97,7 +99,7 @@ pub struct RowRecord {
 #[repr(C)]
 pub struct DocRecord {
     pub variant: u64,
-    /// Zero-padded behind `oid_len` bytes.
+    /// Zero-padded beyond `oid_len` bytes.
     pub oid: [u8; 32],
     pub first_row: u32,
     pub n_rows: u32,
@@ -108,13 +110,13 @@ pub struct DocRecord {
 }
 
 impl DocRecord {
-    /// Its rows, which lie together.
+    /// Its rows, which are contiguous.
     pub fn rows(&self) -> Range<u32> {
         self.first_row..self.first_row.saturating_add(self.n_rows)
     }
 }
 
-/// A place in the strings section.
+/// A range of the strings section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct StringRef {
@@ -126,14 +128,26 @@ impl StringRef {
     pub const EMPTY: StringRef = StringRef { offset: 0, len: 0 };
 }
 
-/// A shard and its segment in memory, being built: docs are pushed in order, then it is written once.
-#[derive(Default)]
+/// A shard and its segment in memory. Docs are pushed in order, then both are written once.
 pub struct SegmentBuilder {
     pub data: ShardData,
+    min_sign_bit_rows: u32,
     postings: PostingsBuilder,
     /// Terms per row and field, parallel to the rows.
     field_len: Vec<[u16; N_FIELDS]>,
     scratch: Vec<u32>,
+}
+
+impl Default for SegmentBuilder {
+    fn default() -> SegmentBuilder {
+        SegmentBuilder {
+            data: ShardData::default(),
+            min_sign_bit_rows: MIN_SIGN_BIT_ROWS,
+            postings: PostingsBuilder::default(),
+            field_len: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
 }
 
 impl SegmentBuilder {
@@ -141,7 +155,14 @@ impl SegmentBuilder {
         SegmentBuilder { data: ShardData { dim, ..ShardData::default() }, ..SegmentBuilder::default() }
     }
 
-    /// Adds a doc with its rows (in position order), their vectors (row-major) and the blob they are ranges of.
+    /// Stores sign bits in segments of at least `rows` rows. Tests use small values; every value gives the
+    /// same answers.
+    pub fn with_sign_bits_from(self, rows: u32) -> SegmentBuilder {
+        SegmentBuilder { min_sign_bit_rows: rows, ..self }
+    }
+
+    /// Adds a doc with its rows (in position order), their vectors (row-major) and the blob they are ranges
+    /// of.
     pub fn push_doc(&mut self, doc: DocMeta, rows: Vec<RowMeta>, vectors: &[i8], blob: &[u8]) {
         debug_assert_eq!(vectors.len(), rows.len() * self.data.dim);
         for row in &rows {
@@ -154,7 +175,7 @@ impl SegmentBuilder {
         self.data.vectors.extend_from_slice(vectors);
     }
 
-    /// Puts the docs of `other` behind those here.
+    /// Appends the docs of `other`.
     pub fn append(&mut self, other: SegmentBuilder) {
         let row_base = self.data.rows.len() as u32;
         self.data.dim = self.data.dim.max(other.data.dim);
@@ -166,7 +187,8 @@ impl SegmentBuilder {
         self.field_len.extend(other.field_len);
     }
 
-    /// Puts the docs of a finished segment behind those here, except those that `keep` (by ordinal) drops. `data` is its shard.
+    /// Appends the docs of a finished segment, except those that `keep` (by ordinal) drops. `data` is its
+    /// shard.
     pub fn append_segment(&mut self, segment: &Segment, data: ShardData, keep: impl Fn(u32) -> bool) {
         self.data.dim = self.data.dim.max(data.dim).max(segment.dim());
         let mut renamed = vec![u32::MAX; data.rows.len()];
@@ -200,7 +222,7 @@ impl SegmentBuilder {
         self.data.docs.len()
     }
 
-    /// The bytes of the segment file; `vectors_at` is where the shard's vectors begin.
+    /// The bytes of the segment file; `vectors_at` is the offset of the shard's vectors.
     pub fn finish(self, vectors_at: u64) -> Vec<u8> {
         let mut strings = Strings::default();
         let mut languages = Languages::default();
@@ -230,9 +252,9 @@ impl SegmentBuilder {
         writer.section(LANGUAGES, languages.names.join("\n").into_bytes());
         let hashes: Vec<u8> = self.data.rows.iter().flat_map(|row| row.input_hash).collect();
         writer.section(INPUT_HASHES, hashes);
-        if header.n_rows >= MIN_ROWS_WITH_SIGNS {
-            let signs = binary_quantisation::of_rows(&self.data.vectors, self.data.dim);
-            writer.section(SIGNS, bytemuck::cast_slice(&signs).to_vec());
+        if header.n_rows >= self.min_sign_bit_rows {
+            let sign_bits = binary_quantisation::of_rows(&self.data.vectors, self.data.dim);
+            writer.section(SIGN_BITS, bytemuck::cast_slice(&sign_bits).to_vec());
         }
         writer.finish()
     }
@@ -282,13 +304,14 @@ impl Languages {
     }
 }
 
-/// The strings section, being built: equal strings are stored once.
+/// The strings section under construction. Equal strings are stored once.
 ///
-/// Declarations repeat much (registers of a family of devices, overridden methods), and each is named three times.
+/// Declarations repeat much (registers of a family of devices, overridden methods), and each is named three
+/// times.
 #[derive(Default)]
 struct Strings {
     bytes: Vec<u8>,
-    /// By hash; a string whose hash is taken by another one is stored again.
+    /// By hash. A string whose hash is taken by another string is stored again.
     known: FxHashMap<u64, StringRef>,
 }
 
@@ -306,7 +329,7 @@ impl Strings {
         place
     }
 
-    /// As [`Self::put`], for a string that is likely a part of the one at `whole`.
+    /// As [`Self::put`], for a string that is probably part of the one at `whole`.
     fn put_within(&mut self, whole: StringRef, text: &str) -> StringRef {
         match self.at(whole).find(text) {
             Some(at) => StringRef { offset: whole.offset + at as u32, len: text.len() as u32 },
@@ -376,7 +399,7 @@ fn row_records(
 }
 
 fn symbol_record(symbol: &SymbolMeta, strings: &mut Strings) -> SymbolRecord {
-    // A signature holds the name nearly always, a qualified name always: one string serves all three.
+    // A signature nearly always contains the name, a qualified name always does: one string serves all three.
     let signature = strings.put(&symbol.signature);
     let qualified_name = strings.put_within(signature, &symbol.qualified_name);
     SymbolRecord {
@@ -413,14 +436,15 @@ fn padded(oid: &Oid) -> [u8; 32] {
     bytes
 }
 
-/// An opened segment with the mapped shard beside it. Cheap to open: nothing is decoded, and four bytes a doc are allocated.
+/// An opened segment with its mapped shard. Opening is cheap: nothing is decoded, and four bytes per doc are
+/// allocated.
 pub struct Segment {
     file: Container,
     shard: Mapped,
     header: SegmentHeader,
     /// Names by number.
     languages: Vec<String>,
-    /// Terms in the body of each doc plus one, once it was asked for; 0 before.
+    /// Number of body terms of each doc plus one, computed on demand; 0 before.
     body_lens: Vec<AtomicU32>,
 }
 
@@ -432,7 +456,7 @@ impl Segment {
         Segment::of(file, shard_map, shard)
     }
 
-    /// A segment that is never written, for files that are not committed.
+    /// A segment that is never written, for uncommitted files.
     pub fn in_memory(builder: SegmentBuilder) -> Result<Segment, StoreError> {
         let vectors = Mapped::owned(bytemuck::cast_slice(&builder.data.vectors));
         let file = Container::in_memory(&builder.finish(0), MAGIC, VERSION)?;
@@ -480,7 +504,7 @@ impl Segment {
         self.docs()[ordinal as usize].rows()
     }
 
-    /// Terms in the body of a doc: what its rows have.
+    /// Number of body terms of a doc: the sum over its rows.
     pub fn body_len(&self, ordinal: u32) -> u32 {
         let Some(known) = self.body_lens.get(ordinal as usize) else { return 0 };
         let len = known.load(Relaxed);
@@ -516,8 +540,8 @@ impl Segment {
         found.ok().map(|position| candidates[position])
     }
 
-    /// The doc of a row, by ordinal. A damaged row that names another doc has none: its span must never be applied to
-    /// another blob's bytes.
+    /// The doc of a row, by ordinal. `None` for a damaged row that names another doc, since its span must
+    /// never be applied to the bytes of another blob.
     pub fn doc_of(&self, row: u32) -> Option<(u32, &DocRecord)> {
         let ordinal = self.rows().get(row as usize)?.doc;
         let doc = self.docs().get(ordinal as usize)?;
@@ -548,18 +572,18 @@ impl Segment {
         &self.vectors()[row as usize * self.dim()..][..self.dim()]
     }
 
-    pub fn signs(&self) -> Signs<'_> {
+    pub fn sign_bits(&self) -> SignBits<'_> {
         let n_words = self.header.n_rows as usize * binary_quantisation::words(self.dim());
-        let stored = self.file.records(SIGNS).ok().filter(|stored: &&[u64]| stored.len() == n_words);
-        Signs { stored, vectors: self.vectors(), dim: self.dim() }
+        let stored = self.file.records(SIGN_BITS).ok().filter(|stored: &&[u64]| stored.len() == n_words);
+        SignBits { stored, vectors: self.vectors(), dim: self.dim() }
     }
 
-    /// Embedding input hash of each row.
+    /// Model-input hash of each row.
     pub fn input_hashes(&self) -> &[[u8; 16]] {
         self.file.records(INPUT_HASHES).unwrap_or(&[])
     }
 
-    /// The term dictionary; opening it costs microseconds.
+    /// The term dictionary. Opening it costs microseconds.
     pub fn postings(&self) -> Option<Postings<'_>> {
         Postings::new(self.file.section(TERMS).ok()?, self.file.section(LISTS).ok()?)
     }
@@ -569,7 +593,7 @@ impl Segment {
         self.postings()?.get(field, term)
     }
 
-    /// Re-hashes segment and shard; `name` is the hex blake3 the shard is named by.
+    /// Hashes segment and shard; `name` is the hexadecimal BLAKE3 that names the shard.
     pub fn verify(&self, name: &str, shard: &Path) -> Result<(), StoreError> {
         self.file.verify()?;
         if blake3::hash(&self.shard).to_hex().as_str() != name {
@@ -611,7 +635,7 @@ impl Segment {
     }
 }
 
-/// Docs follow each other without gaps, so no stored number can lead outside the rows.
+/// Whether docs follow each other without gaps, so that no stored number leads outside the rows.
 fn docs_cover_rows(docs: &[DocRecord], n_rows: u32) -> bool {
     let end = docs
         .iter()
@@ -627,7 +651,7 @@ mod tests {
     #[test]
     fn docs_rows_symbols_and_terms_are_found_again() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut left, mut right) = (SegmentBuilder::new(64), SegmentBuilder::new(64));
+        let (mut left, mut right) = (SegmentBuilder::new(64).with_sign_bits_from(8), SegmentBuilder::new(64));
         let data = shard::tests::sample(50, 64, 3);
         let blob = b"fn alpha(){} fn beta(){} fn gamma(){} fn delta(){} end";
         let mut first = 0;
@@ -645,11 +669,11 @@ mod tests {
         std::fs::write(dir.path().join("g"), left.finish(encoded.vectors_at)).unwrap();
         let segment = Segment::open(&dir.path().join("g"), &dir.path().join("s")).unwrap();
         assert_eq!(segment.vectors(), data.vectors);
-        let signs = segment.signs();
-        assert!(signs.stored.is_some());
+        let sign_bits = segment.sign_bits();
+        assert!(sign_bits.stored.is_some());
         for rows in [0..0, 0..segment.n_rows(), 3..17] {
-            let worked_out = Signs { stored: None, ..segment.signs() };
-            assert_eq!(signs.of(rows.clone()), worked_out.of(rows));
+            let computed = SignBits { stored: None, ..segment.sign_bits() };
+            assert_eq!(sign_bits.of(rows.clone()), computed.of(rows));
         }
         for (i, doc) in data.docs.iter().enumerate() {
             assert_eq!(segment.find(&doc.key), Some(i as u32));

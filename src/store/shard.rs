@@ -1,9 +1,10 @@
-//! Shards: immutable Parquet files of chunks and vectors, named by the blake3 of their bytes.
+//! Shards: immutable Parquet files of chunks and vectors, named by the BLAKE3 hash of their bytes.
 //!
-//! One row a chunk, in (doc, position) order; the columns are those of [`schema`] and are documented for users in
-//! `docs/storage.md`. The vector column is REQUIRED FixedSizeBinary, PLAIN, uncompressed, in one row group and one page, so
-//! that its values are contiguous bytes in the file which search maps in place. Docs without chunks are in the footer
-//! under [`DOCS_KEY`], because "this blob has nothing to index" is knowledge that must not be lost either.
+//! One row per chunk, in (doc, position) order. The columns are those of [`schema`] and are documented for
+//! users in `docs/storage.md`. The vector column is a REQUIRED FixedSizeBinary, PLAIN, uncompressed, in one
+//! row group and one page, so that its values are contiguous bytes that search maps in place. Docs without
+//! chunks are in the footer under [`DOCS_KEY`], since the fact that a blob has nothing to index must not be
+//! lost.
 
 use super::error::StoreError;
 use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
@@ -25,7 +26,8 @@ use parquet::schema::types::ColumnPath;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most rows of a shard: the vectors stay below the 2³¹ limit of a Parquet page at every dimension we support.
+/// Maximum number of rows of a shard: the vectors stay below the 2³¹ limit of a Parquet page at every
+/// supported dimension.
 pub const MAX_ROWS: usize = 128 * 1024;
 
 /// Footer key of the doc table: JSON list of `[oid, variant, language, n_rows, skipped, blob_bytes]`.
@@ -34,7 +36,7 @@ pub const DOCS_KEY: &str = "codeweaver.docs";
 pub const SCHEMA_KEY: &str = "codeweaver.schema";
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything a shard holds, in memory.
+/// The content of a shard in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShardData {
     pub docs: Vec<DocMeta>,
@@ -46,10 +48,10 @@ pub struct ShardData {
     pub dim: usize,
 }
 
-/// The bytes of a shard and where its vectors begin.
+/// The bytes of a shard and the position of its vectors.
 pub struct EncodedShard {
     pub bytes: Vec<u8>,
-    /// Offset of the first vector in `bytes`; all vectors follow without a gap.
+    /// Offset of the first vector in `bytes`. All vectors follow without gaps.
     pub vectors_at: u64,
 }
 
@@ -103,15 +105,16 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
     };
     let mapped = bytes.get(vectors_at as usize..vectors_at as usize + data.vectors.len());
     if mapped != Some(bytemuck::cast_slice(&data.vectors)) {
-        // A Parquet writer that splits the page would break in-place search: better no shard than wrong vectors.
+        // A Parquet writer that splits the page would break in-place search. No shard is better than wrong
+        // vectors.
         return Err(StoreError::damaged(path, "the writer did not keep the vectors contiguous"));
     }
     Ok(EncodedShard { bytes, vectors_at })
 }
 
-/// Reads a shard back, all of it.
+/// Reads a whole shard.
 pub fn read(path: &Path) -> Result<ShardData, StoreError> {
-    // The library takes some numbers of a damaged footer at their word and panics. Nothing outlives the attempt.
+    // The library trusts some numbers of a damaged footer and panics. No state survives the attempt.
     std::panic::catch_unwind(|| decode(path))
         .unwrap_or_else(|_| Err(StoreError::damaged(path, "its columns are not what its footer says")))
 }
@@ -143,7 +146,7 @@ fn properties(docs_json: String) -> WriterProperties {
             .set_column_compression(ColumnPath::from(name), Compression::UNCOMPRESSED)
     };
     let builder = WriterProperties::builder()
-        // The default names the crate's version, which would change every hash at an upgrade.
+        // The default contains the crate's version, which would change every hash on an upgrade.
         .set_created_by("codeweaver 1".to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
@@ -353,7 +356,7 @@ fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String>
 pub mod tests {
     use super::*;
 
-    /// `n_docs` docs with made-up rows; every seventh has none.
+    /// `n_docs` docs with random rows; every seventh has none.
     pub fn sample(n_docs: usize, dim: usize, seed: u64) -> ShardData {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut data = ShardData { dim, ..ShardData::default() };

@@ -1,11 +1,13 @@
-//! Snapshots: which entries answer for one tree under one set of settings, with the totals that ranking needs.
+//! Snapshots: the entries that answer for one tree under one settings key, with the totals that ranking
+//! needs.
 //!
 //! ```text
-//! magic "CWSNAP\0\0", version u32, header length u32, header (JSON), roaring bitmap of entry ids, blake3 of all before
+//! magic "CWSNAP\0\0", version u32, header length u32, header (JSON), roaring bitmap of entry ids, BLAKE3 of
+//! all before
 //! ```
 //!
-//! The totals are kept by adding and subtracting what a diff changes. A doc counts once however many live entries it has:
-//! it enters with its first and leaves with its last.
+//! The totals are maintained by adding and subtracting what a diff changes. A doc counts once, however many
+//! live entries it has: it enters with its first and leaves with its last.
 
 use super::error::StoreError;
 use super::postings::N_FIELDS;
@@ -17,10 +19,10 @@ const MAGIC: [u8; 8] = *b"CWSNAP\0\0";
 /// 1: first version.
 const VERSION: u32 = 1;
 
-/// What a snapshot says of itself.
+/// The header of a snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Totals {
-    /// Hex oid of the tree; empty for the snapshot of nothing.
+    /// Hexadecimal oid of the tree; empty for the empty snapshot.
     pub tree_oid: String,
     /// Fingerprint of policy and chunker settings.
     pub settings: String,
@@ -33,9 +35,9 @@ pub struct Totals {
     pub vector_sum: Vec<i64>,
     /// Indexed paths.
     pub n_paths: u64,
-    /// Left-out paths by reason number.
+    /// Skipped paths by reason number.
     pub skipped: BTreeMap<u8, u64>,
-    /// True once every path of the tree has its entry.
+    /// Whether every path of the tree has its entry.
     pub complete: bool,
 }
 

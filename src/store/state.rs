@@ -1,7 +1,7 @@
-//! The state pointer: the one file that says what the index is. Replaced atomically, read whole, never mapped.
+//! The state: the one file that names everything current. Replaced atomically, read whole, never mapped.
 //!
-//! First line `codeweaver-state 1 <blake3 of the rest>`, then JSON. Whoever holds a state can read everything it names
-//! for at least the grace period of garbage collection.
+//! First line `codeweaver-state 1 <BLAKE3 of the rest>`, then JSON. Everything that a state names stays
+//! readable for at least the grace period of garbage collection.
 
 use super::error::StoreError;
 use crate::random;
@@ -10,16 +10,16 @@ use std::path::Path;
 
 const FORMAT: u32 = 1;
 
-/// The kind of a completion marker (requirement L2).
+/// The kind of a completion marker.
 pub const MARKER_KIND: &str = "codeweaver_index_completion_v1";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Counts up with every publication.
     pub generation: u64,
-    /// What the ids of docs and entries mean: those of different epochs do not compare. Begins anywhere in a new store (0
-    /// where there is none), so that a plan made on a store that was deleted fits no other, and counts up when ids are
-    /// given out anew.
+    /// The epoch of doc and entry ids; ids of different epochs do not compare. Starts at a random number in a
+    /// new store (0 if there is none), so that a plan made on a deleted store fits no other, and counts up
+    /// when ids are assigned again.
     pub epoch: u64,
     /// In doc-id order; docs `doc_base..doc_base + n_docs` are in this segment.
     pub segments: Vec<SegmentRef>,
@@ -27,14 +27,14 @@ pub struct State {
     pub entries: Vec<EntriesRef>,
     /// By snapshot key.
     pub snapshots: BTreeMap<String, SnapshotRef>,
-    /// By worktree key: what answers for each codebase.
+    /// By worktree key: the snapshot that answers for each codebase.
     pub heads: BTreeMap<String, Head>,
-    /// By worktree key: what an unfinished reindex has sealed.
+    /// By worktree key: the segments that an unfinished reindex has sealed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rebuilding: BTreeMap<String, Rebuild>,
 }
 
-/// Sealed work of a reindex, which answers nothing before it is complete (requirement L4).
+/// Sealed segments of a reindex, which answer no requests before it is complete.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Rebuild {
     /// With doc ids of their own, from zero.
@@ -45,11 +45,11 @@ pub struct Rebuild {
     pub updated_at: u64,
 }
 
-/// An unfinished reindex that is older is not gone on with.
+/// Age at which an unfinished reindex is not resumed.
 const REBUILD_SECONDS: u64 = 24 * 3600;
 
 impl Rebuild {
-    /// Whether a run with these settings may go on from here.
+    /// Whether a run with these settings can resume from here.
     pub fn is_usable(&self, settings: &str) -> bool {
         self.settings == settings && !self.is_stale()
     }
@@ -65,7 +65,7 @@ impl Rebuild {
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SegmentRef {
-    /// Hex blake3 of the shard; the segment has the same name.
+    /// Hexadecimal BLAKE3 of the shard; the segment has the same name.
     pub name: String,
     pub doc_base: u32,
     pub n_docs: u32,
@@ -90,7 +90,7 @@ pub struct SnapshotRef {
     pub used_at: u64,
 }
 
-/// States of a codebase that are stored (requirement L1); the other two follow from what is absent.
+/// The stored lifecycle states of a codebase. The other two follow from what is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -99,7 +99,7 @@ pub enum Phase {
     IndexFailed,
 }
 
-/// What one worktree's questions are answered from.
+/// The snapshot that answers for one worktree.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Head {
     pub phase: Phase,
@@ -115,7 +115,7 @@ pub struct Head {
     pub failure: Option<String>,
 }
 
-/// Proof that a run completed (requirement L2); written last, together with the pointer.
+/// Proof that a run completed, written together with the state.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Marker {
@@ -129,7 +129,7 @@ pub struct Marker {
     pub run_id: String,
 }
 
-/// What the last run did, for `status`.
+/// Counters of the last run, for `status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RunRecord {
     pub finished_at: u64,
@@ -140,7 +140,7 @@ pub struct RunRecord {
 }
 
 impl State {
-    /// The state of a store that has just been created.
+    /// The state of a new store.
     pub fn begin() -> State {
         // 48 bits leave room for counting, and every JSON reader represents them exactly.
         State { epoch: (random::bits64() >> 16) | 1, ..State::default() }
@@ -187,7 +187,8 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Id ranges are contiguous from zero, which everything else relies on, and names are those of files in the store.
+    /// Checks that id ranges are contiguous from zero, on which everything else relies, and that names are
+    /// content names.
     fn check(&self, path: &Path) -> Result<(), StoreError> {
         let names = self.segments.iter().map(|segment| &segment.name);
         let names = names.chain(self.entries.iter().map(|entries| &entries.name));
@@ -216,7 +217,7 @@ impl State {
     }
 }
 
-/// A hash in hexadecimal digits: whatever a state says, no path leads out of the store (X5).
+/// Whether `name` is a hash in hexadecimal digits, so that no path leads out of the store.
 fn is_content_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

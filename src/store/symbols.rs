@@ -1,13 +1,15 @@
-//! The definitions of a segment's chunks, packed: code that declares much has millions of them.
+//! The definitions of a segment's chunks, packed. Declaration-heavy code has millions of them.
 //!
-//! Every number is a varint, near to what it is likely to be like (`~ x` is the difference to `x`). Per definition:
+//! Every number is a varint of the difference to a prediction (`~ x` is the difference to `x`). Per
+//! definition:
 //!
 //! ```text
 //! signature: length, offset ~ end of the strings met so far in this chunk
 //! qualified name: length, offset ~ that of the signature, of which it mostly is a part
 //! name: length, offset ~ that of the qualified name
 //! doc: length, and if that is not 0, offset ~ end of the strings met so far
-//! start byte ~ end of the one before, or start of the chunk; bytes; start line ~ that of the one before; lines; kind, class, nesting u8
+//! start byte ~ end of the one before, or start of the chunk; bytes; start line ~ that of the one before;
+//! lines; kind, class, nesting u8
 //! ```
 
 use super::segment::{RowRecord, StringRef};
@@ -29,7 +31,7 @@ pub struct SymbolRecord {
     pub nesting: u8,
 }
 
-/// What the next definition of a chunk is likely to be near to.
+/// Predictions for the next definition of a chunk.
 #[derive(Clone, Copy)]
 struct Near {
     end_of_strings: u32,
@@ -75,7 +77,7 @@ pub fn put(out: &mut Vec<u8>, row: &RowRecord, symbols: &[SymbolRecord]) {
     }
 }
 
-/// The definitions of one chunk, in order. They end early where the bytes are damaged.
+/// The definitions of one chunk, in order. Iteration ends early at damaged bytes.
 #[derive(Clone)]
 pub struct Symbols<'a> {
     bytes: &'a [u8],
@@ -85,7 +87,7 @@ pub struct Symbols<'a> {
 }
 
 impl<'a> Symbols<'a> {
-    /// Of the chunk `row`; `bytes` are those of all chunks.
+    /// The definitions of the chunk `row`; `bytes` are those of all chunks.
     pub fn of(bytes: &'a [u8], row: &RowRecord) -> Symbols<'a> {
         let bytes = bytes.get(row.symbols_at as usize..).unwrap_or(&[]);
         Symbols { bytes, at: 0, n_left: row.n_symbols, near: Near::start(row) }
@@ -186,7 +188,7 @@ mod tests {
         }
         for (row, symbols) in &chunks {
             assert_eq!(Symbols::of(&bytes, row).collect::<Vec<_>>(), *symbols);
-            // Cut off, and behind the end.
+            // Truncated bytes, and an offset beyond the end.
             let cut = &bytes[..(row.symbols_at as usize + 3).min(bytes.len())];
             assert!(Symbols::of(cut, row).count() <= 1);
             assert_eq!(Symbols::of(&[], row).next(), None);

@@ -1,14 +1,15 @@
-//! Wall-clock seconds, for messages and collection by age; no result of a search depends on them.
+//! Wall-clock seconds, for messages and for collection by age. No search result depends on them.
 
 use jiff::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Seconds since 1970; 0 on a clock before that.
+/// Seconds since 1970; 0 for a clock before that.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
-/// Formats seconds since 1970 as RFC 3339 in UTC, for example `2026-11-21T10:00:00Z`; times beyond the year 9999 as the end of it.
+/// Formats seconds since 1970 as RFC 3339 in UTC, for example `2026-11-21T10:00:00Z`. Later times are clamped
+/// to the year 9999.
 pub fn rfc3339(seconds: u64) -> String {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_string()

@@ -1,4 +1,5 @@
-//! Integers in as few bytes as they need: seven bits a byte, the lowest first, the eighth says that more follow (LEB128).
+//! Variable-length integers: seven bits per byte, lowest first, the eighth bit marks continuation (LEB128).
+//! Fifteen lines that the formats of this crate fix for good, so no dependency.
 
 pub fn put(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
@@ -8,7 +9,7 @@ pub fn put(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
-/// The integer at `at`, which is moved behind it; `None` at the end of `bytes` and for more than five bytes.
+/// Decodes the integer at `at` and advances `at`; `None` at the end of `bytes` and for more than five bytes.
 #[inline]
 pub fn get(bytes: &[u8], at: &mut usize) -> Option<u32> {
     let mut value = 0u32;
@@ -23,13 +24,13 @@ pub fn get(bytes: &[u8], at: &mut usize) -> Option<u32> {
     None
 }
 
-/// Appends by how much `value` is more (or less) than `base`, modulo 2³²: small either way if they are near.
+/// Appends the difference of `value` to `base`, modulo 2³². It is short if they are close.
 pub fn put_near(out: &mut Vec<u8>, value: u32, base: u32) {
     let difference = value.wrapping_sub(base) as i32;
     put(out, ((difference << 1) ^ (difference >> 31)) as u32);
 }
 
-/// What [`put_near`] has put with the same `base`.
+/// Decodes a value of [`put_near`] with the same `base`.
 #[inline]
 pub fn get_near(bytes: &[u8], at: &mut usize, base: u32) -> Option<u32> {
     let folded = get(bytes, at)?;

@@ -9,7 +9,7 @@ use codeweaver::config::{ChunkerSettings, Granularity};
 use codeweaver::git::{BStr, hash_blob};
 use codeweaver::store::StoreError;
 use codeweaver::store::entries::{self, Entries, NewEntry};
-use codeweaver::store::hnsw::{Graph, GraphData, GraphHeader};
+use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex};
 use codeweaver::store::live::LiveRows;
 use codeweaver::store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
 use codeweaver::store::rows::{DocKey, DocMeta, RowMeta, variant};
@@ -134,7 +134,7 @@ impl Target for StoreFile {
             ),
             Kind::Graph => {
                 let n_rows = graph_rows(&case.bytes);
-                described(Graph::open(&self.path, n_rows).map(|graph| use_graph(&graph)))
+                described(HnswIndex::open(&self.path, n_rows).map(|graph| use_graph(&graph)))
             }
             Kind::Snapshot => described(Snapshot::read(&self.path).map(|snapshot| use_snapshot(&snapshot))),
             Kind::State => {
@@ -229,7 +229,7 @@ fn seal(kind: Kind, bytes: &mut Vec<u8>) {
 fn use_shard(data: &ShardData) -> u64 {
     assert_eq!(data.docs.len(), data.n_rows.len());
     assert_eq!(data.vectors.len(), data.rows.len() * data.dim);
-    let mut builder = SegmentBuilder::new(data.dim);
+    let mut builder = SegmentBuilder::new(data.dim).with_sign_bits_from(8);
     let (mut rows, mut at) = (data.rows.iter(), 0);
     for (doc, &n) in data.docs.iter().zip(&data.n_rows) {
         let rows: Vec<RowMeta> = rows.by_ref().take(n as usize).cloned().collect();
@@ -337,7 +337,7 @@ fn graph_rows(bytes: &[u8]) -> u32 {
     n.map_or(0, |n| u32::from_le_bytes(n.try_into().unwrap_or_default())).min(1_000)
 }
 
-fn use_graph(graph: &Graph) -> u64 {
+fn use_graph(graph: &HnswIndex) -> u64 {
     let n_rows = graph.header().n_rows;
     let vectors: Vec<i8> = (0..n_rows as usize * DIM).map(|i| (i * 37 % 251) as u8 as i8).collect();
     let mut live = LiveRows::empty(n_rows);
@@ -383,7 +383,7 @@ fn sample(n_languages: usize, max_bytes: usize) -> SegmentBuilder {
         target_tokens: 40,
         ..ChunkerSettings::default()
     };
-    let mut builder = SegmentBuilder::new(DIM);
+    let mut builder = SegmentBuilder::new(DIM).with_sign_bits_from(8);
     let language_of = |path: &Path| {
         language::by_path(BStr::new(path.to_string_lossy().as_bytes()))
             .filter(|language| LANGUAGES.contains(&language.name()))
@@ -458,8 +458,8 @@ fn graph(data: &ShardData) -> Vec<u8> {
     let level0 = (0..n).map(|row| near(row, 1)).collect();
     let upper =
         [8, 32].map(|step| (0..n).step_by(step as usize).map(|row| (row, near(row, step))).collect()).into();
-    let header = GraphHeader { n_rows: n, width, entry: 0, ef: 40, recall: 0.99, zero: 0 };
-    GraphData { header, level0, upper }.encode()
+    let header = HnswHeader { n_rows: n, width, entry: 0, ef: 40, recall: 0.99, zero: 0 };
+    HnswData { header, level0, upper }.encode()
 }
 
 fn snapshot(number: usize) -> Vec<u8> {

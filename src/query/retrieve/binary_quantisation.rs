@@ -42,7 +42,7 @@ struct Distances {
 impl Distances {
     fn of(search: &Search<'_>, s: usize, query: &[u64]) -> Distances {
         let rows = &search.scope.rows[s];
-        let signs = search.view.reader.segments[s].signs();
+        let signs = search.view.reader.segments[s].sign_bits();
         let mut of_rows = Vec::with_capacity(rows.n_live() as usize);
         for run in rows.runs().flat_map(parts) {
             if (search.is_over)() {

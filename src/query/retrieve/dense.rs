@@ -8,7 +8,7 @@ use crate::query::cancel::IsOver;
 use crate::query::request::Ann;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
-use crate::store::hnsw::Graph;
+use crate::store::hnsw::HnswIndex;
 use crate::sys::DotKernel;
 
 /// A graph is walked only if at least this share of a segment's rows may be found: with fewer, most of the walk is in vain.
@@ -72,7 +72,7 @@ impl Search<'_> {
     /// Finds them, or some of them once it `is_over`. Integers below 2²⁴ are exact in `f32`.
     pub fn nearest(&self, ann: Ann) -> Nearest {
         let n_segments = self.view.reader.segments.len();
-        let graphs: Vec<Option<Graph>> = (0..n_segments).map(|s| self.graph(s, ann)).collect();
+        let graphs: Vec<Option<HnswIndex>> = (0..n_segments).map(|s| self.graph(s, ann)).collect();
         let method = Method::choose(ann, self.scope.n_rows, graphs.iter().any(Option::is_some));
         let of_segments = match method {
             Method::Signs => binary_quantisation::nearest(self),
@@ -87,7 +87,7 @@ impl Search<'_> {
     }
 
     /// The graph to walk for segment `s`, or `None` to scan it.
-    fn graph(&self, s: usize, ann: Ann) -> Option<Graph> {
+    fn graph(&self, s: usize, ann: Ann) -> Option<HnswIndex> {
         let segment = &self.view.reader.segments[s];
         let live_share = f64::from(self.scope.rows[s].n_live()) / f64::from(segment.n_rows().max(1));
         let wanted = match ann {
@@ -100,11 +100,11 @@ impl Search<'_> {
         }
         let path = self.view.reader.layout.graph(&self.view.reader.state.segments[s].name);
         // A graph that is missing or damaged only means that the scan answers.
-        let graph = Graph::open(&path, segment.n_rows()).ok()?;
+        let graph = HnswIndex::open(&path, segment.n_rows()).ok()?;
         (ann == Ann::Hnsw || graph.header().recall >= MIN_RECALL).then_some(graph)
     }
 
-    fn walk(&self, s: usize, graph: &Graph) -> Vec<(f32, RowId)> {
+    fn walk(&self, s: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
         let segment = &self.view.reader.segments[s];
         let ef = (graph.header().ef as usize).max(self.keep * 3);
         let live = &self.scope.rows[s];
