@@ -46,7 +46,6 @@ const RARE_CAP: usize = 20_000;
 const RARE: &[&str] =
     &["cpp", "bash", "scala", "lua", "zig", "typescript", "tsx", "haskell", "swift", "elixir"];
 
-/// Arguments of `extract`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Directory of mirrors, each `<owner>+<name>/repo`.

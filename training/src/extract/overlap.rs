@@ -23,7 +23,6 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Repositories above this share are listed.
 const SUSPICIOUS: f64 = 0.02;
 
-/// Arguments of `overlap`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Directory of `.pairs` files.

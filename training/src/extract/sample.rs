@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::pair::{Pair, PairKind, PairReader};
 
-/// Arguments of `sample`.
 #[derive(clap::Args)]
 pub struct Options {
     /// `.pairs` files.

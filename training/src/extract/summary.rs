@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-/// Arguments of `summary`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Directory of pairs and reports.
