@@ -123,12 +123,12 @@ fn rank(result: &QueryResult) -> String {
 
 /// The beginning of a query, on one line.
 fn one_line(query: &str) -> String {
-    const MOST: usize = 80;
+    const MAX_CHARS: usize = 80;
     let words = query.split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.chars().count() <= MOST {
+    if words.chars().count() <= MAX_CHARS {
         return words;
     }
-    words.chars().take(MOST - 1).chain(['…']).collect()
+    words.chars().take(MAX_CHARS - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -240,9 +240,9 @@ impl<'a> Paths<'a> {
 
     /// Folders and contents of the files of one name, sorted; at most 500.
     fn texts_of(&self, name: &str, sources: &Sources<'_>, defs: &Definitions<'_>) -> Vec<(String, String)> {
-        const MOST: usize = 500;
+        const MAX_FILES: usize = 500;
         let mut texts = Vec::new();
-        for &entry in self.named(name).iter().take(MOST) {
+        for &entry in self.named(name).iter().take(MAX_FILES) {
             let Some(file) = defs.file(entry) else { continue };
             if let Ok(Some(bytes)) = sources.bytes(&file.oid) {
                 texts.push((file.directory().to_owned(), String::from_utf8_lossy(&bytes).into_owned()));

@@ -99,7 +99,7 @@ impl Receivers<'_, '_, '_> {
             _ => None,
         };
         let is_local = bound.is_some_and(|binding| binding.reach.is_some());
-        let is_made = bound.is_some_and(|binding| binding.by_call);
+        let is_call_result = bound.is_some_and(|binding| binding.by_call);
         let Some((type_name, declared_at)) = declared else {
             let known =
                 bound.is_some_and(|binding| binding.reach.is_none()) && self.names.is_imported(ctx, first);
@@ -109,7 +109,7 @@ impl Receivers<'_, '_, '_> {
         Some(match (type_of.proven(), type_of.evidence) {
             (Some(id), _) => self.resolve_member(ctx, id, "declared type of the receiver"),
             (None, FROM_LIBRARY) => Resolution::unresolved("the receiver is of a library"),
-            (None, NOT_IMPORTED) if !is_made && is_of_language(ctx, &type_name) => {
+            (None, NOT_IMPORTED) if !is_call_result && is_builtin_type(ctx, &type_name) => {
                 Resolution::unresolved("the receiver is of the language's own library")
             }
             _ => self.grader.by_member_name(ctx),
@@ -221,18 +221,18 @@ impl Receivers<'_, '_, '_> {
 
 /// Whether a type that the file neither defines nor imports must be one of the language's own library. False
 /// where a wildcard import may provide it, and for type parameters.
-fn is_of_language(ctx: SiteContext<'_>, name: &str) -> bool {
+fn is_builtin_type(ctx: SiteContext<'_>, name: &str) -> bool {
     let certain = matches!(ctx.dialect.language, "java" | "kotlin" | "go" | "python" | "rust")
         || ctx.dialect.modules == Modules::Script;
     let is_java = matches!(ctx.dialect.language, "java" | "kotlin");
     let wildcard = !is_java && ctx.facts.imports.iter().any(|import| import.all);
-    certain && !wildcard && !is_parameter(ctx, name)
+    certain && !wildcard && !is_type_parameter(ctx, name)
 }
 
 /// Whether `name` looks like a type parameter: it is short or in capitals, or is followed by a bound.
-fn is_parameter(ctx: SiteContext<'_>, name: &str) -> bool {
-    let is_loud = !name.chars().any(char::is_lowercase);
-    let is_t = name.starts_with('T') && name[1..].starts_with(char::is_uppercase);
+fn is_type_parameter(ctx: SiteContext<'_>, name: &str) -> bool {
+    let is_upper_case = !name.chars().any(char::is_lowercase);
+    let has_type_prefix = name.starts_with('T') && name[1..].starts_with(char::is_uppercase);
     let text = &ctx.facts.text;
     let is_bound = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start();
@@ -242,5 +242,5 @@ fn is_parameter(ctx: SiteContext<'_>, name: &str) -> bool {
             _ => false,
         }
     };
-    is_loud || is_t || text.match_indices(name).any(is_bound)
+    is_upper_case || has_type_prefix || text.match_indices(name).any(is_bound)
 }

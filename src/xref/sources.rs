@@ -35,7 +35,7 @@ pub(crate) struct Limits<'a> {
 
 impl Limits<'_> {
     /// Whether the deadline has passed or the request was cancelled; no further file is read then.
-    fn are_over(&self) -> bool {
+    fn are_exhausted(&self) -> bool {
         Instant::now() > self.deadline || self.cancel.is_cancelled()
     }
 }
@@ -98,7 +98,7 @@ impl<'a> Sources<'a> {
 
     /// Whether the deadline has passed or the request was cancelled, which is recorded as a limit.
     pub fn is_out_of_time(&self) -> bool {
-        let late = self.limits.are_over();
+        let late = self.limits.are_exhausted();
         if late {
             self.record_limit(limit::TIME);
         }
@@ -230,7 +230,7 @@ impl FactReader<'_> {
         if let Some(known) = CACHE.get(&key) {
             return Some(Ok(known));
         }
-        if self.limits.are_over() {
+        if self.limits.are_exhausted() {
             return None;
         }
         let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else { return Some(Err(NOT_LOCAL)) };

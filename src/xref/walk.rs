@@ -225,7 +225,7 @@ impl Walk<'_, '_> {
             for site in facts.references.iter().filter(|site| def.range.contains(&site.at)) {
                 let from = self.endpoint_at(&file, site.at);
                 // A call in a nested function belongs to the nested function.
-                if from != Endpoint::Definition(id) && !(is_container || self.is_data(from)) {
+                if from != Endpoint::Definition(id) && !(is_container || self.is_value(from)) {
                     continue;
                 }
                 let from = if is_container { from } else { Endpoint::Definition(id) };
@@ -380,17 +380,17 @@ impl Walk<'_, '_> {
     /// The source of an edge at an offset: the innermost callable, else the innermost definition, else the
     /// file.
     fn endpoint_at(&self, file: &FileDefs, at: u32) -> Endpoint {
-        let is_data =
+        let is_container =
             |def: &Def| matches!(def.kind, SymbolKind::Module | SymbolKind::Namespace | SymbolKind::Impl);
         let callable = file.callable_around(at);
-        let other = || file.around(at).find(|(_, def)| !is_data(def)).map(|(symbol, _)| symbol);
+        let other = || file.around(at).find(|(_, def)| !is_container(def)).map(|(symbol, _)| symbol);
         match callable.or_else(other) {
             Some(symbol) => Endpoint::Definition(file.id(symbol)),
             None => Endpoint::File(file.entry),
         }
     }
 
-    fn is_data(&self, end: Endpoint) -> bool {
+    fn is_value(&self, end: Endpoint) -> bool {
         end.definition().is_some_and(|id| self.defs.with(id, |_, def| def.is_value()).unwrap_or(false))
     }
 

@@ -192,14 +192,14 @@ pub fn is_routine(subject: &str) -> bool {
     let subject = subject.trim().to_lowercase();
     let is_end = |rest: &str| rest.chars().next().is_none_or(|next| !next.is_alphanumeric());
     let begins = |phrase: &&&str| subject.strip_prefix(**phrase).is_some_and(is_end);
-    let says = |phrase: &&&str| {
+    let contains = |phrase: &&&str| {
         subject.match_indices(**phrase).any(|(at, found)| {
             is_end(&subject[at + found.len()..])
                 && subject[..at].chars().next_back().is_none_or(|last| !last.is_alphanumeric())
         })
     };
     ROUTINE_BEGINNINGS.iter().any(|phrase| begins(&phrase))
-        || ROUTINE_PHRASES.iter().any(|phrase| says(&phrase))
+        || ROUTINE_PHRASES.iter().any(|phrase| contains(&phrase))
 }
 
 /// The kind of change of a message that begins with `word`.
