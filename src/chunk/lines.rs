@@ -86,7 +86,7 @@ impl<'a> TextIndex<'a> {
         head + (self.tokens_before[to] - self.tokens_before[from]) + tail
     }
 
-    /// True if only blanks stand between the line start and `offset`.
+    /// True if only blanks precede `offset` on its line.
     pub fn starts_line(&self, offset: u32) -> bool {
         self.bytes[..offset as usize]
             .iter()
@@ -95,7 +95,7 @@ impl<'a> TextIndex<'a> {
             .is_none_or(|&byte| byte == b'\n')
     }
 
-    /// The start of the line of `offset` if only blanks stand before it, otherwise `offset`.
+    /// The start of the line of `offset` if only blanks precede it, otherwise `offset`.
     pub fn back_to_line_start(&self, offset: u32) -> u32 {
         let blanks = self.bytes[..offset as usize]
             .iter()

@@ -13,7 +13,7 @@ use super::DelimiterMatch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub byte_range: Range<u32>,
-    /// The most important delimiter in the piece, the earliest of equals; `None` if no pair lies in it.
+    /// The most important delimiter in the piece, the earliest of equals; `None` without a pair.
     pub delimiter: Option<DelimiterMatch>,
 }
 

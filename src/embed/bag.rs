@@ -70,13 +70,13 @@ fn count(out: &mut Vec<(u32, u32)>) {
 mod tests {
     use super::*;
 
-    fn spelt(bytes: &[u8], fill: impl FnOnce(&Vocabulary, &mut Vec<(u32, u32)>)) -> String {
+    fn spelling(bytes: &[u8], fill: impl FnOnce(&Vocabulary, &mut Vec<(u32, u32)>)) -> String {
         let vocabulary = Vocabulary::new(bytes).unwrap();
         let mut bag = vec![(7, 7)];
         fill(&vocabulary, &mut bag);
         assert!(bag.is_sorted_by(|a, b| a.0 < b.0), "{bag:?}");
-        let spelt = bag.iter().map(|(id, n)| format!("{}:{n}", vocabulary.entry(*id).unwrap()));
-        spelt.collect::<Vec<_>>().join(" ")
+        let entries = bag.iter().map(|(id, n)| format!("{}:{n}", vocabulary.entry(*id).unwrap()));
+        entries.collect::<Vec<_>>().join(" ")
     }
 
     fn vocabulary(entries: &str) -> Vec<u8> {
@@ -94,14 +94,14 @@ mod tests {
             ("日本語", "日:1"),
             ("", ""),
         ] {
-            assert_eq!(spelt(&bytes, |vocabulary, bag| bag_of(text, vocabulary, bag)), expected, "{text}");
+            assert_eq!(spelling(&bytes, |vocabulary, bag| bag_of(text, vocabulary, bag)), expected, "{text}");
         }
     }
 
     #[test]
     fn a_path_counts_its_folders_and_the_stem_of_its_file() {
         let bytes = vocabulary("src http rs header pars test");
-        let path = |path: &str| spelt(&bytes, |vocabulary, bag| bag_of_path(path, vocabulary, bag));
+        let path = |path: &str| spelling(&bytes, |vocabulary, bag| bag_of_path(path, vocabulary, bag));
         assert_eq!(path("src/http/parse_header.rs"), "src:1 http:1 header:1 pars:1");
         assert_eq!(path("http/http.test.rs"), "http:2 test:1");
         assert_eq!(path(""), "");

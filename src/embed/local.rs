@@ -17,7 +17,7 @@ use crate::config::ModelSettings;
 use crate::sync;
 
 /// Paths of the ONNX file in the folder of a model, in order of preference.
-const GRAPHS: &[&str] = &[
+const ONNX_FILES: &[&str] = &[
     "model.onnx",
     "onnx/model.onnx",
     "model_optimized.onnx",
@@ -25,7 +25,7 @@ const GRAPHS: &[&str] = &[
     "onnx/model_quantized.onnx",
 ];
 /// Names of files with weights that are stored next to the ONNX file.
-const GRAPH_DATA: &[&str] = &["model.onnx_data", "model.onnx.data"];
+const EXTERNAL_DATA_FILES: &[&str] = &["model.onnx_data", "model.onnx.data"];
 const TOKENIZER_FILES: [&str; 4] =
     ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
 /// Files of a static model.
@@ -103,7 +103,7 @@ fn is_static(folder: &Path) -> bool {
         Some(json["model_type"].as_str() == Some(STATIC_TYPE))
     };
     STATIC_FILES.iter().all(|file| folder.join(file).is_file())
-        && (GRAPHS.iter().all(|graph| !folder.join(graph).is_file()) || has_static_type() == Some(true))
+        && (ONNX_FILES.iter().all(|file| !folder.join(file).is_file()) || has_static_type() == Some(true))
 }
 
 /// The files of a static model.
@@ -167,9 +167,9 @@ fn fingerprint<'a>(
 #[derive(Debug)]
 pub(super) struct TransformerFiles {
     pub name: String,
-    pub graph: PathBuf,
+    pub onnx_file: PathBuf,
     /// Files with external weights, each with its name in the ONNX file.
-    pub graph_data: Vec<(String, PathBuf)>,
+    pub external_data: Vec<(String, PathBuf)>,
     /// `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`.
     pub tokenizer: [PathBuf; 4],
     pub pooling: Pooling,
@@ -185,23 +185,23 @@ impl TransformerFiles {
         known: Option<&'static KnownModel>,
         from_settings: bool,
     ) -> Result<Self, EmbedError> {
-        let graph = GRAPHS.iter().map(|file| folder.join(file)).find(|path| path.is_file());
+        let onnx_file = ONNX_FILES.iter().map(|file| folder.join(file)).find(|path| path.is_file());
         let tokenizer = TOKENIZER_FILES.map(|file| folder.join(file));
         let mut missing = Vec::new();
-        if graph.is_none() {
-            missing.push(GRAPHS[0]);
+        if onnx_file.is_none() {
+            missing.push(ONNX_FILES[0]);
         }
         missing.extend(
             TOKENIZER_FILES.iter().zip(&tokenizer).filter(|(_, path)| !path.is_file()).map(|(file, _)| *file),
         );
-        let (Some(graph), true) = (graph, missing.is_empty()) else {
+        let (Some(onnx_file), true) = (onnx_file, missing.is_empty()) else {
             let repository = known.map(|known| known.repository);
             return Err(missing_files(name, folder, missing, repository, from_settings));
         };
-        let beside = graph.parent().unwrap_or(folder);
-        let graph_data = GRAPH_DATA
+        let parent = onnx_file.parent().unwrap_or(folder);
+        let external_data = EXTERNAL_DATA_FILES
             .iter()
-            .map(|file| ((*file).to_owned(), beside.join(file)))
+            .map(|file| ((*file).to_owned(), parent.join(file)))
             .filter(|(_, path)| path.is_file())
             .collect();
         let defaults = known.unwrap_or(&UNKNOWN);
@@ -212,8 +212,8 @@ impl TransformerFiles {
             pooling: declared_pooling(folder)?.unwrap_or(defaults.pooling),
             max_tokens: defaults.max_tokens,
             name,
-            graph,
-            graph_data,
+            onnx_file,
+            external_data,
             tokenizer,
             query_prefix,
             passage_prefix,
@@ -221,7 +221,7 @@ impl TransformerFiles {
     }
 
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
-        let files = std::iter::once(&self.graph).chain(self.graph_data.iter().map(|(_, path)| path));
+        let files = std::iter::once(&self.onnx_file).chain(self.external_data.iter().map(|(_, path)| path));
         let rest = format!(
             "{}|{}|{}|{}|{QUANTISATION}|{MODEL_INPUT_VERSION}",
             self.pooling.name(),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn pooling_is_read_where_it_is_declared() {
+    fn declared_pooling_takes_precedence() {
         let model = folder(ALL);
         let find = || find(&settings("builtin", Some(model.path())), &ModelDirs::default());
         assert_eq!(find().unwrap().pooling, Pooling::Mean);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_follow_the_family_of_an_unknown_model() {
+    fn unknown_models_have_the_prefixes_of_their_family() {
         let root = folder(
             &ALL.iter()
                 .map(|file| format!("my-e5-tuned/onnx/../{file}"))
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_safetensors_and_without_a_graph_is_a_static_model() {
+    fn a_folder_with_safetensors_and_without_an_onnx_file_is_a_static_model() {
         let model = folder(&["model.safetensors", "tokenizer.json"]);
         let find = |name: &str| LocalModel::find(&settings(name, Some(model.path())), &ModelDirs::default());
         let first = find("x").unwrap();
@@ -426,7 +426,7 @@ mod tests {
         std::fs::write(model.path().join("tokenizer.json"), "another").unwrap();
         assert_ne!(find("x").unwrap().fingerprint().unwrap(), fingerprint);
 
-        // A graph makes it a transformer, unless its configuration says otherwise.
+        // An ONNX file makes it a transformer, unless its configuration names the static type.
         for file in ALL.iter().filter(|file| !model.path().join(file).exists()) {
             std::fs::write(model.path().join(file), "{}").unwrap();
         }

@@ -148,9 +148,9 @@ fn embed(session: &mut TextEmbedding, name: &str, text: &str) -> Result<Vec<f32>
 /// Files and options of a session, from which further sessions are created.
 struct SessionSource {
     name: String,
-    graph_path: std::path::PathBuf,
-    graph: Vec<u8>,
-    graph_data: Vec<(String, Vec<u8>)>,
+    onnx_path: std::path::PathBuf,
+    onnx: Vec<u8>,
+    external_data: Vec<(String, Vec<u8>)>,
     tokenizer: [Vec<u8>; 4],
     pooling: fastembed::Pooling,
     max_tokens: usize,
@@ -161,10 +161,10 @@ impl SessionSource {
         let [tokenizer, config, special_tokens, tokenizer_config] = &files.tokenizer;
         Ok(Self {
             name: files.name.clone(),
-            graph_path: files.graph.clone(),
-            graph: read(&files.graph)?,
-            graph_data: files
-                .graph_data
+            onnx_path: files.onnx_file.clone(),
+            onnx: read(&files.onnx_file)?,
+            external_data: files
+                .external_data
                 .iter()
                 .map(|(name, path)| Ok((name.clone(), read(path)?)))
                 .collect::<Result<_, EmbedError>>()?,
@@ -178,7 +178,7 @@ impl SessionSource {
     }
 
     fn bytes(&self) -> usize {
-        self.graph.len() + self.graph_data.iter().map(|(_, data)| data.len()).sum::<usize>()
+        self.onnx.len() + self.external_data.iter().map(|(_, data)| data.len()).sum::<usize>()
     }
 
     fn session(&self) -> Result<TextEmbedding, EmbedError> {
@@ -187,15 +187,13 @@ impl SessionSource {
         let tokenizer =
             TokenizerFiles { tokenizer_file, config_file, special_tokens_map_file, tokenizer_config_file };
         let mut model =
-            UserDefinedEmbeddingModel::new(self.graph.clone(), tokenizer).with_pooling(self.pooling.clone());
-        for (name, data) in &self.graph_data {
+            UserDefinedEmbeddingModel::new(self.onnx.clone(), tokenizer).with_pooling(self.pooling.clone());
+        for (name, data) in &self.external_data {
             model = model.with_external_initializer(name.clone(), data.clone());
         }
         let options = InitOptionsUserDefined::new().with_max_length(self.max_tokens).with_intra_threads(1);
-        TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| EmbedError::BadFile {
-            path: self.graph_path.clone(),
-            message: error.to_string(),
-        })
+        TextEmbedding::try_new_from_user_defined(model, options)
+            .map_err(|error| EmbedError::BadFile { path: self.onnx_path.clone(), message: error.to_string() })
     }
 }
 
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_model_embeds_alike_in_any_batch() {
+    fn a_real_model_embeds_a_text_equally_in_any_batch() {
         let Some(settings) = real_model() else { return };
         let model = super::super::open(&ModelSettings { threads: Some(2), ..settings.clone() }).unwrap();
         assert_eq!((model.dim(), model.cost()), (384, EmbedCost::Model));
@@ -317,10 +315,10 @@ mod tests {
         assert!((length - 1.0).abs() < 0.02);
 
         let long = "a much longer text than the others ".repeat(40);
-        let mut beside = Vec::new();
-        model.embed_documents(&[&long, texts[0], &long, texts[1], &long], &mut beside).unwrap();
-        assert_eq!(&beside[384..768], rows[0]);
-        assert_eq!(&beside[3 * 384..4 * 384], rows[1]);
+        let mut mixed = Vec::new();
+        model.embed_documents(&[&long, texts[0], &long, texts[1], &long], &mut mixed).unwrap();
+        assert_eq!(&mixed[384..768], rows[0]);
+        assert_eq!(&mixed[3 * 384..4 * 384], rows[1]);
 
         let alone = super::super::open(&ModelSettings { threads: Some(1), ..settings }).unwrap();
         let mut again = Vec::new();

@@ -185,9 +185,9 @@ impl<'a> Vocabulary<'a> {
             if found >> 16 == tag {
                 let id = found & 0xffff;
                 let spelling = self.spelling(id)?;
-                let spelt =
+                let found_piece =
                     if continues { spelling.strip_prefix(CONTINUATION.as_bytes()) } else { Some(spelling) };
-                if spelt == Some(piece) {
+                if found_piece == Some(piece) {
                     return Some(id);
                 }
             }
@@ -236,7 +236,7 @@ mod tests {
         Vocabulary::encode(&entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>()).unwrap()
     }
 
-    fn spelt(vocabulary: &Vocabulary, term: &str) -> String {
+    fn spelling(vocabulary: &Vocabulary, term: &str) -> String {
         let mut out = Vec::new();
         vocabulary.ids(term, &mut |id| out.push(vocabulary.entry(id).unwrap()));
         out.join(" ")
@@ -263,7 +263,7 @@ mod tests {
             ("#", ""),
             ("", ""),
         ] {
-            assert_eq!(spelt(&vocabulary, term), expected, "{term}");
+            assert_eq!(spelling(&vocabulary, term), expected, "{term}");
         }
         assert_eq!((vocabulary.len(), vocabulary.id("http"), vocabulary.id("htt")), (11, Some(2), None));
         assert_eq!(vocabulary.entry(4), Some("##server"));
@@ -280,7 +280,9 @@ mod tests {
             let id = id as u32;
             match entry.strip_prefix("##") {
                 None => assert_eq!(vocabulary.id(entry), Some(id)),
-                Some(piece) => assert_eq!(spelt(&vocabulary, &format!("w0{piece}")), format!("w0 {entry}")),
+                Some(piece) => {
+                    assert_eq!(spelling(&vocabulary, &format!("w0{piece}")), format!("w0 {entry}"))
+                }
             }
         }
         assert!(vocabulary.max_probe < 64, "{}", vocabulary.max_probe);
@@ -310,7 +312,7 @@ mod tests {
         let mut n = 0;
         vocabulary.ids(&"a".repeat(1 << 20), &mut |_| n += 1);
         assert_eq!(n, 1 + 31 + 1);
-        assert_eq!(spelt(&vocabulary, &"é".repeat(500)), "é");
+        assert_eq!(spelling(&vocabulary, &"é".repeat(500)), "é");
     }
 
     #[test]

@@ -70,7 +70,7 @@ struct Frame {
     /// Inside an ERROR node.
     in_error: bool,
     /// Children are not searched for symbols.
-    quiet: bool,
+    skip_symbols: bool,
     in_callable: bool,
     /// Cost of a boundary between children.
     cut: u32,
@@ -78,10 +78,11 @@ struct Frame {
     cross_at_end: u32,
     /// Length of the scope stack outside.
     scopes: usize,
+    /// What precedes the next child.
     leading: Leading,
 }
 
-/// Adjacent comments and annotations that precede the next child.
+/// Adjacent comments and annotations before a node.
 #[derive(Clone, Default)]
 struct Leading {
     start: Option<u32>,
@@ -157,7 +158,7 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
         kind: root.kind_id(),
         opened: true,
         in_error: root.is_error(),
-        quiet: false,
+        skip_symbols: false,
         in_callable: false,
         cut: 0,
         cross_at_end: 0,
@@ -194,24 +195,24 @@ impl Walker<'_> {
         let kind = node.kind_id();
         let info = self.input.grammar.rules.kind(kind);
         let top = self.frames.len() - 1;
-        let (opened_here, in_error, quiet) = {
+        let (opened_here, in_error, skip_symbols) = {
             let frame = &self.frames[top];
-            (frame.opened, frame.in_error, frame.quiet)
+            (frame.opened, frame.in_error, frame.skip_symbols)
         };
         let is_error = node.is_error();
         if is_error && !in_error {
             self.out.error_bytes += node.end_byte().saturating_sub(node.start_byte()) as u32;
         }
         // Most nodes: neither atom nor definition.
-        if quiet && !opened_here {
+        if skip_symbols && !opened_here {
             return (node.has_error() && !is_error).then(|| self.inner_frame(kind, false, in_error, true));
         }
         let range = node.start_byte() as u32..node.end_byte() as u32;
-        let symbol = if info.may_define() && !quiet { self.define(node, info) } else { None };
+        let symbol = if info.may_define() && !skip_symbols { self.define(node, info) } else { None };
         let visit = Visit { node, info, range, is_error, symbol };
         let opened = opened_here && self.place(&visit);
 
-        let mut frame = self.inner_frame(kind, opened, in_error || is_error, quiet || info.skip);
+        let mut frame = self.inner_frame(kind, opened, in_error || is_error, skip_symbols || info.skip);
         let scopes = self.scopes.len();
         frame.scopes = scopes;
         match symbol {
@@ -228,13 +229,14 @@ impl Walker<'_> {
             self.open(&mut frame, &visit);
         }
         self.update_leading(top, &visit);
-        let descend = opened || !frame.quiet || node.has_error();
+        let descend = opened || !frame.skip_symbols || node.has_error();
         if !descend {
             self.scopes.truncate(scopes);
         }
         descend.then_some(frame)
     }
 
+    /// Leaves the children of a node.
     fn leave(&mut self) {
         if let Some(frame) = self.frames.pop() {
             self.scopes.truncate(frame.scopes);
@@ -242,13 +244,13 @@ impl Walker<'_> {
         }
     }
 
-    fn inner_frame(&self, kind: u16, opened: bool, in_error: bool, quiet: bool) -> Frame {
+    fn inner_frame(&self, kind: u16, opened: bool, in_error: bool, skip_symbols: bool) -> Frame {
         let outer = self.frames.last();
         Frame {
             kind,
             opened,
             in_error,
-            quiet,
+            skip_symbols,
             in_callable: outer.is_some_and(|frame| frame.in_callable),
             cut: outer.map_or(0, |frame| frame.cut),
             cross_at_end: 0,
@@ -333,6 +335,7 @@ impl Walker<'_> {
         false
     }
 
+    /// Adds an atom, or extends the last one by a node that belongs to it.
     fn emit(&mut self, range: &Range<u32>, boundary: Boundary, class: SemanticClass) {
         let Some(last) = self.out.atoms.last_mut() else {
             self.out.atoms.push(Atom { start: 0, on_node: true, ..Atom::default() });

@@ -71,8 +71,10 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     family: &'a Family,
     found: Vec<Boundary>,
+    /// The current place, and the start of its line.
     at: usize,
     line_start: usize,
+    /// Indentation of the current line in columns, with tab stops at every eighth.
     indent: u32,
     /// Nothing but blanks precedes the current place on its line.
     at_line_beginning: bool,
@@ -82,8 +84,11 @@ struct Scanner<'a> {
     text_end: usize,
     /// End of the last non-blank text that is not a comment.
     code_end: usize,
+    /// Open nestable pairs.
     stack: Vec<Open>,
+    /// Open pairs that do not nest, at most one of each kind.
     flat: Vec<Open>,
+    /// Open ranges by how they end: at a dedent, the next of their extent, a blank line, the end of the line.
     dedents: Vec<Open>,
     nexts: Vec<Open>,
     blanks: Vec<Open>,
@@ -91,11 +96,16 @@ struct Scanner<'a> {
     tags: Tags,
     /// The keyword of a statement whose body has not begun.
     pending: Option<Open>,
+    /// Start of the current statement.
     statement: Option<usize>,
+    /// A `)` outside of brackets precedes the current place, as before the body of a function.
     after_parenthesis: bool,
+    /// Number of open `(` and `[`.
     brackets: u32,
+    /// The current block of comments.
     comments: Option<Open>,
     skips: SkipFinder<'a>,
+    /// Delimiters of the family that start by layout.
     top: Option<u16>,
     indented: Option<u16>,
     label: Option<u16>,
@@ -240,6 +250,7 @@ impl<'a> Scanner<'a> {
 
     // ---- layout
 
+    /// Closes and opens by layout at the first text of a line.
     fn line_begin(&mut self, candidate: Option<TokenMatch>) {
         let columns = |width: u32, byte: &u8| if *byte == b'\t' { width / 8 * 8 + 8 } else { width + 1 };
         self.indent = self.bytes[self.line_start..self.at].iter().fold(0, columns);
@@ -274,6 +285,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Closes and opens by layout at the first text after a blank line.
     fn blank_lines(&mut self) {
         for open in std::mem::take(&mut self.blanks) {
             self.close_at(open, self.text_end);
@@ -298,8 +310,8 @@ impl<'a> Scanner<'a> {
         }
         let outside = self.stack.last().map_or(0, |open| open.brackets);
         if let Some(pending) = self.pending {
-            let goes_on = matches!(byte, b'{' | b')' | b':' | b'-') || self.indent > pending.indent;
-            if !goes_on && self.brackets <= pending.brackets {
+            let continues = matches!(byte, b'{' | b')' | b':' | b'-') || self.indent > pending.indent;
+            if !continues && self.brackets <= pending.brackets {
                 self.pending = None;
             }
         }
@@ -423,6 +435,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// A start at the current place, with what surrounds it.
     fn opened(&self, delimiter: u16, token: Option<u16>, start: usize, mark_end: usize) -> Open {
         let depth = self.stack.len() + self.dedents.len() + self.nexts.len();
         Open {
@@ -437,6 +450,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Closes the pair that an end token ends; false if there is none.
     fn close(&mut self, found: TokenMatch, token: &Token) -> bool {
         if let Some(position) = self.flat.iter().rposition(|open| token.closes(open.delimiter)) {
             let open = self.flat.remove(position);
@@ -480,6 +494,7 @@ impl<'a> Scanner<'a> {
 
     // ---- statements with a body in braces
 
+    /// Remembers a keyword whose body follows in braces; false if it is used as a name.
     fn open_head(&mut self, delimiter: u16, found: TokenMatch) -> bool {
         let TokenMatch { token, start, end } = found;
         // `class:` and `type,` are names, not keywords.
@@ -495,6 +510,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
+    /// Opens the body of the remembered keyword, of a function after `)`, or a plain block.
     fn open_brace(&mut self, delimiter: u16, found: TokenMatch) {
         let TokenMatch { token, start, end } = found;
         let head = self.pending.filter(|head| self.brackets <= head.brackets);
@@ -526,6 +542,7 @@ impl<'a> Scanner<'a> {
         (self.statement, self.after_parenthesis) = (None, false);
     }
 
+    /// Tracks brackets and the ends of statements, for families with bodies.
     fn punctuation(&mut self, byte: u8, at: usize) {
         if !self.family.has_bodies {
             return;
@@ -608,6 +625,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Adds a pair, unless it is unimportant: deeply nested, or of low priority and short.
     fn report(&mut self, boundary: Boundary, line_start: usize) {
         let priority = self.family.delimiters[usize::from(boundary.delimiter)].priority;
         let matters = boundary.delimiter < self.family.n_custom
