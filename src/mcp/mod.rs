@@ -10,7 +10,7 @@
 //! * [`tools`]: one file per tool, and the table of them; [`schema`]: their schemas; [`answer`]: what they give back.
 //! * [`codebases`]: repositories by path, opened at the first call and kept; [`cursor`]: where a long answer goes on.
 //! * [`resources`]: the status of an index as a resource; [`log`]: what happens, as log notifications.
-//! * [`end`]: when to stop.
+//! * [`shutdown`]: when to stop.
 //!
 //! The handshake touches no repository. Indexing runs in another process ([`crate::index::background`]).
 
@@ -18,19 +18,20 @@ pub mod answer;
 pub mod clients;
 mod codebases;
 pub mod cursor;
-pub mod end;
+
 pub mod envelope;
 pub mod log;
 pub mod message;
 pub mod resources;
 pub mod schema;
 pub mod server;
+pub mod shutdown;
 pub mod streams;
 pub mod tools;
 pub mod transport;
 
-use end::End;
 use server::Server;
+use shutdown::End;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::time::Duration;
