@@ -1,4 +1,4 @@
-//! What a call gives back: structured content with a compact text, an envelope, a failure, or a protocol error.
+//! Results of calls: structured content with a compact text, a gate envelope, a failure, or a protocol error.
 
 use super::envelope::Envelope;
 use crate::git::GitError;
@@ -10,19 +10,19 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// An answer: the same thing for a program and for a reader with little room.
+/// An answer as structured content and as compact text.
 pub struct Answer<T> {
     pub structured: T,
     pub text: String,
 }
 
-/// A question that was understood and has no answer. Its statuses are not gates, so it carries none of their reasons.
+/// A valid call without an answer. Its statuses differ from those of gates, so it has none of their reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
     pub status: FailureStatus,
     pub message: String,
-    /// Absent if the question names no repository.
+    /// Absent if the call names no repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codebase_root: Option<PathBuf>,
 }
@@ -32,26 +32,26 @@ pub struct Failure {
 pub enum FailureStatus {
     /// There is no such file, line, revision or repository.
     NotFound,
-    /// It is there, and nothing can be said about it.
+    /// It exists but is not supported.
     Unsupported,
-    /// Something is broken; the message says what.
+    /// An error, described by the message.
     Failed,
 }
 
 /// Why a call has no answer.
 #[derive(Debug)]
 pub enum CallError {
-    /// The call makes no sense: an error of the protocol.
+    /// The call is invalid, which is an error of the protocol.
     Protocol(ErrorData),
-    /// The codebase may not answer now.
+    /// The codebase cannot answer queries now.
     Gated(Box<Envelope>),
     Failed(Failure),
-    /// Nobody waits for the answer any more.
+    /// The call was cancelled, or the session has ended.
     Stopped,
 }
 
 impl CallError {
-    /// A parameter that cannot be used. `found` is quoted, shortened.
+    /// An invalid parameter. `found` is quoted and truncated to 200 characters.
     pub fn parameter(name: &str, must: &str, found: impl std::fmt::Display) -> CallError {
         let found: String = found.to_string().chars().take(200).collect();
         CallError::Protocol(ErrorData::invalid_params(
@@ -72,11 +72,11 @@ impl CallError {
         })
     }
 
-    /// An error of the library about `codebase`. Gates are the caller's.
+    /// Converts an error of the library. The caller handles gates.
     pub fn of(error: QueryError, codebase: &Codebase) -> CallError {
         let root = Some(codebase.root());
         match error {
-            // It is quoted already where it is a text.
+            // Strings are already quoted.
             QueryError::Parameter { name, must, found } => {
                 CallError::parameter(name, must, found.trim_matches('"'))
             }
@@ -101,7 +101,7 @@ impl CallError {
     }
 }
 
-/// The result of a call, as it is sent.
+/// Converts the outcome of a call into a protocol result.
 pub fn result<T: Serialize>(answer: Result<Answer<T>, CallError>) -> Result<CallToolResult, ErrorData> {
     match answer {
         Ok(answer) => {
@@ -121,12 +121,12 @@ pub fn result<T: Serialize>(answer: Result<Answer<T>, CallError>) -> Result<Call
             result.structured_content = Some(structured(&failure)?);
             Ok(result)
         }
-        // The protocol drops the answer to a cancelled request; at the end of a session it may still be read.
+        // The answer to a cancelled request is dropped; at the end of a session it may still be read.
         Err(CallError::Stopped) => Ok(CallToolResult::error(vec![ContentBlock::text("stopped")])),
     }
 }
 
-/// By way of text: a score of `0.92_f32` is then `0.92` and not its nearest double.
+/// Serialises through text, so that a score of `0.92_f32` becomes `0.92` and not its nearest double.
 fn structured(value: &impl Serialize) -> Result<Value, ErrorData> {
     serde_json::to_string(value).and_then(|text| serde_json::from_str(&text)).map_err(unwritable)
 }

@@ -1,7 +1,7 @@
-//! Repositories by path: which one a call is about, opened once and kept.
+//! Cache of open codebases by path.
 //!
-//! A call names any directory of a repository; the root of its worktree, the effective root, is what answers. Settings are
-//! fixed while a codebase is open, so it is opened anew when a file that they come from has changed.
+//! A call names any directory of a repository; the codebase of its worktree answers. The settings of an open codebase are
+//! fixed, so it is reopened when a file from which they were read has changed.
 
 use super::answer::CallError;
 use crate::index::{Codebase, IndexError};
@@ -11,23 +11,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-/// Codebases that are kept open; the one that was asked about longest ago goes first.
-const KEEP: usize = 8;
+/// Maximum number of open codebases. The least recently used one is closed first.
+const MAX_OPEN: usize = 8;
 
-/// What a call is about.
+/// The codebase that a call refers to.
 #[derive(Clone)]
-pub struct Asked {
+pub struct CallTarget {
     pub searcher: Arc<Searcher>,
-    /// As the client gave it, or where the server was started.
+    /// The path given by the client, or the directory of the server.
     pub requested: PathBuf,
 }
 
-impl Asked {
+impl CallTarget {
     pub fn codebase(&self) -> &Codebase {
         &self.searcher.codebase
     }
 
-    /// A path of a file as clients give it → relative to the effective root. An absolute one must lie below it.
+    /// Converts a file argument into a path relative to the root. An absolute path must be inside the root.
     pub fn file(&self, file: &str) -> Result<String, CallError> {
         let path = Path::new(file);
         if !path.is_absolute() {
@@ -35,7 +35,7 @@ impl Asked {
         }
         let root = self.codebase().root();
         let below = path.strip_prefix(&root).ok().map(Path::to_path_buf).or_else(|| {
-            // The way there may lead through links, as to a temporary directory on macOS.
+            // The directory may contain symbolic links, as the temporary directory of macOS does.
             let canonical = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
             Some(canonical.strip_prefix(&root).ok()?.to_path_buf())
         });
@@ -49,22 +49,22 @@ impl Asked {
 /// All codebases of a server.
 pub struct Codebases {
     default_dir: PathBuf,
-    /// The one asked about last is at the end.
+    /// Least recently used first.
     open: Mutex<Vec<Open>>,
 }
 
 struct Open {
-    /// Where `.git` is, or the directory of a bare repository.
-    place: PathBuf,
+    /// The directory that contains `.git`, or the directory of a bare repository.
+    checkout: PathBuf,
     stamps: Vec<Stamp>,
     searcher: Arc<Searcher>,
 }
 
-/// A file that a codebase was opened from, as it was then.
+/// A file that determines an open codebase, with its modification time and size when the codebase was opened.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     path: PathBuf,
-    seen: Option<(SystemTime, u64)>,
+    version: Option<(SystemTime, u64)>,
 }
 
 impl Codebases {
@@ -72,8 +72,8 @@ impl Codebases {
         Codebases { default_dir, open: Mutex::default() }
     }
 
-    /// The codebase around `path`, else around `file` if that is absolute, else around the server's own directory.
-    pub fn find(&self, path: Option<&str>, file: Option<&str>) -> Result<Asked, CallError> {
+    /// Opens the codebase that contains `path`, else `file` if that is absolute, else the directory of the server.
+    pub fn find(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
         let requested = match path {
             Some(path) if !Path::new(path).is_absolute() || path.contains('\0') => {
                 return Err(CallError::parameter("path", "an absolute path inside a git repository", path));
@@ -99,45 +99,45 @@ impl Codebases {
             IndexError::Git(error) => CallError::of_git(&error, None),
             other => CallError::failed(other, None),
         })?;
-        Ok(Asked { searcher, requested })
+        Ok(CallTarget { searcher, requested })
     }
 
-    /// Roots of the codebases that are open.
+    /// Roots of the open codebases.
     pub fn roots(&self) -> Vec<PathBuf> {
         self.lock().iter().map(|open| open.searcher.codebase.root()).collect()
     }
 
     fn open(&self, dir: &Path) -> Result<Arc<Searcher>, IndexError> {
-        let place = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(dir).to_path_buf();
-        if let Some(known) = self.known(&place) {
-            return Ok(known);
+        let checkout = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(dir).to_path_buf();
+        if let Some(searcher) = self.cached(&checkout) {
+            return Ok(searcher);
         }
-        // Outside the lock: others need not wait for a model to be opened.
+        // Opens outside the lock, so that other calls need not wait for a model to be loaded.
         let codebase = if self.is_default(dir) {
-            Codebase::open(&place, &[])?
+            Codebase::open(&checkout, &[])?
         } else {
-            Codebase::open_named(&place, &[])?
+            Codebase::open_named(&checkout, &[])?
         };
         let stamps = stamps(&codebase);
         let searcher = Arc::new(Searcher::new(codebase));
         let mut open = self.lock();
-        open.retain(|other| other.place != place);
-        if open.len() >= KEEP {
+        open.retain(|other| other.checkout != checkout);
+        if open.len() >= MAX_OPEN {
             open.remove(0);
         }
-        open.push(Open { place, stamps, searcher: searcher.clone() });
+        open.push(Open { checkout, stamps, searcher: searcher.clone() });
         Ok(searcher)
     }
 
-    /// True for where the server was started, which may be within a git command; any other directory was named by a client.
+    /// True for the directory of the server, for which git's environment variables apply. Others were named by a client.
     fn is_default(&self, dir: &Path) -> bool {
         self.default_dir.canonicalize().is_ok_and(|default| default == dir)
     }
 
-    /// The open codebase at `place`, if what it was opened from is as it was.
-    fn known(&self, place: &Path) -> Option<Arc<Searcher>> {
+    /// Returns the open codebase at `checkout`, unless a file that determines it has changed.
+    fn cached(&self, checkout: &Path) -> Option<Arc<Searcher>> {
         let mut open = self.lock();
-        let at = open.iter().position(|open| open.place == place)?;
+        let at = open.iter().position(|open| open.checkout == checkout)?;
         let found = open.remove(at);
         if found.stamps.iter().any(|stamp| *stamp != Stamp::of(stamp.path.clone())) {
             return None;
@@ -152,7 +152,7 @@ impl Codebases {
     }
 }
 
-/// The files that decide what an opened codebase is.
+/// The files that determine an open codebase.
 fn stamps(codebase: &Codebase) -> Vec<Stamp> {
     let sources = crate::config::Sources::discover(codebase.repo.work_dir());
     let mut paths: Vec<PathBuf> =
@@ -163,7 +163,8 @@ fn stamps(codebase: &Codebase) -> Vec<Stamp> {
 
 impl Stamp {
     fn of(path: PathBuf) -> Stamp {
-        let seen = std::fs::metadata(&path).ok().and_then(|meta| Some((meta.modified().ok()?, meta.len())));
-        Stamp { path, seen }
+        let version =
+            std::fs::metadata(&path).ok().and_then(|meta| Some((meta.modified().ok()?, meta.len())));
+        Stamp { path, version }
     }
 }

@@ -1,8 +1,8 @@
-//! What happens, as log notifications of the protocol.
+//! Log notifications of the protocol.
 //!
-//! A layer of `tracing` puts records of this program (not of its libraries, which would log the sending of logs) into a
-//! bounded queue; the server sends those that the client asked for. A full queue drops records: logs must not hold up
-//! answers.
+//! A `tracing` layer puts records of this program into a bounded queue, from which the server sends them to the client.
+//! Records of libraries are excluded, since they would log the sending of logs. A full queue drops records, so that logs
+//! never delay answers.
 
 #![expect(
     deprecated,
@@ -22,7 +22,7 @@ use tracing_subscriber::layer::Context;
 
 const QUEUE: usize = 256;
 
-/// One record.
+/// A log record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     pub level: LoggingLevel,
@@ -31,19 +31,19 @@ pub struct Record {
     pub data: Value,
 }
 
-/// The receiving end: records, and the level from which on they are wanted.
+/// The receiving end of the queue, with the minimum level.
 pub struct Records {
     receiver: mpsc::Receiver<Record>,
     threshold: Arc<AtomicU8>,
 }
 
-/// The sending end, a layer for the subscriber.
+/// The sending end of the queue, a layer for the subscriber.
 pub struct ProtocolLayer {
     sender: mpsc::Sender<Record>,
     threshold: Arc<AtomicU8>,
 }
 
-/// Both ends. Warnings and errors are wanted until the client says otherwise.
+/// Creates both ends. The minimum level is `warning` until the client sets another.
 pub fn channel() -> (ProtocolLayer, Records) {
     let (sender, receiver) = mpsc::channel(QUEUE);
     let threshold = Arc::new(AtomicU8::new(LoggingLevel::Warning as u8));
@@ -55,13 +55,13 @@ impl Records {
         self.receiver.recv().await
     }
 
-    /// Where the level is set that is wanted.
+    /// A handle that sets the minimum level.
     pub fn threshold(&self) -> Threshold {
         Threshold(self.threshold.clone())
     }
 }
 
-/// The least level that is sent.
+/// The minimum level of records that are sent.
 #[derive(Clone)]
 pub struct Threshold(Arc<AtomicU8>);
 

@@ -1,7 +1,7 @@
-//! One line of input → one message, or the protocol error that answers it (requirements X3, X4).
+//! Parsing of a line of input into a message, or into the protocol error that answers it.
 //!
-//! Pure: no stream, no state. What cannot be read gets an error with the id of the request where that can be made out, so
-//! that no client waits for an answer that never comes.
+//! Without streams or state. An invalid line is answered with an error that carries the id of the request if it can be
+//! determined, so that no client waits forever.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -11,19 +11,19 @@ use serde_json::Value;
 /// A message of the client.
 pub type Incoming = RxJsonRpcMessage<RoleServer>;
 
-/// Longer messages are refused: a question is short, and nothing here takes files.
+/// Maximum size of a message. Calls are short; no tool takes files.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// Why a line is no message.
+/// The answer to a line that is not a valid message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rejection {
-    /// The request that is answered with `error`, if it can be made out.
+    /// The id of the request, if it can be determined.
     pub id: Option<RequestId>,
     pub error: ErrorData,
 }
 
-/// The message of a line without its line end; `Ok(None)` for a blank line and for notifications in a form that nobody
-/// knows, which the protocol forbids to answer.
+/// Parses a line without its line ending. Returns `Ok(None)` for a blank line and for invalid notifications, which the
+/// protocol forbids to answer.
 pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -31,7 +31,7 @@ pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
         return Ok(None);
     }
     let value: Value = serde_json::from_slice(line).map_err(|e| {
-        // The text of the error names places, never content.
+        // The error message contains positions only, never content.
         reject(None, ErrorCode::PARSE_ERROR, format!("this line is not JSON: {e}"))
     })?;
     let Value::Object(fields) = &value else {
@@ -54,7 +54,7 @@ pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
     }
 }
 
-/// The answer to a line that is too long to be read.
+/// The answer to a line above [`MAX_MESSAGE_BYTES`].
 pub fn too_long() -> Box<Rejection> {
     reject(
         None,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_answered_with_an_error() {
+    fn an_invalid_message_is_answered_with_an_error() {
         assert_eq!(rejected(b"{"), (None, -32700));
         assert_eq!(rejected(b"\xff\xfe"), (None, -32700));
         assert_eq!(rejected(&[b'['; 100_000]), (None, -32700));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_read_and_blank_lines_are_nothing() {
+    fn messages_are_parsed_and_blank_lines_ignored() {
         assert!(matches!(parse(b" \r"), Ok(None)));
         let ping = b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r";
         assert!(matches!(parse(ping), Ok(Some(Incoming::Request(_)))));

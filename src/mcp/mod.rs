@@ -1,18 +1,19 @@
-//! The stdio server for coding agents (requirements section 9): protocol messages → the library → answers with schemas.
+//! The MCP server for coding agents, over stdin and stdout.
 //!
 //! ```text
 //! stdin ─► transport ─► server ─► tools (on a pool of threads) ─► query, index
 //! stdout ◄─ transport ◄─ server ◄─ answer: structured content and a compact text
 //! ```
 //!
-//! * [`message`], [`transport`], [`streams`]: lines ⇄ messages; nothing else ever reaches stdout.
-//! * [`server`]: what the protocol asks for: handshake, lists, calls, progress, cancellation.
-//! * [`tools`]: one file per tool, and the table of them; [`schema`]: their schemas; [`answer`]: what they give back.
-//! * [`codebases`]: repositories by path, opened at the first call and kept; [`cursor`]: where a long answer goes on.
-//! * [`resources`]: the status of an index as a resource; [`log`]: what happens, as log notifications.
-//! * [`shutdown`]: when to stop.
+//! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written to stdout.
+//! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
+//! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`answer`]: results and errors of calls.
+//! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of long answers.
+//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
+//! * [`shutdown`]: signals and the exit of the parent process.
+//! * [`clients`]: registration of the server in the configuration of clients.
 //!
-//! The handshake touches no repository. Indexing runs in another process ([`crate::index::background`]).
+//! The handshake opens no repository. Indexing runs in a separate process ([`crate::index::background`]).
 
 pub mod answer;
 pub mod clients;
@@ -31,40 +32,40 @@ pub mod tools;
 pub mod transport;
 
 use server::Server;
-use shutdown::End;
+use shutdown::Shutdown;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::time::Duration;
-use transport::{Ends, LineTransport};
+use transport::{LineTransport, StreamEnds};
 
-/// Threads for the work of tools, above all for calls that wait: an idle one costs nothing.
-const THREADS: usize = transport::MAX_REQUESTS + 8;
-/// How long answers that are being written are waited for at the end.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Maximum number of threads that run tools. Most are needed for calls that wait; idle threads cost nothing.
+const MAX_THREADS: usize = transport::MAX_REQUESTS + 8;
+/// Time for writing pending answers at the end of the session.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What the server is started with.
+/// Options of the server.
 pub struct Options {
-    /// Where calls without a path look: any directory.
+    /// Directory inside the repository of calls without a path.
     pub dir: PathBuf,
-    /// Gates say what completion is judged by.
+    /// Adds the basis of completion to gate envelopes.
     pub debug: bool,
-    /// What is logged, for the client.
+    /// Log records for the client.
     pub records: log::Records,
 }
 
-/// Serves on standard input and output until the input ends, a signal comes, or the parent is gone.
+/// Serves on stdin and stdout until the input ends, a signal arrives, or the parent process exits.
 ///
 /// # Errors
-/// If the streams or threads cannot be had. What a client sends is never an error here.
+/// Streams or threads cannot be set up. Input of the client never causes an error here.
 pub fn serve(options: Options) -> std::io::Result<()> {
     let (input, output) = streams::take()?;
     serve_on(options, input, output)
 }
 
-/// As [`serve`], on other streams.
+/// As [`serve`], on the given streams.
 ///
 /// # Errors
-/// If threads or signals cannot be had.
+/// Threads or signal handlers cannot be set up.
 pub fn serve_on(
     options: Options,
     input: impl BufRead + Send + 'static,
@@ -73,11 +74,11 @@ pub fn serve_on(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .enable_io()
-        .max_blocking_threads(THREADS)
+        .max_blocking_threads(MAX_THREADS)
         .build()?;
     let writer = runtime.block_on(async {
-        let end = End::watch()?;
-        let ends = Ends::default();
+        let shutdown = Shutdown::watch()?;
+        let ends = StreamEnds::default();
         let (transport, writer) = LineTransport::start(input, output, ends.clone())?;
         let server = Server::new(options.dir, options.debug);
         let stopping = server.stopping();
@@ -87,20 +88,20 @@ pub fn serve_on(
             () = &mut served => return std::io::Result::Ok(writer),
             () = ends.input.notified() => {}
             () = ends.output.notified() => stopping.end_session(),
-            () = end.comes() => stopping.end_session(),
+            () = shutdown.requested() => stopping.end_session(),
         }
-        // Whoever waits for an index stops waiting; answers that are on their way still go out.
+        // Calls that wait for an index stop waiting; pending answers are still sent.
         stopping.stop_waiting();
         served.await;
         Ok(writer)
     })?;
-    // Work that nobody waits for any more ends with the process.
+    // Remaining work ends with the process.
     runtime.shutdown_background();
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         writer.finish();
         let _ = done.send(());
     });
-    let _ = is_done.recv_timeout(LAST_WORDS);
+    let _ = is_done.recv_timeout(WRITE_TIMEOUT);
     Ok(())
 }

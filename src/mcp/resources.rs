@@ -1,4 +1,4 @@
-//! The status of an index as a resource, for clients that show or attach resources.
+//! The status of an index as a resource, for clients that display or attach resources.
 
 use super::codebases::Codebases;
 use crate::index::status;
@@ -9,16 +9,16 @@ use std::path::Path;
 const SCHEME: &str = "codeweaver://status";
 const MIME: &str = "application/json";
 
-/// One for the server's own repository, if it is in one, and one for each other that was asked about.
+/// Lists a resource for the repository of the server, if there is one, and for each other open repository.
 pub fn list(codebases: &Codebases) -> Vec<Resource> {
-    // Opens the first; that it is in none is no error here.
+    // Opens the repository of the server; an error means that there is none.
     let _ = codebases.find(None, None);
     let mut roots = codebases.roots();
     roots.sort();
     roots.iter().map(|root| describe(root)).collect()
 }
 
-/// By any path inside a repository.
+/// The resource template for any path inside a repository.
 pub fn template() -> ResourceTemplate {
     ResourceTemplate::new(format!("{SCHEME}{{+path}}"), "index-status")
         .with_title("Index status")
@@ -32,8 +32,8 @@ pub fn read(codebases: &Codebases, uri: &str) -> Result<ReadResourceResult, Erro
     let unknown = |why: &str| ErrorData::resource_not_found(format!("{shown:?}: {why}"), None);
     let path = uri.strip_prefix(SCHEME).filter(|path| path.starts_with('/')).and_then(decode);
     let path = path.ok_or_else(|| unknown("resources are codeweaver://status/ABSOLUTE/PATH"))?;
-    let asked = codebases.find(Some(&path), None).map_err(|_| unknown("it is not in a git repository"))?;
-    let report = status::status(asked.codebase(), false)
+    let target = codebases.find(Some(&path), None).map_err(|_| unknown("it is not in a git repository"))?;
+    let report = status::status(target.codebase(), false)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let text = serde_json::to_string_pretty(&report)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -48,7 +48,7 @@ fn describe(root: &Path) -> Resource {
         .with_mime_type(MIME)
 }
 
-/// Percent-encoded but for what may stand in a path.
+/// Returns the URI of a repository, percent-encoded.
 fn uri_of(root: &Path) -> String {
     let mut uri = SCHEME.to_owned();
     for &byte in root.as_os_str().as_encoded_bytes() {
@@ -63,7 +63,7 @@ fn uri_of(root: &Path) -> String {
     uri
 }
 
-/// `None` if an escape is not one, or the whole is not UTF-8.
+/// Decodes a percent-encoded path. Returns `None` if an escape is invalid or the result is not UTF-8.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_survive_the_way_through_a_uri() {
+    fn paths_round_trip_through_uris() {
         for path in ["/home/u/repo", "/tmp/with space/ä%20&?#", "/"] {
             let uri = uri_of(Path::new(path));
             assert!(uri.is_ascii() && !uri.contains(' '), "{uri}");

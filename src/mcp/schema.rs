@@ -1,7 +1,7 @@
-//! Schemas of what tools take and give, in the form that clients digest.
+//! JSON schemas of the arguments and results of tools.
 //!
-//! Everything is inlined, formats that only Rust knows are left out, and an argument that may be absent is not also shown
-//! as one that may be null: some clients pass schemas on to models that accept no more than that.
+//! Subschemas are inlined, Rust-specific formats are removed, and optional arguments are not nullable: some clients pass
+//! schemas to models that support nothing else.
 
 use super::answer::Failure;
 use super::envelope::Envelope;
@@ -10,15 +10,15 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The schema of arguments.
+/// Returns the schema of arguments.
 pub fn input<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let mut schema = plain::<T>(Contract::Deserialize);
     without_null(&mut schema);
     Arc::new(object(schema))
 }
 
-/// The schema of an answer: `T`, the envelope of a gate, or a failure. Without descriptions: it is for validators, and the
-/// list of tools is read by models.
+/// Returns the schema of a result: `T`, the envelope of a gate, or a failure. It has no descriptions, since only
+/// validators use it and they would cost models tokens in the list of tools.
 pub fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let mut schema = json!({
         "type": "object",
@@ -30,7 +30,7 @@ pub fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
     Arc::new(object(schema))
 }
 
-/// Removes the descriptions of a schema. A property may have that name, too, and stays.
+/// Removes the descriptions of a schema, but not properties of the name `description`.
 fn without_descriptions(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -44,7 +44,7 @@ fn without_descriptions(value: &mut Value) {
     }
 }
 
-/// A field that may be left out when it is written is not required.
+/// The schema of serialised values: fields that may be skipped are not required.
 fn written<T: JsonSchema>() -> Value {
     plain::<T>(Contract::Serialize)
 }
@@ -64,7 +64,7 @@ fn plain<T: JsonSchema>(contract: Contract) -> Value {
     value
 }
 
-/// Removes number formats, and line breaks that stem from source comments.
+/// Removes number formats, and the line breaks of doc comments.
 fn tidy(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -81,7 +81,7 @@ fn tidy(value: &mut Value) {
     }
 }
 
-/// Turns `["string", "null"]` into `"string"`, all the way down.
+/// Replaces `["string", "null"]` by `"string"`, recursively.
 fn without_null(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,7 +1,7 @@
-//! What the protocol asks for: handshake, lists, calls with progress and cancellation, resources, log level.
+//! Protocol handlers: handshake, lists, calls with progress and cancellation, resources, log level.
 //!
-//! The protocol loop runs on one thread and never works: every call runs on a pool, and a call that is cancelled is asked
-//! to stop and no longer waited for.
+//! The protocol loop runs on one thread and does no work itself: every call runs on a thread pool. A cancelled call is
+//! asked to stop and answered at once.
 
 #![expect(
     deprecated,
@@ -12,7 +12,7 @@ use super::answer::{self, CallError};
 use super::codebases::Codebases;
 use super::log::{Records, Threshold};
 use super::resources;
-use super::tools::{self, Call, Step, ToolSpec};
+use super::tools::{self, Call, ProgressStep, ToolSpec};
 use super::transport::LineTransport;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
@@ -28,22 +28,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
-/// Told once, at the handshake: what the tools are for, and what they are not for.
+/// Instructions sent at the handshake: when to use the tools, and when not to.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
-/// One session's server.
+/// The server of a session.
 pub struct Server {
     codebases: Arc<Codebases>,
     debug: bool,
     stopping: Stopping,
-    /// Searches that run at once; more would only slow each other down.
-    working: Arc<Semaphore>,
+    /// Limits concurrent calls that compute, twice the number of cores; more would only slow each other down.
+    query_slots: Arc<Semaphore>,
     threshold: std::sync::OnceLock<Threshold>,
-    /// Calls of a session without a handshake that asked for logs; otherwise such sessions get none.
-    asked_for_logs: Arc<AtomicUsize>,
+    /// Number of running calls that requested logs. A session without a handshake gets logs only from these.
+    log_requests: Arc<AtomicUsize>,
 }
 
-/// How the end of the session reaches what runs.
+/// Signals the end of the session to running calls.
 #[derive(Clone, Default)]
 pub struct Stopping {
     flag: Arc<AtomicBool>,
@@ -51,30 +51,30 @@ pub struct Stopping {
 }
 
 impl Stopping {
-    /// Calls that wait for something end.
+    /// Makes calls that wait return.
     pub fn stop_waiting(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// The session ends although its input has not.
+    /// Ends the session before its input ends.
     pub fn end_session(&self) {
         self.stop_waiting();
         self.session.notify_one();
     }
 }
 
-/// Serves one session to its end.
+/// Serves a session until it ends.
 pub async fn run(server: Server, transport: LineTransport, mut records: Records) {
     let stopping = server.stopping();
     let _ = server.threshold.set(records.threshold());
-    let asked_for_logs = server.asked_for_logs.clone();
-    let begun = tokio::select! {
-        begun = server.serve(transport) => begun,
+    let log_requests = server.log_requests.clone();
+    let session = tokio::select! {
+        session = server.serve(transport) => session,
         () = stopping.session.notified() => return,
     };
-    let session = match begun {
+    let session = match session {
         Ok(session) => session,
-        // The input ended before a session began.
+        // The input ended before the handshake.
         Err(error) => {
             tracing::debug!(component = "mcp", operation = "handshake", %error, "no session");
             return;
@@ -88,7 +88,7 @@ pub async fn run(server: Server, transport: LineTransport, mut records: Records)
             _ = &mut session => return,
             () = stopping.session.notified() => break,
             Some(record) = records.next() => {
-                if peer.peer_info().is_some() || asked_for_logs.load(Ordering::Relaxed) > 0 {
+                if peer.peer_info().is_some() || log_requests.load(Ordering::Relaxed) > 0 {
                     send_record(&peer, record).await;
                 }
             }
@@ -103,17 +103,17 @@ async fn send_record(peer: &Peer<RoleServer>, record: super::log::Record) {
     let _ = peer.notify_logging_message(message).await;
 }
 
-/// Counts a call that asked for logs while it runs.
-struct AskedForLogs(Arc<AtomicUsize>);
+/// Counts a running call that requested logs.
+struct LogRequest(Arc<AtomicUsize>);
 
-impl AskedForLogs {
-    fn new(count: &Arc<AtomicUsize>) -> AskedForLogs {
+impl LogRequest {
+    fn new(count: &Arc<AtomicUsize>) -> LogRequest {
         count.fetch_add(1, Ordering::Relaxed);
-        AskedForLogs(count.clone())
+        LogRequest(count.clone())
     }
 }
 
-impl Drop for AskedForLogs {
+impl Drop for LogRequest {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -126,9 +126,9 @@ impl Server {
             codebases: Arc::new(Codebases::new(dir)),
             debug,
             stopping: Stopping::default(),
-            working: Arc::new(Semaphore::new(2 * n_cores)),
+            query_slots: Arc::new(Semaphore::new(2 * n_cores)),
             threshold: std::sync::OnceLock::new(),
-            asked_for_logs: Arc::default(),
+            log_requests: Arc::default(),
         }
     }
 
@@ -136,24 +136,24 @@ impl Server {
         self.stopping.clone()
     }
 
-    /// Runs a tool on the pool; its progress goes out meanwhile.
+    /// Runs a tool on the thread pool and forwards its progress.
     async fn run_tool(
         &self,
         spec: &'static ToolSpec,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        // The latest revision has a level per request instead of one per session.
-        let _asked_for_logs = context.meta.log_level().map(|level| {
+        // The latest protocol revision has a log level per request instead of per session.
+        let _log_requests = context.meta.log_level().map(|level| {
             self.set_threshold(level);
-            AskedForLogs::new(&self.asked_for_logs)
+            LogRequest::new(&self.log_requests)
         });
         let permit = match spec.waits {
             true => None,
             false => tokio::select! {
-                permit = self.working.clone().acquire_owned() => Some(permit.map_err(|_| ended())?),
+                permit = self.query_slots.clone().acquire_owned() => Some(permit.map_err(|_| session_ended())?),
                 () = context.ct.cancelled() => {
-                    tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not begun");
+                    tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not started");
                     return answer::result::<()>(Err(CallError::Stopped));
                 }
             },
@@ -185,7 +185,7 @@ impl Server {
                 done = &mut work => {
                     let duration_ms = started.elapsed().as_millis() as u64;
                     tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call");
-                    return done.unwrap_or_else(|_| Err(broke_off()));
+                    return done.unwrap_or_else(|_| Err(panicked()));
                 }
                 () = context.ct.cancelled() => {
                     is_cancelled.store(true, Ordering::Relaxed);
@@ -201,29 +201,29 @@ impl Server {
         }
     }
 
-    /// Runs what resources need on the pool.
+    /// Runs `work` on the thread pool.
     async fn on_pool<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Codebases) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let codebases = self.codebases.clone();
-        tokio::task::spawn_blocking(move || work(&codebases)).await.unwrap_or_else(|_| Err(broke_off()))
+        tokio::task::spawn_blocking(move || work(&codebases)).await.unwrap_or_else(|_| Err(panicked()))
     }
 }
 
-fn ended() -> ErrorData {
+fn session_ended() -> ErrorData {
     ErrorData::internal_error("the server is ending", None)
 }
 
-/// A panic in a call: the pool catches it, and what the call held is dropped. No other call is affected.
-fn broke_off() -> ErrorData {
+/// The error of a call that panicked. The pool catches the panic; no other call is affected.
+fn panicked() -> ErrorData {
     ErrorData::internal_error(
         "an error in git-codeweaver broke off this call, other calls still work; `git codeweaver verify` checks the index",
         None,
     )
 }
 
-/// Progress notifications of one call. Clients may rely on the number growing.
+/// Sends the progress notifications of a call. The percentage only increases, as the protocol requires.
 struct Progress<'a> {
     peer: &'a Peer<RoleServer>,
     token: ProgressToken,
@@ -235,7 +235,7 @@ impl<'a> Progress<'a> {
         Progress { peer, token, last: -1.0 }
     }
 
-    async fn send(&mut self, step: Step) {
+    async fn send(&mut self, step: ProgressStep) {
         if step.percent <= self.last {
             return;
         }
@@ -313,7 +313,7 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    /// Also what has the name of a method of the protocol but not its parameters.
+    /// Handles unknown methods, and known methods with invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

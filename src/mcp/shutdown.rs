@@ -1,21 +1,21 @@
-//! When to stop, besides the end of the input: signals, and the death of whoever started us.
+//! Reasons to stop other than the end of the input: signals, and the exit of the parent process.
 
 use std::io;
 use std::time::Duration;
 
-/// How often the parent is looked for.
+/// Interval at which the parent process is checked.
 const POLL: Duration = Duration::from_secs(1);
 
-/// What ends the server from outside.
-pub struct End {
+/// Waits for a reason to stop.
+pub struct Shutdown {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 3],
-    parents: Parents,
+    ancestors: Ancestors,
 }
 
-impl End {
-    /// Watches from now on. Must be called within a runtime.
-    pub fn watch() -> io::Result<End> {
+impl Shutdown {
+    /// Starts watching. Must be called within a runtime.
+    pub fn watch() -> io::Result<Shutdown> {
         #[cfg(unix)]
         let signals = {
             use tokio::signal::unix::{SignalKind, signal};
@@ -25,49 +25,49 @@ impl End {
                 signal(SignalKind::hangup())?,
             ]
         };
-        Ok(End {
+        Ok(Shutdown {
             #[cfg(unix)]
             signals,
-            parents: Parents::now(),
+            ancestors: Ancestors::now(),
         })
     }
 
-    /// Returns once it is time to stop.
+    /// Returns when a signal arrives or the parent process exits.
     #[cfg(unix)]
-    pub async fn comes(mut self) {
+    pub async fn requested(mut self) {
         let [terminate, interrupt, hangup] = &mut self.signals;
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
             _ = hangup.recv() => {}
-            () = self.parents.gone() => {}
+            () = self.ancestors.gone() => {}
         }
     }
 
     #[cfg(not(unix))]
-    pub async fn comes(self) {
+    pub async fn requested(self) {
         let _ = tokio::signal::ctrl_c().await;
     }
 }
 
-/// Who started us. Asked for again and again: the signal that Linux can send at the death of a parent comes at the death
-/// of the *thread* that started us, which clients end while they live on.
+/// The process that started this one. It is polled, because the signal that Linux can send at the death of a parent is
+/// sent at the death of the parent *thread*, which a client may end while it continues to run.
 #[derive(Debug, PartialEq, Eq)]
-struct Parents {
+struct Ancestors {
     parent: Option<u32>,
-    /// As `git codeweaver mcp`, git stands between us and the client.
-    behind_git: Option<u32>,
+    /// The parent of git, if the server was started as `git codeweaver mcp`.
+    above_git: Option<u32>,
 }
 
-impl Parents {
-    fn now() -> Parents {
+impl Ancestors {
+    fn now() -> Ancestors {
         let parent = parent();
-        Parents { parent, behind_git: parent.and_then(parent_of_git) }
+        Ancestors { parent, above_git: parent.and_then(parent_of_git) }
     }
 
     #[cfg(unix)]
     async fn gone(&self) {
-        while *self == Parents::now() {
+        while *self == Ancestors::now() {
             tokio::time::sleep(POLL).await;
         }
         tracing::info!(component = "mcp", operation = "end", "the client's process is gone");
@@ -84,7 +84,7 @@ fn parent() -> Option<u32> {
     None
 }
 
-/// The parent of process `id`, if that is git. Known where there is a `/proc`.
+/// Returns the parent of process `id` if that process is git. Needs `/proc`.
 fn parent_of_git(id: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

@@ -1,16 +1,16 @@
-//! Standard streams that belong to the protocol alone.
+//! Exclusive use of stdin and stdout for the protocol.
 //!
-//! The descriptors are moved away first thing: whatever prints afterwards, be it a library or a child that was started
-//! carelessly, prints to stderr, and nothing but the server reads what the client sends.
+//! The descriptors are duplicated and replaced at start. Afterwards, libraries and child processes that print to stdout
+//! write to stderr instead, and only the server reads the input of the client.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
-/// The client's messages, and where answers go. Standard output is standard error from here on.
+/// Takes over stdin and stdout. Afterwards, stdin is empty and stdout is stderr.
 #[cfg(unix)]
 pub fn take() -> io::Result<(impl BufRead + Send + 'static, impl Write + Send + 'static)> {
     use rustix::stdio;
-    // Above the standard descriptors, and closed in every child.
+    // Numbers above the standard descriptors, closed in every child process.
     let input = File::from(rustix::io::fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
     let output = File::from(rustix::io::fcntl_dupfd_cloexec(stdio::stdout(), 3)?);
     stdio::dup2_stdin(File::open("/dev/null")?)?;

@@ -1,8 +1,8 @@
-//! Standard streams ⇄ messages.
+//! Transport of messages as lines over two streams.
 //!
-//! A thread reads lines, another writes them, so the protocol loop never blocks on either, whatever kind of file they are.
-//! Lines are bounded, and so is the number of requests that are worked on at once: a client that asks faster than it
-//! reads waits, and no input makes this process grow.
+//! One thread reads lines and another writes them, so that the protocol loop never blocks, whatever the streams are. The
+//! length of lines and the number of concurrent requests are bounded: a client that sends faster than it reads is slowed
+//! down, and no input can exhaust memory.
 
 use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
 use crate::sync;
@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use tokio::sync::{Notify, mpsc};
 
-/// Requests that are worked on at once; further ones are answered with an error.
+/// Maximum number of concurrent requests; further ones are answered with an error.
 pub const MAX_REQUESTS: usize = 64;
-/// Lines that wait between the threads and the protocol loop, each way.
+/// Number of lines buffered between the threads and the protocol loop, in each direction.
 const QUEUE: usize = 16;
-/// Of JSON-RPC's range for servers.
+/// Error code from JSON-RPC's range for servers.
 const TOO_MANY_REQUESTS: ErrorCode = ErrorCode(-32000);
 
 /// A line of input.
@@ -32,28 +32,28 @@ enum Line {
     TooLong,
 }
 
-/// The transport of a server that talks over two streams.
+/// Transport over two streams.
 pub struct LineTransport {
     lines: mpsc::Receiver<Line>,
     out: mpsc::Sender<Vec<u8>>,
     requests: Arc<Mutex<HashSet<RequestId>>>,
-    /// A rejection that waits for room in `out`. Here and not on the stack: `receive` may be dropped at any point.
+    /// A rejection that waits for space in `out`. It is a field because the future of `receive` may be dropped.
     unsent: Option<Vec<u8>>,
-    /// A session has begun: `rmcp` ends if something else than a request comes before that.
+    /// Set once a session has begun. Before that, `rmcp` ends if it receives anything but a request.
     is_open: bool,
-    ends: Ends,
+    ends: StreamEnds,
 }
 
-/// Told when a stream ends.
+/// Notified when a stream ends.
 #[derive(Clone, Default)]
-pub struct Ends {
-    /// There is no further input; what was asked is still answered.
+pub struct StreamEnds {
+    /// The input has ended; pending requests are still answered.
     pub input: Arc<Notify>,
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed it.
     pub output: Arc<Notify>,
 }
 
-/// The thread that writes; what it still has is written before [`Writer::finish`] returns.
+/// The writing thread.
 pub struct Writer {
     thread: JoinHandle<()>,
 }
@@ -63,7 +63,7 @@ impl LineTransport {
     pub fn start(
         input: impl BufRead + Send + 'static,
         output: impl Write + Send + 'static,
-        ends: Ends,
+        ends: StreamEnds,
     ) -> io::Result<(LineTransport, Writer)> {
         let (line_sender, lines) = mpsc::channel(QUEUE);
         let (out, out_receiver) = mpsc::channel(QUEUE);
@@ -78,7 +78,7 @@ impl LineTransport {
         Ok((transport, Writer { thread }))
     }
 
-    /// A line → what goes on to the service, or a rejection.
+    /// Parses a line and registers its request. Returns the message for the service, `None` if it is ignored.
     fn accept(&mut self, line: Line) -> Result<Option<Incoming>, Box<Rejection>> {
         let line = match line {
             Line::Text(line) => line,
@@ -99,7 +99,7 @@ impl LineTransport {
                 requests.insert(request.id.clone());
             }
             JsonRpcMessage::Notification(note) if self.is_open => {
-                // No answer follows.
+                // A cancelled request gets no answer that would remove its id.
                 if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
@@ -163,14 +163,14 @@ impl Transport<RoleServer> for LineTransport {
 }
 
 impl Writer {
-    /// Waits until everything is written. All senders must be gone.
+    /// Waits until all queued lines are written. All senders must have been dropped.
     pub fn finish(self) {
-        // A panic in it has been reported by its hook already.
+        // The panic hook has already reported a panic of the thread.
         let _ = self.thread.join();
     }
 }
 
-/// Whether this request begins a session, as `rmcp` sees it.
+/// True if `rmcp` accepts this request as the beginning of a session.
 fn opens_session(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -189,7 +189,7 @@ fn lock(requests: &Mutex<HashSet<RequestId>>) -> MutexGuard<'_, HashSet<RequestI
     sync::lock(requests)
 }
 
-/// Reads lines until the input ends or nobody wants them any more.
+/// Reads lines until the input ends or the receiver is dropped.
 fn read(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
     while let Ok(Some(line)) = read_line(&mut input, MAX_MESSAGE_BYTES) {
         if lines.blocking_send(line).is_err() {
@@ -198,8 +198,8 @@ fn read(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
     }
 }
 
-/// The next line without its end; of one that is too long, nothing is kept. `None` at the end of the input: what follows
-/// the last line end was cut off.
+/// Reads the next line without its ending. The content of a line above `limit` is discarded. Returns `None` at the end of
+/// the input; an incomplete last line is ignored.
 fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
     let mut text = Vec::new();
     let mut is_too_long = false;
@@ -241,7 +241,7 @@ mod tests {
     use std::io::BufReader;
 
     #[test]
-    fn lines_are_bounded_and_a_cut_one_is_none() {
+    fn long_lines_are_discarded_and_an_incomplete_line_is_ignored() {
         let text = b"one\n\ntwelve bytes\nfour\ncut";
         for capacity in [1, 2, 3, 100] {
             let mut input = BufReader::with_capacity(capacity, &text[..]);

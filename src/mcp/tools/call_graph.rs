@@ -1,9 +1,9 @@
-//! `call_graph`: who calls, is called by, mentions or defines a symbol (requirement NV2, appendix E).
+//! `call_graph`: shows callers, callees, references and definitions of a symbol.
 
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::tokens;
-use crate::mcp::codebases::Asked;
+use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::view::short;
 use crate::xref::{self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, Pages, Xref};
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 
 pub struct CallGraph;
 
-/// No definition, edge or note is written in fewer.
+/// Lower bound of the tokens of a definition, edge or note.
 const ITEM_TOKENS: u32 = 12;
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum DirectionArgument {
     #[default]
     Callers,
     Callees,
@@ -32,31 +32,31 @@ pub enum Way {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// A name (`parse`), a qualified name (`Parser.next`), a place (`src/parse.rs:12`), or a `symbolId` of an earlier answer.
+    /// A name (`parse`), a qualified name (`Parser.next`), a location (`src/parse.rs:12`), or a `symbolId` of an earlier answer.
     symbol: String,
-    /// `callers` (the default): who calls it. `callees`: what it calls. `both`. `references`: calls and other mentions.
+    /// `callers` (the default): functions that call it. `callees`: functions it calls. `both`. `references`: calls and other mentions.
     /// `definitions`: where it is defined.
     #[serde(default)]
-    direction: Way,
+    direction: DirectionArgument,
     /// Levels of callers or callees, 1 to 5 (default 1).
     #[schemars(range(min = 1, max = 5))]
     depth: Option<i64>,
-    /// Most edges of this answer, 1 to 5000 (default 200).
+    /// Maximum number of edges in this answer, 1 to 5000 (default 200).
     #[schemars(range(min = 1, max = 5000))]
     limit: Option<i64>,
-    /// Most notes on what could not be settled, over all parts of the answer (default 50).
+    /// Maximum number of notes about unresolved calls, over all pages of the answer (default 50).
     #[serde(alias = "noteLimit")]
     #[schemars(range(min = 0))]
     note_limit: Option<i64>,
     /// Absolute path of any directory in the repository. Default: the repository of `symbol` if that is an absolute place,
     /// else the one the server was started in.
     path: Option<String>,
-    /// Branch, tag or commit instead of the working tree.
+    /// Branch, tag or commit to search instead of the working tree.
     rev: Option<String>,
-    /// Most tokens of the answer (default 10000). A hard limit: the surest edges of each level come first.
+    /// Maximum number of tokens in the answer (default 10000). A hard limit: the most certain edges of each level come first.
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
-    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    /// `next_cursor` of the previous answer to the same arguments: continues from there.
     cursor: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct Output {
     next_cursor: Option<String>,
 }
 
-/// What one answer may hold.
+/// Maximum number of edges and tokens in an answer.
 struct Limits {
     edges: usize,
     tokens: u32,
@@ -81,10 +81,10 @@ struct Limits {
 impl Tool for CallGraph {
     const NAME: &'static str = "call_graph";
     const TITLE: &'static str = "Callers and callees";
-    const DESCRIPTION: &'static str = "Show who calls a function, what it calls, where it is mentioned or defined, \
-        each edge with how sure it is (exact, unique_name, ambiguous, unresolved). Use it before changing or removing a \
-        function, and to follow a flow through the code: unlike grep it tells methods of the same name apart and leaves out \
-        comments and strings. Not for text, for configuration, or for finding a name you do not know: that is grep and find_code.";
+    const DESCRIPTION: &'static str = "Show the callers, callees, references or definitions of a function, each edge with a \
+        grade of certainty (exact, unique_name, ambiguous, unresolved). Use it before changing or removing a function, and to \
+        follow control flow through the code: unlike grep, it distinguishes methods of the same name and ignores comments and \
+        strings. Do not use it for text, for configuration, or to find a name you do not know: use grep and find_code.";
     type Arguments = Arguments;
     type Output = Output;
 
@@ -92,10 +92,10 @@ impl Tool for CallGraph {
         let absolute = xref::parse_location(&arguments.symbol)
             .map(|place| place.0)
             .filter(|path| Path::new(path).is_absolute());
-        let asked = call.answerable(arguments.path.as_deref(), absolute)?;
-        let tokens = token_limit(arguments.token_limit, asked.codebase().settings.search.token_limit)?;
+        let target = call.open(arguments.path.as_deref(), absolute)?;
+        let tokens = token_limit(arguments.token_limit, target.codebase().settings.search.token_limit)?;
         let mut request =
-            CallGraphRequest::new(&symbol(&arguments.symbol, &asked)?, arguments.direction.into());
+            CallGraphRequest::new(&symbol(&arguments.symbol, &target)?, arguments.direction.into());
         if let Some(depth) = arguments.depth {
             request.depth = number("depth", "between 1 and 5", depth)?;
         }
@@ -104,37 +104,38 @@ impl Tool for CallGraph {
         if !(1..=xref::MAX_LIMIT).contains(&edges) {
             return Err(CallError::parameter("limit", "between 1 and 5000", edges));
         }
-        // What one answer does not hold, the next ones do.
+        // Compute everything; further answers continue from a cursor.
         request.limit = xref::MAX_LIMIT;
         let note_limit = arguments.note_limit.map(|n| number("note_limit", "at least 0", n)).transpose()?;
         let note_limit = note_limit.unwrap_or(request.note_limit);
-        // Which notes are relevant depends on the edges that there is room for.
+        // The notes of a page depend on its edges, so they are limited later.
         request.note_limit = usize::MAX;
         request.rev = arguments.rev;
         request.cancel = call.cancel();
-        let question = (
-            asked.codebase().root(),
+        let key = (
+            target.codebase().root(),
             (&request.symbol, request.direction, request.depth),
             (&request.rev, note_limit),
         );
-        let from = Cursor::resume(arguments.cursor.as_deref(), &question)?;
-        let response = call.ask(&asked, |updater| Xref::new(&asked.searcher).query(&request, updater))?;
-        call.catch_up(&asked, response.is_behind);
+        let from = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+        let response =
+            call.run_query(&target, |updater| Xref::new(&target.searcher).query(&request, updater))?;
+        call.update_if_behind(&target, response.is_behind);
         let pages = Pages::new(response, note_limit);
         let from = from.min(pages.n_items());
         let limits = Limits { edges, tokens };
-        Ok(fitting(&pages, from, &limits, &asked.codebase().root(), &question))
+        Ok(page(&pages, from, &limits, &target.codebase().root(), &key))
     }
 }
 
-impl From<Way> for Direction {
-    fn from(way: Way) -> Direction {
+impl From<DirectionArgument> for Direction {
+    fn from(way: DirectionArgument) -> Direction {
         match way {
-            Way::Callers => Direction::Callers,
-            Way::Callees => Direction::Callees,
-            Way::Both => Direction::Both,
-            Way::References => Direction::References,
-            Way::Definitions => Direction::Definitions,
+            DirectionArgument::Callers => Direction::Callers,
+            DirectionArgument::Callees => Direction::Callees,
+            DirectionArgument::Both => Direction::Both,
+            DirectionArgument::References => Direction::References,
+            DirectionArgument::Definitions => Direction::Definitions,
         }
     }
 }
@@ -143,30 +144,24 @@ fn number<T: TryFrom<i64>>(name: &str, must: &str, given: i64) -> Result<T, Call
     T::try_from(given).map_err(|_| CallError::parameter(name, must, given))
 }
 
-/// With the file of a place relative to the root.
-fn symbol(symbol: &str, asked: &Asked) -> Result<String, CallError> {
+/// Makes the path of a location relative to the root. Other symbols are returned unchanged.
+fn symbol(symbol: &str, target: &CallTarget) -> Result<String, CallError> {
     let Some((path, _, _)) = xref::parse_location(symbol) else { return Ok(symbol.to_owned()) };
     let outside = |_| CallError::parameter("symbol", "a place inside the repository", symbol);
-    Ok(format!("{}{}", asked.file(path).map_err(outside)?, &symbol[path.len()..]))
+    Ok(format!("{}{}", target.file(path).map_err(outside)?, &symbol[path.len()..]))
 }
 
-/// As much of the answer, from item `from` on, as the limits hold, in both of its forms.
-fn fitting(
-    pages: &Pages,
-    from: usize,
-    limits: &Limits,
-    root: &Path,
-    question: &impl Serialize,
-) -> Answer<Output> {
+/// Builds the answer from item `from` on, with as many items as fit into the limits in both forms.
+fn page(pages: &Pages, from: usize, limits: &Limits, root: &Path, key: &impl Serialize) -> Answer<Output> {
     let last = pages.end_of(from, limits.edges);
     let answer = |to: usize| {
         let mut response = pages.part(from..to);
         let has_more = to < pages.n_items();
         if to < last {
-            response.warnings.push(what_was_cut(&response, from == to, limits.tokens));
+            response.warnings.push(truncation_warning(&response, from == to, limits.tokens));
         }
-        // Of an empty part there is no next one: it would be empty as well.
-        let next_cursor = (has_more && from < to).then(|| Cursor::at(to, question).to_string());
+        // An empty page has no next page, which would be empty as well.
+        let next_cursor = (has_more && from < to).then(|| Cursor::at(to, key).to_string());
         Answer {
             text: text_of(&response, next_cursor.as_deref()),
             structured: Output { response, codebase_root: root.to_path_buf(), next_cursor },
@@ -180,11 +175,11 @@ fn fitting(
         return answer(last);
     }
     let most_items = (limits.tokens / ITEM_TOKENS) as usize;
-    answer(from + most(most_items.min(last - from), |items| fits(from + items)))
+    answer(from + largest_fitting(most_items.min(last - from), |items| fits(from + items)))
 }
 
-/// The largest number up to `max` that was found to fit by halving, or 0.
-fn most(max: usize, fits: impl Fn(usize) -> bool) -> usize {
+/// Returns the largest number up to `max` that fits, by binary search; 0 if none does.
+fn largest_fitting(max: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut least, mut most) = (0, max);
     while least < most {
         let middle = least + (most - least).div_ceil(2);
@@ -197,7 +192,7 @@ fn tokens_of(value: &impl Serialize) -> u32 {
     serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
-fn what_was_cut(part: &CallGraphResponse, is_empty: bool, limit: u32) -> String {
+fn truncation_warning(part: &CallGraphResponse, is_empty: bool, limit: u32) -> String {
     let (edges, of) = (part.edges.len(), part.total_edge_count);
     let what_to_do = if is_empty {
         "raise token_limit"
@@ -207,7 +202,7 @@ fn what_was_cut(part: &CallGraphResponse, is_empty: bool, limit: u32) -> String 
     format!("CALL_GRAPH_TOKEN_LIMIT: {edges} of {of} edges fit into {limit} tokens; {what_to_do}")
 }
 
-/// For a reader with little room: the definitions, and a line per edge.
+/// Formats an answer as compact text: the definitions, and a line for each edge.
 fn text_of(response: &CallGraphResponse, next_cursor: Option<&str>) -> String {
     let mut text = headline(response);
     let oid = response.commit.as_deref().unwrap_or(&response.tree);
@@ -216,10 +211,10 @@ fn text_of(response: &CallGraphResponse, next_cursor: Option<&str>) -> String {
         let _ = writeln!(text, "warning: {warning}");
     }
     for node in response.nodes.iter().filter(|node| response.roots.contains(&node.symbol_id)) {
-        let said = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
+        let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
         let (first, last) = node.span.unwrap_or((1, 1));
         let state = state_of(node.state);
-        let _ = writeln!(text, "{}:{first}-{last} ({}{state}) {said}", node.file, node.kind);
+        let _ = writeln!(text, "{}:{first}-{last} ({}{state}) {signature}", node.file, node.kind);
     }
     for edge in &response.edges {
         edge_line(&mut text, edge, response);
@@ -273,7 +268,7 @@ fn headline(response: &CallGraphResponse) -> String {
     }
 }
 
-/// `exact src/a.py:3#run -> helper, line 4 (imported)`; a symbol that was asked about by itself goes by its name.
+/// `exact src/a.py:3#run -> helper, line 4 (imported)`; a symbol that was queried by itself is shown by its name.
 fn edge_line(text: &mut String, edge: &Edge, response: &CallGraphResponse) {
     let end = |id: &str| match response.roots.as_slice() {
         [root] if root == id => root.split_once('#').map_or(id, |(_, name)| name).to_owned(),

@@ -1,4 +1,4 @@
-//! `file_outline`: what a file defines.
+//! `file_outline`: lists the definitions of a file.
 
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
@@ -21,12 +21,12 @@ pub struct Arguments {
     /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
     /// one the server was started in.
     path: Option<String>,
-    /// Branch, tag or commit instead of the working tree.
+    /// Branch, tag or commit to read instead of the working tree.
     rev: Option<String>,
-    /// Most tokens of the answer (default 10000).
+    /// Maximum number of tokens in the answer (default 10000).
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
-    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    /// `next_cursor` of the previous answer to the same arguments: continues from there.
     cursor: Option<String>,
 }
 
@@ -48,22 +48,22 @@ pub struct Output {
 impl Tool for FileOutline {
     const NAME: &'static str = "file_outline";
     const TITLE: &'static str = "Outline of a file";
-    const DESCRIPTION: &'static str = "List what a file defines: functions, types and their members with kind, \
+    const DESCRIPTION: &'static str = "List the definitions of a file: functions, types and their members with kind, \
         signature, first sentence of documentation and lines. Use it before reading a long file, then read_file for the lines \
         you need. Not for finding a file: that is find_code.";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let asked = call.answerable(arguments.path.as_deref(), Some(&arguments.file))?;
-        let codebase = asked.codebase();
+        let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
+        let codebase = target.codebase();
         let limit = token_limit(arguments.token_limit, codebase.settings.search.token_limit)?;
-        let file = asked.file(&arguments.file)?;
+        let file = target.file(&arguments.file)?;
         let rev = arguments.rev.as_deref();
-        let question = (codebase.root(), &file, rev);
-        let offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
-        let mut outline = call.ask(&asked, |updater| asked.searcher.outline(&file, rev, updater))?;
-        call.catch_up(&asked, outline.index.is_behind);
+        let key = (codebase.root(), &file, rev);
+        let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+        let mut outline = call.run_query(&target, |updater| target.searcher.outline(&file, rev, updater))?;
+        call.update_if_behind(&target, outline.index.is_behind);
         let total_symbols = outline.symbols.len();
         if total_symbols == 0 && !outline.has_grammar() {
             return Err(CallError::Failed(Failure {
@@ -76,12 +76,12 @@ impl Tool for FileOutline {
             }));
         }
         outline.symbols.drain(..offset.min(total_symbols));
-        // An estimate that is never too low by much: what is left is cut symbol by symbol.
+        // An upper estimate of the symbols that fit, so that the loop below starts close to the limit.
         outline.symbols.truncate(limit as usize / 8 + 1);
         loop {
             let shown = offset + outline.symbols.len();
             let next_cursor = (shown < total_symbols && !outline.symbols.is_empty())
-                .then(|| Cursor::at(shown, &question).to_string());
+                .then(|| Cursor::at(shown, &key).to_string());
             let text = text_of(&outline, total_symbols, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output = Output { status: OkStatus::Ok, outline, total_symbols, codebase_root, next_cursor };
@@ -107,11 +107,11 @@ fn text_of(outline: &Outline, total: usize, next_cursor: Option<&str>) -> String
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
         let (first, last) = symbol.span;
-        let said = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
-        // Many signatures begin with what they are.
-        let is_said = said.split_whitespace().any(|word| word == symbol.kind);
-        let kind = if is_said { String::new() } else { format!("{} ", symbol.kind) };
-        let _ = writeln!(text, "{first}-{last} {indent}{kind}{said}");
+        let signature = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
+        // Many signatures already contain the kind.
+        let has_kind = signature.split_whitespace().any(|word| word == symbol.kind);
+        let kind = if has_kind { String::new() } else { format!("{} ", symbol.kind) };
+        let _ = writeln!(text, "{first}-{last} {indent}{kind}{signature}");
     }
     if let Some(cursor) = next_cursor {
         let _ = writeln!(text, "more: repeat the call with cursor {cursor:?}");

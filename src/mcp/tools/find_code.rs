@@ -1,6 +1,6 @@
-//! `find_code`: search by meaning, name or words (requirements R1–R7).
+//! `find_code`: searches by meaning, name or words.
 
-use super::matches::{self, Limits, Output};
+use super::matches::{self, Limits, Output, Page};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::classes::TaskProfile;
 use crate::mcp::cursor::Cursor;
@@ -13,31 +13,31 @@ pub struct FindCode;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What to look for: what the code does, in plain words ("where are expired tokens refreshed"), or a name.
+    /// What to search for: what the code does, in plain words ("where are expired tokens refreshed"), or a name.
     query: String,
     /// Absolute path of any directory in the repository. Default: the repository the server was started in.
     path: Option<String>,
-    /// What for; changes the ranking: understand, implement, debug, optimize, test, configure or document.
+    /// Task the results are for; changes the ranking: understand, implement, debug, optimize, test, configure or document.
     intent: Option<String>,
-    /// Ranks for an agent's task instead: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST.
+    /// Ranks for the task of an agent instead: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST.
     task: Option<String>,
-    /// Most tokens of the answer (default 10000). A hard limit: code is cut to signatures, then dropped.
+    /// Maximum number of tokens in the answer (default 10000). A hard limit: code is reduced to signatures, then dropped.
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
-    /// Most matches (default 50).
+    /// Maximum number of matches (default 50).
     #[schemars(range(min = 1))]
     max_results: Option<i64>,
-    /// Also find code in tests (default false).
+    /// Include code in tests (default false).
     include_tests: Option<bool>,
-    /// Only these languages, for example ["python", "typescript"].
+    /// Search only files in these languages, for example ["python", "typescript"].
     focus_languages: Option<Vec<String>>,
-    /// Only files under these folders or matching these globs, relative to the root of the repository.
+    /// Search only files in these directories or matching these globs, relative to the root of the repository.
     paths: Option<Vec<String>>,
-    /// Branch, tag or commit to search instead of the working tree, without checking it out.
+    /// Branch, tag or commit to search instead of the working tree, without a checkout.
     rev: Option<String>,
-    /// Places and names only, no code: many matches in few tokens.
+    /// Return only locations and names, no code: many matches in few tokens.
     locations_only: Option<bool>,
-    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    /// `next_cursor` of the previous answer to the same arguments: continues from there.
     cursor: Option<String>,
 }
 
@@ -53,8 +53,8 @@ impl Tool for FindCode {
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let asked = call.answerable(arguments.path.as_deref(), None)?;
-        let mut request = Request::new(&arguments.query, &asked.codebase().settings);
+        let target = call.open(arguments.path.as_deref(), None)?;
+        let mut request = Request::new(&arguments.query, &target.codebase().settings);
         let limits = Limits::new(arguments.max_results, arguments.token_limit, request.token_limit)?;
         (request.limit, request.token_limit) = (limits.matches, limits.tokens);
         request.intent = arguments.intent.as_deref().and_then(Intent::by_name);
@@ -64,16 +64,17 @@ impl Tool for FindCode {
         request.filters.paths = arguments.paths.unwrap_or_default();
         request.view.revision = arguments.rev;
         request.without_content = arguments.locations_only.unwrap_or(false);
-        let question = (
-            asked.codebase().root(),
+        let key = (
+            target.codebase().root(),
             &request.query,
             (request.intent, request.task, &request.view.revision),
             (&request.filters.languages, &request.filters.paths, request.filters.include_tests),
         );
         request.view.cancel = call.cancel();
-        request.offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
-        let response = call.ask(&asked, |updater| asked.searcher.search(&request, updater))?;
-        Ok(matches::answer(call, &asked, response, request.offset, limits.tokens, &question))
+        request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+        let response = call.run_query(&target, |updater| target.searcher.search(&request, updater))?;
+        let page = Page { offset: request.offset, token_limit: limits.tokens, key: &key };
+        Ok(matches::answer(call, &target, response, &page))
     }
 }
 

@@ -1,6 +1,6 @@
-//! `find_similar`: code like the code at a line (requirement R8).
+//! `find_similar`: finds code similar to the code at a line.
 
-use super::matches::{self, Limits, Output};
+use super::matches::{self, Limits, Output, Page};
 use super::{Answer, Call, CallError, Tool};
 use crate::mcp::cursor::Cursor;
 use crate::query::{Filters, SimilarRequest, ViewRequest};
@@ -20,23 +20,23 @@ pub struct Arguments {
     /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
     /// one the server was started in.
     path: Option<String>,
-    /// Most tokens of the answer (default 10000).
+    /// Maximum number of tokens in the answer (default 10000).
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
-    /// Most matches (default 50).
+    /// Maximum number of matches (default 50).
     #[schemars(range(min = 1))]
     max_results: Option<i64>,
-    /// Also find code in tests (default false).
+    /// Include code in tests (default false).
     include_tests: Option<bool>,
-    /// Only these languages.
+    /// Search only files in these languages.
     focus_languages: Option<Vec<String>>,
-    /// Only files under these folders or matching these globs.
+    /// Search only files in these directories or matching these globs.
     paths: Option<Vec<String>>,
-    /// Branch, tag or commit to look in instead of the working tree.
+    /// Branch, tag or commit to search instead of the working tree.
     rev: Option<String>,
-    /// Places and names only, no code.
+    /// Return only locations and names, no code.
     locations_only: Option<bool>,
-    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    /// `next_cursor` of the previous answer to the same arguments: continues from there.
     cursor: Option<String>,
 }
 
@@ -45,23 +45,23 @@ impl Tool for FindSimilar {
     const TITLE: &'static str = "Find similar code";
     const DESCRIPTION: &'static str = "Find code that resembles the code at a line of a file: duplicates, siblings, \
         other implementations of the same idea. Use it before writing something that may exist already, and to find every \
-        place that needs the same change. For a question in words use find_code.";
+        place that needs the same change. For a query in words use find_code.";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let asked = call.answerable(arguments.path.as_deref(), Some(&arguments.file))?;
-        let settings = &asked.codebase().settings.search;
+        let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
+        let settings = &target.codebase().settings.search;
         let limits = Limits::new(arguments.max_results, arguments.token_limit, settings.token_limit)?;
         let line = u32::try_from(arguments.line).ok().filter(|line| *line > 0);
         let line = line.ok_or_else(|| CallError::parameter("line", "at least 1", arguments.line))?;
         let mut request = SimilarRequest {
-            path: asked.file(&arguments.file)?,
+            path: target.file(&arguments.file)?,
             line,
             view: ViewRequest {
                 revision: arguments.rev,
                 cancel: call.cancel(),
-                ..ViewRequest::new(&asked.codebase().settings)
+                ..ViewRequest::new(&target.codebase().settings)
             },
             filters: Filters {
                 languages: arguments.focus_languages.unwrap_or_default(),
@@ -76,13 +76,14 @@ impl Tool for FindSimilar {
             without_content: arguments.locations_only.unwrap_or(false),
         };
         let filters = &request.filters;
-        let question = (
-            asked.codebase().root(),
+        let key = (
+            target.codebase().root(),
             (&request.path, line, &request.view.revision),
             (&filters.languages, &filters.paths, filters.include_tests),
         );
-        request.offset = Cursor::resume(arguments.cursor.as_deref(), &question)?;
-        let response = call.ask(&asked, |updater| asked.searcher.similar(&request, updater))?;
-        Ok(matches::answer(call, &asked, response, request.offset, limits.tokens, &question))
+        request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+        let response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;
+        let page = Page { offset: request.offset, token_limit: limits.tokens, key: &key };
+        Ok(matches::answer(call, &target, response, &page))
     }
 }

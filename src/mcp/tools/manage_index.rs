@@ -1,13 +1,14 @@
-//! `manage_index`: what is indexed, and making it so (requirements L1–L7).
+//! `manage_index`: shows the state of the index, and builds, updates or deletes it.
 //!
-//! Runs are processes of their own. A call waits for one a limited time and tells its progress; when time is up the run goes
-//! on and the answer says how far it is. Cancelling the call ends the run that it started: what is done is kept.
+//! Indexing runs in separate processes. A call waits for a run for a limited time and reports its progress. After that the
+//! run continues, and the answer contains its progress. Cancelling the call ends the run that it started; finished work
+//! is kept.
 
 use super::{Answer, Call, CallError, Tool};
 use crate::index::gate::{self, IndexingProgress};
 use crate::index::status::{self, LanguageCount, Place, StatusReport};
 use crate::index::{Codebase, IndexError, Lifecycle, background, clear};
-use crate::mcp::codebases::Asked;
+use crate::mcp::codebases::CallTarget;
 use crate::query::view::Freshness;
 use crate::query::view::freshness;
 use crate::store::state::State;
@@ -22,17 +23,17 @@ use std::time::{Duration, Instant};
 
 pub struct ManageIndex;
 
-/// Clients commonly give up on a call after a minute.
+/// Default of `wait_seconds`: clients commonly abandon a call after a minute.
 const DEFAULT_WAIT_SECONDS: u64 = 40;
 const MAX_WAIT_SECONDS: u64 = 3600;
-/// How often a run is looked at.
+/// Interval at which a run is checked.
 const POLL: Duration = Duration::from_millis(20);
-/// How long a run may take to begin before it is no longer waited for.
-const BEGINS_WITHIN: Duration = Duration::from_secs(5);
-/// How often its progress is told.
-const TELL: Duration = Duration::from_millis(250);
-/// A run says in three lines why it failed; more is not kept.
-const MAX_SAID: u64 = 4096;
+/// Minimum time to wait for a run to start, even if `wait_seconds` is shorter.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
+/// Interval of progress reports.
+const REPORT_INTERVAL: Duration = Duration::from_millis(250);
+/// Number of bytes kept of the error output of a run, which is three lines.
+const MAX_STDERR_BYTES: u64 = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -47,14 +48,14 @@ pub enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// `status`: what is indexed and how current it is; never blocked. `create`: build the first index, or go on with an
-    /// interrupted one. `reindex`: build it anew. `sync`: bring it to HEAD now. `clear`: delete it.
+    /// `status`: what is indexed and how current it is; never blocked. `create`: build the first index, or resume an
+    /// interrupted one. `reindex`: rebuild it. `sync`: update it to HEAD. `clear`: delete it.
     action: Action,
     /// Absolute path of any directory in the repository. Default: the repository the server was started in.
     path: Option<String>,
-    /// With `create`: build anew what is indexed already (default false).
+    /// With `create`: rebuild an existing index (default false).
     force: Option<bool>,
-    /// How long to wait for a run (default 40). It goes on afterwards; ask for `status`.
+    /// Seconds to wait for a run (default 40). It continues afterwards; check `status`.
     #[schemars(range(min = 0, max = 3600))]
     wait_seconds: Option<u64>,
 }
@@ -70,7 +71,7 @@ pub struct Output {
     index: Summary,
 }
 
-/// What there is.
+/// State of the index.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Summary {
     /// `not_indexed`, `indexing`, `indexed`, `index_failed` or `requires_reindex`.
@@ -103,16 +104,16 @@ impl Tool for ManageIndex {
     const NAME: &'static str = "manage_index";
     const TITLE: &'static str = "Manage the index";
     const DESCRIPTION: &'static str = "Show or change what is indexed of a repository: status, create, reindex, sync, clear. \
-        Use it when another tool answers not_indexed (create), requires_reindex (reindex) or not_ready (status). \
-        Not needed after commits, checkouts or edits: the index follows by itself. Only clear deletes anything.";
+        Use it when another tool returns not_indexed (create), requires_reindex (reindex) or not_ready (status). \
+        Not needed after commits, checkouts or edits: the index is updated automatically. Only clear deletes anything.";
     const READ_ONLY: bool = false;
     const WAITS: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let asked = call.codebases.find(arguments.path.as_deref(), None)?;
-        let codebase = asked.codebase();
+        let target = call.codebases.find(arguments.path.as_deref(), None)?;
+        let codebase = target.codebase();
         let wait = match arguments.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS) {
             seconds if seconds > MAX_WAIT_SECONDS => {
                 return Err(CallError::parameter("wait_seconds", "at most 3600", seconds));
@@ -123,9 +124,9 @@ impl Tool for ManageIndex {
         let lifecycle = lifecycle(codebase)?;
         let action = arguments.action;
         if lifecycle == Lifecycle::Indexing && action != Action::Status {
-            return Err(not_ready(&asked, call));
+            return Err(not_ready(&target, call));
         }
-        let run = Run { asked: &asked, call, wait };
+        let run = Run { target: &target, call, wait };
         let message = match (action, &lifecycle) {
             (Action::Status, _) => None,
             (Action::Create, Lifecycle::Indexed) if !force => {
@@ -134,13 +135,13 @@ impl Tool for ManageIndex {
             (Action::Create, Lifecycle::Indexed) | (Action::Reindex, _) => Some(run.build(true)?),
             (Action::Create, _) => Some(run.build(false)?),
             (Action::Sync, Lifecycle::Indexed) => Some(run.build(false)?),
-            (Action::Sync, _) => return Err(call.gate(&asked, &lifecycle)),
-            (Action::Clear, _) => Some(clear_index(&asked, call)?),
+            (Action::Sync, _) => return Err(call.lifecycle_error(&target, &lifecycle)),
+            (Action::Clear, _) => Some(clear_index(&target, call)?),
         };
         let report =
             status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
         let index = summary(codebase, &report)?;
-        let message = message.unwrap_or_else(|| said(&index));
+        let message = message.unwrap_or_else(|| state_message(&index));
         let output =
             Output { status: super::OkStatus::Ok, action, message, codebase_root: codebase.root(), index };
         let text = serde_json::to_string(&output).unwrap_or_default();
@@ -148,17 +149,17 @@ impl Tool for ManageIndex {
     }
 }
 
-/// A run that is started and waited for.
+/// Parameters of an indexing run.
 struct Run<'a> {
-    asked: &'a Asked,
+    target: &'a CallTarget,
     call: &'a Call,
     wait: Duration,
 }
 
 impl Run<'_> {
-    /// Has HEAD indexed; what came of it, in a sentence.
+    /// Indexes HEAD and waits for the run. Returns a message.
     fn build(&self, reindex: bool) -> Result<String, CallError> {
-        let codebase = self.asked.codebase();
+        let codebase = self.target.codebase();
         let root = Some(codebase.root());
         codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
         exclude::add_exclude(codebase.repo.common_dir())
@@ -166,31 +167,32 @@ impl Run<'_> {
         let mut child = background::start_run(codebase, reindex)
             .map_err(|error| CallError::failed(error, root.clone()))?;
         self.call.step(0.0, "reading the tree");
-        match self.follow(&mut child, reindex) {
+        match self.wait_for_exit(&mut child, reindex) {
             Some(0) => {
                 self.call.step(100.0, "done");
                 Ok("indexed".to_owned())
             }
-            // Refused: another run, say of a hook, has the lease.
-            Some(1) => Err(not_ready(self.asked, self.call)),
-            Some(_) => Err(CallError::failed(why_it_failed(&mut child), root)),
+            // Refused: another run, for example of a hook, holds the work lease.
+            Some(1) => Err(not_ready(self.target, self.call)),
+            Some(_) => Err(CallError::failed(failure_message(&mut child), root)),
             None => {
-                // Whoever waits for it no more leaves no zombie behind either.
+                // A thread waits for the process, so that it does not become a zombie.
                 let _ = std::thread::Builder::new().name("reap".into()).spawn(move || child.wait());
-                Err(not_ready(self.asked, self.call))
+                Err(not_ready(self.target, self.call))
             }
         }
     }
 
-    /// The exit code of `child`, or `None` if it goes on by itself. A call that is cancelled ends its run.
-    fn follow(&self, child: &mut Child, reindex: bool) -> Option<i32> {
+    /// Waits for `child` to exit. Returns its exit code, or `None` if it continues in the background. A cancelled call
+    /// ends its run.
+    fn wait_for_exit(&self, child: &mut Child, reindex: bool) -> Option<i32> {
         let started = Instant::now();
         let is_over = || {
             self.call.is_stopped()
                 || started.elapsed() >= self.wait
-                    && (self.has_begun(reindex) || started.elapsed() >= BEGINS_WITHIN)
+                    && (self.has_started(reindex) || started.elapsed() >= START_TIMEOUT)
         };
-        let mut told = Instant::now();
+        let mut last_report = Instant::now();
         loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
@@ -198,9 +200,9 @@ impl Run<'_> {
                 Ok(None) => std::thread::sleep(POLL),
                 Err(_) => return Some(-1),
             }
-            if told.elapsed() >= TELL {
-                told = Instant::now();
-                self.tell();
+            if last_report.elapsed() >= REPORT_INTERVAL {
+                last_report = Instant::now();
+                self.report_progress();
             }
         }
         if self.call.is_cancelled() {
@@ -209,9 +211,9 @@ impl Run<'_> {
         None
     }
 
-    /// Whether others see the run, so that the next call does not find the state before it.
-    fn has_begun(&self, reindex: bool) -> bool {
-        let codebase = self.asked.codebase();
+    /// True if the run is visible to other processes, so that the next call does not see the state before it.
+    fn has_started(&self, reindex: bool) -> bool {
+        let codebase = self.target.codebase();
         match lifecycle(codebase) {
             Ok(Lifecycle::Indexed) => !reindex && codebase.lease_holder().is_some(),
             Ok(lifecycle) => lifecycle == Lifecycle::Indexing,
@@ -219,20 +221,20 @@ impl Run<'_> {
         }
     }
 
-    fn tell(&self) {
-        if let Some(record) = status::running(self.asked.codebase()) {
+    fn report_progress(&self) {
+        if let Some(record) = status::running(self.target.codebase()) {
             let share = record.files_processed as f64 / record.files_total.max(1) as f64;
             let message = format!(
                 "{} of {} files, {} chunks",
                 record.files_processed, record.files_total, record.chunks_created
             );
-            // The last step is that of the end.
+            // 100 percent is reported at the end only.
             self.call.step((share * 990.0).round().clamp(5.0, 990.0) / 10.0, message);
         }
     }
 }
 
-/// Asks a run to end; it keeps what it has done.
+/// Asks a run to stop. It keeps finished work.
 #[cfg(unix)]
 fn end(child: &Child) {
     let _ =
@@ -242,21 +244,21 @@ fn end(child: &Child) {
 #[cfg(not(unix))]
 fn end(_: &Child) {}
 
-fn why_it_failed(child: &mut Child) -> String {
-    let mut said = String::new();
+fn failure_message(child: &mut Child) -> String {
+    let mut stderr_text = String::new();
     if let Some(stderr) = child.stderr.take() {
-        let _ = stderr.take(MAX_SAID).read_to_string(&mut said);
+        let _ = stderr.take(MAX_STDERR_BYTES).read_to_string(&mut stderr_text);
     }
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = stderr_text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "the indexer ended unexpectedly".to_owned() } else { lines.join("; ") }
 }
 
-fn clear_index(asked: &Asked, call: &Call) -> Result<String, CallError> {
-    let codebase = asked.codebase();
+fn clear_index(target: &CallTarget, call: &Call) -> Result<String, CallError> {
+    let codebase = target.codebase();
     match clear::clear(codebase) {
         Ok(true) => Ok("the index is deleted".to_owned()),
         Ok(false) => Ok("there was no index".to_owned()),
-        Err(IndexError::Store(StoreError::Locked { .. })) => Err(not_ready(asked, call)),
+        Err(IndexError::Store(StoreError::Locked { .. })) => Err(not_ready(target, call)),
         Err(error) => Err(CallError::of(error.into(), codebase)),
     }
 }
@@ -264,7 +266,7 @@ fn clear_index(asked: &Asked, call: &Call) -> Result<String, CallError> {
 fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
     let state = codebase.check_trust().and_then(|_| Ok(State::read(&codebase.store().state())?)).or_else(
         |error| match error {
-            // It is made anew by the next run.
+            // The next run rebuilds it.
             IndexError::Store(StoreError::Damaged { .. } | StoreError::Version { .. }) => Ok(None),
             error => Err(CallError::of(error.into(), codebase)),
         },
@@ -272,8 +274,8 @@ fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
     Ok(codebase.lifecycle_in(state.as_ref()))
 }
 
-fn not_ready(asked: &Asked, call: &Call) -> CallError {
-    if call.is_stopped() { CallError::Stopped } else { call.gate(asked, &Lifecycle::Indexing) }
+fn not_ready(target: &CallTarget, call: &Call) -> CallError {
+    if call.is_stopped() { CallError::Stopped } else { call.lifecycle_error(target, &Lifecycle::Indexing) }
 }
 
 fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallError> {
@@ -298,7 +300,7 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
     })
 }
 
-fn said(index: &Summary) -> String {
+fn state_message(index: &Summary) -> String {
     let of = format!("{} files, {} chunks", index.files, index.chunks);
     match (index.state, index.freshness) {
         ("indexed", Some(Freshness::Fresh)) => format!("indexed and current: {of}"),

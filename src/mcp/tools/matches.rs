@@ -1,8 +1,8 @@
-//! What `find_code` and `find_similar` answer: matches with their proof, cut to the token limit.
+//! Answers of `find_code` and `find_similar`: matches with proof of freshness, reduced to the token limit.
 
 use super::{Answer, Call, CallError};
 use crate::chunk::tokens;
-use crate::mcp::codebases::Asked;
+use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::response::Status;
 use crate::query::view::{Freshness, MatchState};
@@ -12,9 +12,9 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Most matches if the call does not say.
+/// Default of `max_results`.
 pub const DEFAULT_MATCHES: usize = 50;
-/// More are never asked for at once.
+/// Maximum of `max_results`; larger values are reduced to it.
 const MAX_MATCHES: i64 = 1000;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -29,14 +29,14 @@ pub struct Output {
     pub next_cursor: Option<String>,
 }
 
-/// Limits of an answer.
+/// Maximum number of matches and tokens in an answer.
 pub struct Limits {
     pub matches: usize,
     pub tokens: u32,
 }
 
 impl Limits {
-    /// From arguments; values below 1 are errors (R6).
+    /// Limits from arguments. Values below 1 are errors.
     pub fn new(matches: Option<i64>, tokens: Option<i64>, default_tokens: u32) -> Result<Limits, CallError> {
         let matches = matches.map(|n| at_least_1("max_results", n)).transpose()?;
         let matches = matches.map_or(DEFAULT_MATCHES, |n| n.min(MAX_MATCHES) as usize);
@@ -55,16 +55,28 @@ fn at_least_1(name: &str, number: i64) -> Result<i64, CallError> {
     if number >= 1 { Ok(number) } else { Err(CallError::parameter(name, "at least 1", number)) }
 }
 
-/// The answer with as many matches as the limit allows, in both of its forms.
+/// The part of a long result that an answer contains.
+pub struct Page<'a, K> {
+    /// Number of matches in earlier answers.
+    pub offset: usize,
+    /// Maximum number of tokens.
+    pub token_limit: u32,
+    /// The arguments that a cursor is bound to.
+    pub key: &'a K,
+}
+
+/// Builds the answer, with as many matches as fit into the token limit in both forms.
+///
+/// Reduces the response step by step until it fits: first secondary locations and symbols, then parts of the frame, then
+/// matches from the end. The last match is reduced to its location.
 pub fn answer(
     call: &Call,
-    asked: &Asked,
+    target: &CallTarget,
     mut response: Response,
-    offset: usize,
-    limit: u32,
-    question: &impl Serialize,
+    page: &Page<'_, impl Serialize>,
 ) -> Answer<Output> {
-    call.catch_up(asked, response.index.is_behind);
+    let &Page { offset, token_limit: limit, key } = page;
+    call.update_if_behind(target, response.index.is_behind);
     if response.matches.is_empty() && response.status == Status::Ok && offset == 0 {
         "No matches found for query. ".clone_into(&mut response.summary);
         response.summary.push_str(&format!(
@@ -80,25 +92,25 @@ pub fn answer(
         if is_cut && is_empty {
             response.summary.clear();
         }
-        let next_cursor = (is_cut && !is_empty).then(|| Cursor::at(shown, question).to_string());
+        let next_cursor = (is_cut && !is_empty).then(|| Cursor::at(shown, key).to_string());
         if is_cut && is_empty && response.status == Status::Ok {
             response.status = Status::Degraded;
             response.warnings.push("the token limit leaves no room for any match".to_owned());
         }
         let matches = std::mem::take(&mut response.matches);
-        let frame = Output { response, codebase_root: asked.codebase().root(), next_cursor };
+        let frame = Output { response, codebase_root: target.codebase().root(), next_cursor };
         let size = Size::of_frame(&frame, matches.len()).with(&sizes);
         let mut output = frame;
         output.response.matches = matches;
         if size.text.max(size.json) <= limit || is_empty {
             let text = text_of(&output);
             debug_assert_eq!(size.text, tokens::count(&text));
-            // What cannot be written (a root that is not UTF-8) counts nothing and is an error for whoever writes it.
+            // A value that cannot be serialised (a root that is not UTF-8) has size 0 and fails when it is sent.
             debug_assert!(matches!(count_json(&output), json if json == size.json || json == 0));
             return Answer { structured: output, text };
         }
         response = output.response;
-        // Names and further places go before matches do.
+        // Drop secondary locations and symbols before matches.
         if let Some(at) = response.matches.iter().rposition(is_rich) {
             let found = &mut response.matches[at];
             found.more_in_file.clear();
@@ -108,7 +120,7 @@ pub fn answer(
             sizes[at] = Size::of_match(found);
             continue;
         }
-        // The frame, as far as a reader can do without it, before matches; of the last match, all but its place.
+        // Then drop dispensable parts of the frame.
         if trim_frame(&mut response) {
             continue;
         }
@@ -116,7 +128,7 @@ pub fn answer(
             [only] if !is_location(only) => {
                 only.to_location();
                 sizes[0] = Size::of_match(only);
-                // The commit says which tree it is, and is HEAD if nothing else is said.
+                // The commit implies the tree.
                 if response.index.commit.is_some() {
                     response.index.tree.clear();
                     response.index.head = None;
@@ -132,8 +144,8 @@ pub fn answer(
     }
 }
 
-/// Tokens of an answer, or of a part of it, in its two forms. Parts add up, since no run of the tokeniser reaches from one
-/// into the next: in the text they are lines, in JSON another sign stands between them.
+/// Number of tokens of an answer, or of a part of it, in both forms. Sizes of parts add up, since no token spans two
+/// parts: in text they are separated by line breaks, in JSON by punctuation.
 #[derive(Clone, Copy)]
 struct Size {
     text: u32,
@@ -147,7 +159,7 @@ impl Size {
         Size { text: tokens::count(&text), json: count_json(found) }
     }
 
-    /// Of all but the matches.
+    /// The size of everything but the matches.
     fn of_frame(frame: &Output, n_matches: usize) -> Size {
         let head = head_of(&frame.response, n_matches) + &tail_of(frame.next_cursor.as_deref());
         let commas = n_matches.saturating_sub(1) as u32;
@@ -163,7 +175,7 @@ fn count_json(value: &impl Serialize) -> u32 {
     serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
-/// Leaves out what the matches say themselves or what `manage_index` shows; false if that has been done.
+/// Removes what is repeated in the matches or available from `manage_index`. Returns false if already removed.
 fn trim_frame(response: &mut Response) -> bool {
     let is_trimmed = response.query_intent.reasoning.is_empty();
     response.query_intent.reasoning.clear();
@@ -185,7 +197,7 @@ fn is_rich(found: &Match) -> bool {
     !(more_in_file.is_empty() && related_symbols.is_empty() && also_at.is_empty() && near_copies.is_empty())
 }
 
-/// For a reader with little room: a heading per match with its code below.
+/// Formats an answer as compact text: a heading for each match, followed by its code.
 fn text_of(output: &Output) -> String {
     let mut text = head_of(&output.response, output.response.matches.len());
     for found in &output.response.matches {
@@ -195,7 +207,7 @@ fn text_of(output: &Output) -> String {
 }
 
 fn head_of(response: &Response, n_matches: usize) -> String {
-    // The summary repeats what the headings say.
+    // The summary would repeat the headings.
     let head = match n_matches {
         0 if response.n_ranked > 0 => format!("0 of {} matches", response.n_ranked),
         0 => response.summary.clone(),
@@ -233,7 +245,7 @@ fn freshness(response: &Response) -> String {
     text
 }
 
-/// As it is in structured content.
+/// The name of a freshness in structured content.
 pub fn name_of(freshness: Freshness) -> &'static str {
     match freshness {
         Freshness::Fresh => "fresh",
@@ -244,7 +256,7 @@ pub fn name_of(freshness: Freshness) -> &'static str {
     }
 }
 
-/// What is said of a file's state; nothing of the usual one.
+/// The state of a file as a suffix; empty for committed files.
 pub fn state_of(state: MatchState) -> &'static str {
     match state {
         MatchState::Committed => "",

@@ -1,7 +1,7 @@
-//! The tools: one file each, and the table of them.
+//! The tools: one file per tool, and their table.
 //!
-//! A tool is a function from its arguments to an answer, with descriptions that say when to use it and when not. It runs on
-//! a thread of its own and may block.
+//! A tool is a function from its arguments to an answer, with a description of when to use it. It runs on a thread of the
+//! pool and may block.
 
 mod call_graph;
 mod file_outline;
@@ -12,7 +12,7 @@ mod matches;
 mod read_file;
 
 use super::answer::{self, Answer, CallError};
-use super::codebases::{Asked, Codebases};
+use super::codebases::{CallTarget, Codebases};
 use super::envelope::Envelope;
 use super::schema;
 use crate::index::gate::{self, NonOkReason};
@@ -28,15 +28,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// What a tool is; one type per tool implements it.
+/// A tool; implemented by one type per tool.
 trait Tool {
     const NAME: &'static str;
     const TITLE: &'static str;
-    /// First what it does, then when to use it and when not.
+    /// States what the tool does, when to use it, and when not to.
     const DESCRIPTION: &'static str;
-    /// It changes nothing, not even the index.
+    /// Changes nothing, not even the index.
     const READ_ONLY: bool = true;
-    /// It may wait for long and does little itself.
+    /// Mostly waits, so that it is exempt from the limit on concurrent calls.
     const WAITS: bool = false;
     type Arguments: DeserializeOwned + JsonSchema;
     type Output: Serialize + JsonSchema;
@@ -44,7 +44,7 @@ trait Tool {
     fn run(arguments: Self::Arguments, call: &Call) -> Result<Answer<Self::Output>, CallError>;
 }
 
-/// A tool as the server sees it.
+/// The type-erased form of a [`Tool`].
 pub struct ToolSpec {
     pub name: &'static str,
     title: &'static str,
@@ -65,19 +65,19 @@ static TOOLS: &[ToolSpec] = &[
     ToolSpec::of::<manage_index::ManageIndex>(),
 ];
 
-/// The status of an answer that has nothing to complain about.
+/// The status of a successful answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum OkStatus {
     Ok,
 }
 
-/// All tools, in the order in which they are listed.
+/// All tools, in listing order.
 pub fn all() -> impl Iterator<Item = &'static ToolSpec> {
     TOOLS.iter()
 }
 
-/// The tool of that name, or of its other name.
+/// Finds a tool by its name or alias.
 pub fn by_name(name: &str) -> Option<&'static ToolSpec> {
     let name = if name == "search_codebase" { "find_code" } else { name };
     TOOLS.iter().find(|spec| spec.name == name)
@@ -97,7 +97,7 @@ impl ToolSpec {
         }
     }
 
-    /// As it is listed.
+    /// The description of the tool in the list of tools.
     pub fn describe(&self) -> ToolDescription {
         let annotations = ToolAnnotations::with_title(self.title)
             .read_only(self.read_only)
@@ -113,15 +113,15 @@ impl ToolSpec {
 
 fn run<T: Tool>(arguments: JsonObject, call: &Call) -> Result<CallToolResult, ErrorData> {
     let arguments = serde_json::from_value(arguments.into()).map_err(|error| {
-        // Unknown arguments, too: silently ignored ones are filters that do not filter.
+        // Unknown arguments are errors too: ignoring a misspelt filter would return unfiltered results.
         let text: String = error.to_string().chars().take(400).collect();
         ErrorData::invalid_params(format!("the arguments of {} cannot be used: {text}", T::NAME), None)
     })?;
     answer::result(T::run(arguments, call))
 }
 
-/// Whether the index was set up here and has been deleted, or cannot be read.
-fn is_gone(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexError>) -> bool {
+/// True if the index has been deleted after initialisation, or is damaged or of another version.
+fn needs_rebuild(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexError>) -> bool {
     match gate {
         Ok(Some(gate)) => {
             let layout = &codebase.layout;
@@ -146,35 +146,35 @@ fn is_repairable(error: &StoreError) -> bool {
     matches!(error, StoreError::Version { .. } | StoreError::Damaged { .. })
 }
 
-/// How far a call is.
-pub struct Step {
-    /// 0 to 100, growing.
+/// Progress of a call.
+pub struct ProgressStep {
+    /// From 0 to 100, increasing.
     pub percent: f64,
     pub message: String,
 }
 
-/// What a tool can reach while it runs.
+/// Environment of a running call.
 pub struct Call {
     pub codebases: Arc<Codebases>,
     pub debug: bool,
     pub is_cancelled: Arc<AtomicBool>,
     pub is_ending: Arc<AtomicBool>,
-    /// Absent if nobody listens.
-    pub steps: Option<UnboundedSender<Step>>,
+    /// Absent if the client did not request progress.
+    pub steps: Option<UnboundedSender<ProgressStep>>,
 }
 
 impl Call {
-    /// Nobody waits for the answer any more.
+    /// True if the call was cancelled or the session is ending.
     fn is_stopped(&self) -> bool {
         self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// The client has said so.
+    /// True if the client has cancelled the call.
     fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// For the library, which stops working then.
+    /// The cancellation of this call, for the library.
     fn cancel(&self) -> Cancel {
         let is_cancelled = self.is_cancelled.clone();
         Cancel::when(move || is_cancelled.load(Ordering::Relaxed))
@@ -182,17 +182,20 @@ impl Call {
 
     fn step(&self, percent: f64, message: impl Into<String>) {
         if let Some(steps) = &self.steps {
-            let _ = steps.send(Step { percent, message: message.into() });
+            let _ = steps.send(ProgressStep { percent, message: message.into() });
         }
     }
 
-    /// The codebase that a call is about, if it may answer (requirement L6).
-    fn answerable(&self, path: Option<&str>, file: Option<&str>) -> Result<Asked, CallError> {
-        let asked = self.codebases.find(path, file)?;
-        let codebase = asked.codebase();
+    /// Opens the codebase of a call. Rebuilds a deleted or damaged index.
+    ///
+    /// # Errors
+    /// The gate envelope, if the codebase cannot answer queries now.
+    fn open(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
+        let target = self.codebases.find(path, file)?;
+        let codebase = target.codebase();
         let mut gate = gate::check(codebase);
-        if is_gone(codebase, &gate) {
-            self.rebuild(&asked)?;
+        if needs_rebuild(codebase, &gate) {
+            self.rebuild(&target)?;
             gate = gate::check(codebase);
         }
         let gate = gate.map_err(|error| CallError::of(error.into(), codebase))?;
@@ -200,66 +203,66 @@ impl Call {
             Some(gate) => {
                 let (root, reason) = (codebase.root(), gate.reason);
                 tracing::info!(component = "mcp", operation = "gate", codebase_root = %root.display(), ?reason, "blocked");
-                Err(self.blocked(&asked, gate))
+                Err(self.gate_error(&target, gate))
             }
-            None => Ok(asked),
+            None => Ok(target),
         }
     }
 
-    /// Has an index that was deleted or damaged made whole, which costs what is missing. What takes longer than a question
-    /// may take goes on by itself.
-    fn rebuild(&self, asked: &Asked) -> Result<(), CallError> {
-        let codebase = asked.codebase();
+    /// Starts the updater, which rebuilds the missing parts of the index, and waits up to `search.timeout_ms` for it.
+    fn rebuild(&self, target: &CallTarget) -> Result<(), CallError> {
+        let codebase = target.codebase();
         let root = codebase.root();
         tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
         let head = Target::head(codebase).map_err(|error| CallError::of(error.into(), codebase))?;
-        let patience = Duration::from_millis(codebase.settings.search.timeout_ms);
-        if background::update_until(codebase, &head, Instant::now() + patience, &|| self.is_stopped()) {
+        let timeout = Duration::from_millis(codebase.settings.search.timeout_ms);
+        if background::update_until(codebase, &head, Instant::now() + timeout, &|| self.is_stopped()) {
             Ok(())
         } else {
-            Err(self.gate(asked, &Lifecycle::Indexing))
+            Err(self.lifecycle_error(target, &Lifecycle::Indexing))
         }
     }
 
-    fn blocked(&self, asked: &Asked, gate: gate::Gate) -> CallError {
-        CallError::Gated(Box::new(Envelope::new(gate, asked.codebase(), &asked.requested, self.debug)))
+    fn gate_error(&self, target: &CallTarget, gate: gate::Gate) -> CallError {
+        CallError::Gated(Box::new(Envelope::new(gate, target.codebase(), &target.requested, self.debug)))
     }
 
-    /// The envelope of a codebase in this state, which is not `indexed`.
-    fn gate(&self, asked: &Asked, lifecycle: &Lifecycle) -> CallError {
-        match gate::Gate::of(asked.codebase(), lifecycle, None) {
-            Some(gate) => self.blocked(asked, gate),
+    /// The error of a codebase in this state, which is not `indexed`.
+    fn lifecycle_error(&self, target: &CallTarget, lifecycle: &Lifecycle) -> CallError {
+        match gate::Gate::of(target.codebase(), lifecycle, None) {
+            Some(gate) => self.gate_error(target, gate),
             None => CallError::failed("the index was replaced while it was read; ask again", None),
         }
     }
 
-    /// Has the index follow HEAD in the background if it `is_behind`: hooks have not done it.
-    fn catch_up(&self, asked: &Asked, is_behind: bool) {
-        let codebase = asked.codebase();
+    /// Starts an update in the background if the index `is_behind` HEAD and no update is running.
+    fn update_if_behind(&self, target: &CallTarget, is_behind: bool) {
+        let codebase = target.codebase();
         if is_behind && codebase.lease_holder().is_none() {
             background::update_in_background(codebase);
         }
     }
 
-    /// Asks the library, with the updater at hand: a process of its own, since readers never write (S4).
-    fn ask<T>(
+    /// Runs `query`, which may request an update; the updater is a separate process, since readers never write. A damaged
+    /// index is rebuilt, then `query` is run again.
+    fn run_query<T>(
         &self,
-        asked: &Asked,
-        question: impl Fn(crate::query::view::freshness::RequestUpdate<'_>) -> Result<T, QueryError>,
+        target: &CallTarget,
+        query: impl Fn(crate::query::view::freshness::RequestUpdate<'_>) -> Result<T, QueryError>,
     ) -> Result<T, CallError> {
-        let codebase = asked.codebase();
-        let updater = |target: &Target, patience: Duration| {
-            background::update_until(codebase, target, Instant::now() + patience, &|| self.is_stopped())
+        let codebase = target.codebase();
+        let updater = |target: &Target, timeout: Duration| {
+            background::update_until(codebase, target, Instant::now() + timeout, &|| self.is_stopped())
         };
-        let answer = match question(&updater) {
+        let answer = match query(&updater) {
             Err(error) if may_be_damage(&error) => {
-                self.rebuild(asked)?;
-                question(&updater)
+                self.rebuild(target)?;
+                query(&updater)
             }
             answer => answer,
         };
         let answer = answer.map_err(|error| match error {
-            QueryError::Gated(lifecycle) => self.gate(asked, &lifecycle),
+            QueryError::Gated(lifecycle) => self.lifecycle_error(target, &lifecycle),
             QueryError::Cancelled => {
                 let root = codebase.root();
                 tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");

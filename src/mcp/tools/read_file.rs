@@ -1,4 +1,4 @@
-//! `read_file`: a file or some of its lines, of the working tree or of a revision.
+//! `read_file`: reads a file or a range of its lines, from the working tree or a revision.
 
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
@@ -28,12 +28,12 @@ pub struct Arguments {
     /// Last line, inclusive (default: the last of the file).
     #[schemars(range(min = 1))]
     end_line: Option<i64>,
-    /// Branch, tag or commit instead of the working tree.
+    /// Branch, tag or commit to read instead of the working tree.
     rev: Option<String>,
-    /// Most tokens of the answer (default 10000).
+    /// Maximum number of tokens in the answer (default 10000).
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
-    /// `next_cursor` of the answer to the same arguments: goes on from there.
+    /// `next_cursor` of the previous answer to the same arguments: continues from there.
     cursor: Option<String>,
 }
 
@@ -55,25 +55,25 @@ pub struct Output {
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = "Read a file of the repository, or lines of it, bounded by a token limit; with `rev` as it \
-        was in any revision, without checking it out. Use it after find_code or file_outline has told which lines. \
-        The text is what is on disk now, uncommitted edits included.";
+    const DESCRIPTION: &'static str = "Read a file of the repository, or a range of its lines, within a token limit; with `rev`, \
+        as of any revision, without a checkout. Use it for lines found by find_code or file_outline. \
+        Without `rev`, the text is that on disk, including uncommitted edits.";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let asked = call.answerable(arguments.path.as_deref(), Some(&arguments.file))?;
-        let codebase = asked.codebase();
+        let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
+        let codebase = target.codebase();
         let limit = token_limit(arguments.token_limit, codebase.settings.search.token_limit)?;
-        let file = asked.file(&arguments.file)?;
+        let file = target.file(&arguments.file)?;
         let rev = arguments.rev.as_deref();
         let from = line("start_line", arguments.start_line)?.unwrap_or(1);
         let to = line("end_line", arguments.end_line)?.unwrap_or(u32::MAX);
-        let question = (codebase.root(), &file, rev, from, to);
-        let read_before = Cursor::resume(arguments.cursor.as_deref(), &question)?;
+        let key = (codebase.root(), &file, rev, from, to);
+        let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let from = from
             .max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
-        let mut text = call.ask(&asked, |_| asked.searcher.read(&file, Some((from, to)), rev))?;
+        let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
         if text.text.contains('\0') {
             return Err(CallError::Failed(Failure {
                 status: FailureStatus::Unsupported,
@@ -86,18 +86,18 @@ impl Tool for ReadFile {
         if freshness == Freshness::Fresh && text.state != MatchState::Committed {
             freshness = Freshness::Overlaid;
         }
-        call.catch_up(&asked, is_behind);
+        call.update_if_behind(&target, is_behind);
         loop {
             let next_cursor = (text.truncated && text.span.1 > 0)
-                .then(|| Cursor::at(text.span.1 as usize, &question).to_string());
-            let said = text_of(&text, freshness, next_cursor.as_deref());
+                .then(|| Cursor::at(text.span.1 as usize, &key).to_string());
+            let rendered = text_of(&text, freshness, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output = Output { status: OkStatus::Ok, file: text, freshness, codebase_root, next_cursor };
             let size = serde_json::to_string(&output)
                 .map_or(0, |json| tokens::count(&json))
-                .max(tokens::count(&said));
+                .max(tokens::count(&rendered));
             if size <= limit || output.file.text.is_empty() {
-                return Ok(Answer { structured: output, text: said });
+                return Ok(Answer { structured: output, text: rendered });
             }
             text = shortened(output.file, f64::from(limit) / f64::from(size));
         }
@@ -112,14 +112,14 @@ fn line(name: &str, given: Option<i64>) -> Result<Option<u32>, CallError> {
     }
 }
 
-/// About this share of a text, in whole lines; of its only line, the beginning.
+/// Truncates a text to about `share` of its length, at the end of a line unless the first line is longer.
 fn shortened(mut file: FileText, share: f64) -> FileText {
     let wanted = ((file.text.len() as f64 * share) as usize).min(file.text.len().saturating_sub(1));
     let end = (0..=wanted).rev().find(|&end| file.text.is_char_boundary(end)).unwrap_or(0);
     let end_of_line = file.text[..end].rfind('\n').map_or(end, |at| at + 1);
     file.text.truncate(end_of_line);
     let n_lines = file.text.lines().count() as u32;
-    // A line that is only begun counts as read: behind it, reading goes on.
+    // A truncated line counts as read: the next answer continues after it.
     file.span.1 = (file.span.0 + n_lines).saturating_sub(1).max(file.span.0);
     file.truncated = true;
     file
