@@ -1,7 +1,7 @@
 //! Record of an unfinished run: its process, start time and progress.
 //!
-//! Informs the user and `status`. Resuming does not depend on it, because stored chunks are found by content. It is
-//! therefore written on a best-effort basis, and a record that cannot be read is treated as absent.
+//! Informs the user and `status`. Resuming does not depend on it, because stored chunks are found by content.
+//! It is therefore written on a best-effort basis, and a record that cannot be read is treated as absent.
 
 use crate::index::Codebase;
 use crate::store::layout::write_atomically;

@@ -22,7 +22,8 @@ pub struct Report {
     pub languages: BTreeMap<&'static str, LanguageStats>,
     /// Files that were chunked by a fallback method; at most 200.
     pub degraded: Vec<Degraded>,
-    /// Sampled chunks of each language. Selected by the hash of language, path and offset, so every run gives the same.
+    /// Sampled chunks of each language. Selected by the hash of language, path and offset, so every run gives
+    /// the same.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
 }
@@ -76,8 +77,8 @@ pub struct Sample {
     rank: u64,
 }
 
-/// Chunks every file of `tree` that the policy indexes, on all cores. Lists a sample of `n_samples` chunks of each
-/// language.
+/// Chunks every file of `tree` that the policy indexes, on all cores. Lists a sample of `n_samples` chunks of
+/// each language.
 pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Report, IndexError> {
     let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
     let chunking = Chunking { codebase, policy: &policy, n_samples };

@@ -164,7 +164,8 @@ fn apply(
 ) -> Result<(), CliError> {
     let label = if plan.receipt.is_some() { "Installed:" } else { "Removed:" };
     let earlier = receipts.find(client.id, &plan.target).cloned();
-    // The receipt is written first: without the edit it is harmless, and without it the edit could not be undone exactly.
+    // The receipt is written first: without the edit it is harmless, and without it the edit could not be
+    // undone exactly.
     if let Err(error) = receipts.set(client.id, &plan.target, plan.receipt.clone()) {
         context.warn(&format!("{error}; the entry can still be removed later, but white space may differ"));
     }

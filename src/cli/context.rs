@@ -56,8 +56,8 @@ impl Context {
         Ok(codebase)
     }
 
-    /// Opens the codebase that contains the directory. `--project` has precedence over `GIT_DIR`, which git sets for
-    /// hooks.
+    /// Opens the codebase that contains the directory. `--project` has precedence over `GIT_DIR`, which git
+    /// sets for hooks.
     pub fn open(&self) -> Result<Codebase, IndexError> {
         if self.is_explicit { Codebase::open_named(&self.dir, &[]) } else { Codebase::open(&self.dir, &[]) }
     }
@@ -67,8 +67,8 @@ impl Context {
         if self.is_explicit { Repo::discover_named(&self.dir) } else { Repo::discover(&self.dir) }
     }
 
-    /// Converts a path argument into a path relative to the root of the repository. As in git, a path that exists below
-    /// the current directory has precedence; any other path is taken as relative to the root.
+    /// Converts a path argument into a path relative to the root of the repository. As in git, a path that
+    /// exists below the current directory has precedence; any other path is taken as relative to the root.
     pub fn repository_path(&self, codebase: &Codebase, typed: &str) -> String {
         let root = codebase.root();
         let here = std::fs::canonicalize(&self.dir).unwrap_or_else(|_| root.clone());
@@ -96,7 +96,8 @@ impl Context {
     }
 }
 
-/// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters escaped.
+/// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters
+/// escaped.
 pub fn shown_path(path: &Path) -> String {
     let below = std::env::current_dir().ok().and_then(|cwd| Some(path.strip_prefix(cwd).ok()?.to_path_buf()));
     match below {

@@ -1,8 +1,9 @@
 //! Logging to stderr, enabled by `--debug` or `CODEWEAVER_LOG`. Nothing is logged by default.
 //!
-//! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) selects the messages, `CODEWEAVER_LOG_FORMAT=json` their
-//! format. A JSON record has `timestamp`, `level`, `component`, `operation`, `duration_ms`, `request_id`,
-//! `codebase_root`, `error`, `message`, and all other fields in `context`; absent values are omitted.
+//! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) selects the messages,
+//! `CODEWEAVER_LOG_FORMAT=json` their format. A JSON record has `timestamp`, `level`, `component`,
+//! `operation`, `duration_ms`, `request_id`, `codebase_root`, `error`, `message`, and all other fields in
+//! `context`; absent values are omitted.
 
 use super::context::Context;
 use crate::mcp::log::ProtocolLayer;

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Interval at which the bar is drawn and signals are polled.
 const TICK: Duration = Duration::from_millis(100);
-/// Interval of progress lines, JSON events and checkpoint records; also the time after which a second signal ends the
-/// process.
+/// Interval of progress lines, JSON events and checkpoint records; also the time after which a second signal
+/// ends the process.
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Style {
     }
 }
 
-/// Runs `work`, displaying and recording its progress. SIGINT or SIGTERM stops the run at the next file; another one,
-/// at least a second later, ends the process at once.
+/// Runs `work`, displaying and recording its progress. SIGINT or SIGTERM stops the run at the next file;
+/// another one, at least a second later, ends the process at once.
 pub fn run(
     context: &Context,
     codebase: &Codebase,
@@ -69,9 +69,11 @@ pub fn run(
     result
 }
 
-/// Handling of SIGINT and SIGTERM: the first asks the run to stop, one at least a second later ends the process.
+/// Handling of SIGINT and SIGTERM: the first asks the run to stop, one at least a second later ends the
+/// process.
 ///
-/// The delay is needed because git forwards signals to the program it started: one Ctrl-C in a terminal arrives twice.
+/// The delay is needed because git forwards signals to the program it started: one Ctrl-C in a terminal
+/// arrives twice.
 #[derive(Default)]
 struct Signals {
     stop: Arc<AtomicBool>,
@@ -84,7 +86,8 @@ impl Signals {
     fn listen() -> Signals {
         let signals = Signals::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // If registration fails, a signal ends the process, which loses only the work since the last checkpoint.
+            // If registration fails, a signal ends the process, which loses only the work since the last
+            // checkpoint.
             let code = super::exit::INTERRUPTED.into();
             let _ = signal_hook::flag::register_conditional_shutdown(signal, code, signals.armed.clone());
             let _ = signal_hook::flag::register(signal, signals.stop.clone());

@@ -6,8 +6,8 @@ use std::fmt::{Display, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// Returns `text` on one line with every character escaped that acts on a terminal or is hidden by it: C0 and C1
-/// control characters, and characters that reorder or hide text. A tab becomes four blanks.
+/// Returns `text` on one line with every character escaped that acts on a terminal or is hidden by it: C0 and
+/// C1 control characters, and characters that reorder or hide text. A tab becomes four blanks.
 pub fn safe(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
@@ -41,8 +41,8 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Serialises `value` as JSON in which no character acts on a terminal. The serialiser escapes C0; other unsafe
-/// characters are escaped here, which is sound because they occur only within strings.
+/// Serialises `value` as JSON in which no character acts on a terminal. The serialiser escapes C0; other
+/// unsafe characters are escaped here, which is sound because they occur only within strings.
 pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde_json::Error> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
     if !text.chars().any(|c| c != '\n' && is_unsafe(c)) {
@@ -116,8 +116,8 @@ impl Paint {
         self.in_style(Style::new().dimmed(), text)
     }
 
-    /// Returns `text` as a hyperlink (OSC 8) to a line of a file. Without colours or with a relative path, returns it
-    /// unchanged.
+    /// Returns `text` as a hyperlink (OSC 8) to a line of a file. Without colours or with a relative path,
+    /// returns it unchanged.
     pub fn link(self, path: &Path, line: u32, text: &str) -> String {
         if !self.is_on || !path.is_absolute() {
             return text.to_owned();

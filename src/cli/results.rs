@@ -147,9 +147,9 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     Ok(())
 }
 
-/// Returns the first line of the window of [`BODY_LINES`] lines with the most distinct words of the query. Ties go to
-/// the earliest window. A window in the middle is chosen only if it has more words than the beginning, or if it starts
-/// more than half a window below it.
+/// Returns the first line of the window of [`BODY_LINES`] lines with the most distinct words of the query.
+/// Ties go to the earliest window. A window in the middle is chosen only if it has more words than the
+/// beginning, or if it starts more than half a window below it.
 fn window(lines: &[&str], words: &[String]) -> usize {
     if lines.len() <= BODY_LINES + 1 {
         return 0;

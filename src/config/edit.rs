@@ -14,8 +14,8 @@ use crate::durable::Replacement;
 /// Writes `key = value` into `file`, which is created if it does not exist.
 ///
 /// The value is parsed as on the command line (lists separated by commas or as in TOML). The file is replaced
-/// atomically, and only if the result is valid. A file named `codeweaver.toml` belongs to a repository: user-only keys
-/// are rejected there, and so is a symbolic link, which could point outside the repository.
+/// atomically, and only if the result is valid. A file named `codeweaver.toml` belongs to a repository:
+/// user-only keys are rejected there, and so is a symbolic link, which could point outside the repository.
 pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
     let (spec, value) = check_assignment(key, value).map_err(|error| {
         let origin = "command line".to_owned();

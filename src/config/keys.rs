@@ -134,7 +134,8 @@ pub fn keys() -> &'static [KeySpec] {
     KEYS
 }
 
-/// Looks up a key. For an entry of a table (`policy.file_extensions.inc`), returns the key of the table and the entry.
+/// Looks up a key. For an entry of a table (`policy.file_extensions.inc`), returns the key of the table and
+/// the entry.
 pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
     KEYS.iter().find_map(|spec| match path.strip_prefix(spec.path)? {
         "" => Some((spec, None)),
@@ -145,8 +146,8 @@ pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
     })
 }
 
-/// Returns the value of a key as printed by `config get`: text unquoted, lists and tables as in TOML, empty if unset.
-/// `None` if there is no such key.
+/// Returns the value of a key as printed by `config get`: text unquoted, lists and tables as in TOML, empty
+/// if unset. `None` if there is no such key.
 pub fn get(settings: &Settings, path: &str) -> Option<String> {
     let (spec, entry) = find(path)?;
     let value = (spec.read)(settings);

@@ -98,7 +98,8 @@ pub struct SettingRow {
 }
 
 impl Loaded {
-    /// Every key with its value and origin, in the order of the key table. A non-empty table has one row per entry.
+    /// Every key with its value and origin, in the order of the key table. A non-empty table has one row per
+    /// entry.
     pub fn rows(&self) -> Vec<SettingRow> {
         let origin = |key: &str| self.origins.get(key).cloned().unwrap_or(Origin::Default);
         let mut rows = Vec::new();
@@ -127,11 +128,12 @@ impl Loaded {
 }
 
 impl Settings {
-    /// Loads all sources, from lowest to highest precedence: defaults, environment, user file, repository file, overrides.
+    /// Loads all sources, from lowest to highest precedence: defaults, environment, user file, repository
+    /// file, overrides.
     ///
     /// # Errors
-    /// All problems found (at most 20), each with its file and line. A repository file that is not a regular file or is
-    /// too large is ignored with a warning, and so are keys in it that only the user may set.
+    /// All problems found (at most 20), each with its file and line. A repository file that is not a regular
+    /// file or is too large is ignored with a warning, and so are keys in it that only the user may set.
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let mut loader = Loader::new(sources);
         loader.environment(sources);
@@ -188,7 +190,8 @@ impl Loader {
                     Ok(value) => self.put(spec, value, &origin),
                     Err(error) => self.value_error(spec.path, error, &origin),
                 },
-                // Other variables of the program share the prefix. Only names that start with a section are rejected.
+                // Other variables of the program share the prefix. Only names that start with a section are
+                // rejected.
                 None if sections().any(|section| {
                     rest.strip_prefix(&section.to_ascii_uppercase()).is_some_and(|rest| rest.starts_with('_'))
                 }) =>
@@ -479,8 +482,8 @@ fn read_bounded(path: &Path, file: std::fs::File) -> Result<Vec<u8>, ConfigError
     Ok(bytes)
 }
 
-/// Opens a file of a repository without following a symbolic link and without blocking on a pipe. Returns `None` if it
-/// is not a regular file.
+/// Opens a file of a repository without following a symbolic link and without blocking on a pipe. Returns
+/// `None` if it is not a regular file.
 fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)>> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Ok(None);

@@ -130,8 +130,8 @@ impl KeyKind {
         }
     }
 
-    /// Validates the text of an environment variable or command-line argument. Lists are separated by commas or written
-    /// as in TOML; tables are written as inline tables of TOML.
+    /// Validates the text of an environment variable or command-line argument. Lists are separated by commas
+    /// or written as in TOML; tables are written as inline tables of TOML.
     pub(super) fn check_plain(&self, text: &str) -> Result<Value, ValueError> {
         let mismatch = || ValueError::new(format!("expected {self}, found \"{}\"", excerpt(text)));
         let trimmed = text.trim();

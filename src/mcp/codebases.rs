@@ -1,7 +1,7 @@
 //! Cache of open codebases by path.
 //!
-//! A call names any directory of a repository; the codebase of its worktree answers. The settings of an open codebase are
-//! fixed, so it is reopened when a file from which they were read has changed.
+//! A call names any directory of a repository; the codebase of its worktree answers. The settings of an open
+//! codebase are fixed, so it is reopened when a file from which they were read has changed.
 
 use super::answer::CallError;
 use crate::index::{Codebase, IndexError};
@@ -72,7 +72,8 @@ impl Codebases {
         Codebases { default_dir, open: Mutex::default() }
     }
 
-    /// Opens the codebase that contains `path`, else `file` if that is absolute, else the directory of the server.
+    /// Opens the codebase that contains `path`, else `file` if that is absolute, else the directory of the
+    /// server.
     pub fn find(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
         let requested = match path {
             Some(path) if !Path::new(path).is_absolute() || path.contains('\0') => {
@@ -129,7 +130,8 @@ impl Codebases {
         Ok(searcher)
     }
 
-    /// True for the directory of the server, for which git's environment variables apply. Others were named by a client.
+    /// True for the directory of the server, for which git's environment variables apply. Others were named
+    /// by a client.
     fn is_default(&self, dir: &Path) -> bool {
         self.default_dir.canonicalize().is_ok_and(|default| default == dir)
     }

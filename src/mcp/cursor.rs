@@ -1,7 +1,7 @@
 //! Cursors: opaque strings from which a client continues a long answer.
 //!
-//! A cursor contains an offset and a hash of the arguments, so that a cursor of a call with other arguments is rejected.
-//! It refers to no state of the server and stays valid when the server is restarted.
+//! A cursor contains an offset and a hash of the arguments, so that a cursor of a call with other arguments
+//! is rejected. It refers to no state of the server and stays valid when the server is restarted.
 
 use super::answer::CallError;
 

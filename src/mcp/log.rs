@@ -1,8 +1,8 @@
 //! Log notifications of the protocol.
 //!
-//! A `tracing` layer puts records of this program into a bounded queue, from which the server sends them to the client.
-//! Records of libraries are excluded, since they would log the sending of logs. A full queue drops records, so that logs
-//! never delay answers.
+//! A `tracing` layer puts records of this program into a bounded queue, from which the server sends them to
+//! the client. Records of libraries are excluded, since they would log the sending of logs. A full queue
+//! drops records, so that logs never delay answers.
 
 #![expect(
     deprecated,

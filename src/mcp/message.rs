@@ -1,7 +1,7 @@
 //! Parsing of a line of input into a message, or into the protocol error that answers it.
 //!
-//! Without streams or state. An invalid line is answered with an error that carries the id of the request if it can be
-//! determined, so that no client waits forever.
+//! Without streams or state. An invalid line is answered with an error that carries the id of the request if
+//! it can be determined, so that no client waits forever.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -22,8 +22,8 @@ pub struct Rejection {
     pub error: ErrorData,
 }
 
-/// Parses a line without its line ending. Returns `Ok(None)` for a blank line and for invalid notifications, which the
-/// protocol forbids to answer.
+/// Parses a line without its line ending. Returns `Ok(None)` for a blank line and for invalid notifications,
+/// which the protocol forbids to answer.
 pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);

@@ -5,10 +5,13 @@
 //! stdout ◄─ transport ◄─ server ◄─ answer: structured content and a compact text
 //! ```
 //!
-//! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written to stdout.
+//! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written
+//!   to stdout.
 //! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
-//! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`answer`]: results and errors of calls.
-//! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of long answers.
+//! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`answer`]: results and errors
+//!   of calls.
+//! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of
+//!   long answers.
 //! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
 //! * [`shutdown`]: signals and the exit of the parent process.
 //! * [`clients`]: registration of the server in the configuration of clients.

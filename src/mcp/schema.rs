@@ -1,7 +1,7 @@
 //! JSON schemas of the arguments and results of tools.
 //!
-//! Subschemas are inlined, Rust-specific formats are removed, and optional arguments are not nullable: some clients pass
-//! schemas to models that support nothing else.
+//! Subschemas are inlined, Rust-specific formats are removed, and optional arguments are not nullable: some
+//! clients pass schemas to models that support nothing else.
 
 use super::answer::Failure;
 use super::envelope::Envelope;
@@ -17,8 +17,8 @@ pub fn input<T: JsonSchema>() -> Arc<Map<String, Value>> {
     Arc::new(object(schema))
 }
 
-/// Returns the schema of a result: `T`, the envelope of a gate, or a failure. It has no descriptions, since only
-/// validators use it and they would cost models tokens in the list of tools.
+/// Returns the schema of a result: `T`, the envelope of a gate, or a failure. It has no descriptions, since
+/// only validators use it and they would cost models tokens in the list of tools.
 pub fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let mut schema = json!({
         "type": "object",

@@ -1,7 +1,7 @@
 //! Protocol handlers: handshake, lists, calls with progress and cancellation, resources, log level.
 //!
-//! The protocol loop runs on one thread and does no work itself: every call runs on a thread pool. A cancelled call is
-//! asked to stop and answered at once.
+//! The protocol loop runs on one thread and does no work itself: every call runs on a thread pool. A
+//! cancelled call is asked to stop and answered at once.
 
 #![expect(
     deprecated,

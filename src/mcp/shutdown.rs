@@ -50,8 +50,8 @@ impl Shutdown {
     }
 }
 
-/// The process that started this one. It is polled, because the signal that Linux can send at the death of a parent is
-/// sent at the death of the parent *thread*, which a client may end while it continues to run.
+/// The process that started this one. It is polled, because the signal that Linux can send at the death of a
+/// parent is sent at the death of the parent *thread*, which a client may end while it continues to run.
 #[derive(Debug, PartialEq, Eq)]
 struct Ancestors {
     parent: Option<u32>,

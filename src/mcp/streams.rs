@@ -1,7 +1,7 @@
 //! Exclusive use of stdin and stdout for the protocol.
 //!
-//! The descriptors are duplicated and replaced at start. Afterwards, libraries and child processes that print to stdout
-//! write to stderr instead, and only the server reads the input of the client.
+//! The descriptors are duplicated and replaced at start. Afterwards, libraries and child processes that print
+//! to stdout write to stderr instead, and only the server reads the input of the client.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};

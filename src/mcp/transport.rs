@@ -1,8 +1,8 @@
 //! Transport of messages as lines over two streams.
 //!
-//! One thread reads lines and another writes them, so that the protocol loop never blocks, whatever the streams are. The
-//! length of lines and the number of concurrent requests are bounded: a client that sends faster than it reads is slowed
-//! down, and no input can exhaust memory.
+//! One thread reads lines and another writes them, so that the protocol loop never blocks, whatever the
+//! streams are. The length of lines and the number of concurrent requests are bounded: a client that sends
+//! faster than it reads is slowed down, and no input can exhaust memory.
 
 use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
 use crate::sync;
@@ -37,7 +37,8 @@ pub struct LineTransport {
     lines: mpsc::Receiver<Line>,
     out: mpsc::Sender<Vec<u8>>,
     requests: Arc<Mutex<HashSet<RequestId>>>,
-    /// A rejection that waits for space in `out`. It is a field because the future of `receive` may be dropped.
+    /// A rejection that waits for space in `out`. It is a field because the future of `receive` may be
+    /// dropped.
     unsent: Option<Vec<u8>>,
     /// Set once a session has begun. Before that, `rmcp` ends if it receives anything but a request.
     is_open: bool,
@@ -198,8 +199,8 @@ fn read(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
     }
 }
 
-/// Reads the next line without its ending. The content of a line above `limit` is discarded. Returns `None` at the end of
-/// the input; an incomplete last line is ignored.
+/// Reads the next line without its ending. The content of a line above `limit` is discarded. Returns `None`
+/// at the end of the input; an incomplete last line is ignored.
 fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
     let mut text = Vec::new();
     let mut is_too_long = false;

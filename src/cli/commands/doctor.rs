@@ -119,7 +119,8 @@ fn repository(codebase: &Codebase) -> Check {
     }
 }
 
-/// Checks that `git codeweaver` finds this program on `PATH`. Hooks do not depend on it; they have the full path.
+/// Checks that `git codeweaver` finds this program on `PATH`. Hooks do not depend on it; they have the full
+/// path.
 fn path() -> Check {
     let found = std::env::var_os("PATH").and_then(|paths| {
         std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file())

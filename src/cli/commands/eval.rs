@@ -60,7 +60,8 @@ struct RunArgs {
     /// Number of results considered by NDCG, precision, recall and MRR
     #[arg(long, value_name = "N", default_value_t = DEPTH as u16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     k: u16,
-    /// Exit with 1 if an overall metric is lower: ndcg, precision, recall, mrr, hit@1, hit@3 or hit@5; can be repeated
+    /// Exit with 1 if an overall metric is lower: ndcg, precision, recall, mrr, hit@1, hit@3 or hit@5; can be
+    /// repeated
     #[arg(long = "min", value_name = "NAME=VALUE")]
     thresholds: Vec<Threshold>,
     /// Same as --min ndcg=VALUE

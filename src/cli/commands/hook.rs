@@ -1,4 +1,5 @@
-//! `hook`: the command that git hooks run. Never fails and never prints, so that it cannot disturb a git command.
+//! `hook`: the command that git hooks run. Never fails and never prints, so that it cannot disturb a git
+//! command.
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -20,8 +21,8 @@ const MAX_LOG_BYTES: u64 = 256 << 10;
 
 /// Update the index after HEAD has moved (run by git hooks)
 ///
-/// Does not wait and prints nothing; errors are logged to .codeweaver/cache/hook.log. `hook sync` updates the index to
-/// HEAD unconditionally.
+/// Does not wait and prints nothing; errors are logged to .codeweaver/cache/hook.log. `hook sync` updates the
+/// index to HEAD unconditionally.
 #[derive(Debug, Args)]
 #[command(
     after_help = "The hooks installed by `init` run this command: `git-codeweaver hook post-checkout OLD NEW 1`."
@@ -32,8 +33,9 @@ pub struct HookArgs {
     args: Vec<OsString>,
 }
 
-/// True unless `CODEWEAVER_HOOKS` selects foreground mode. The settings, which can select it too, are not read yet at
-/// this point. A detached process that git does wait for is harmless: it is only not interrupted by Ctrl-C.
+/// True unless `CODEWEAVER_HOOKS` selects foreground mode. The settings, which can select it too, are not
+/// read yet at this point. A detached process that git does wait for is harmless: it is only not interrupted
+/// by Ctrl-C.
 pub fn is_detached() -> bool {
     std::env::var_os("CODEWEAVER_HOOKS").is_none_or(|mode| mode != "foreground")
 }
@@ -76,7 +78,8 @@ fn update(context: &Context) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Builds HNSW graphs (`hook graphs`). Runs in a separate process, because the library used prints and may exit.
+/// Builds HNSW graphs (`hook graphs`). Runs in a separate process, because the library used prints and may
+/// exit.
 fn build_graphs(context: &Context) -> ExitCode {
     let built = context.open().and_then(|codebase| {
         hnsw::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))
@@ -95,7 +98,8 @@ fn probe(args: &[OsString], context: &Context) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Waits until no other process is indexing this worktree. In foreground mode git continues with a current index.
+/// Waits until no other process is indexing this worktree. In foreground mode git continues with a current
+/// index.
 fn wait_for_other(codebase: &Codebase) {
     let path = codebase.layout.work_lock(&codebase.worktree_key);
     while crate::store::lock::holder(&path).is_some() {

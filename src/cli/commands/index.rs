@@ -154,8 +154,8 @@ fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
     Ok(event)
 }
 
-/// Decides whether an interrupted first index is rebuilt (true) or resumed (false). Prompts if interactive, otherwise
-/// prints the decision.
+/// Decides whether an interrupted first index is rebuilt (true) or resumed (false). Prompts if interactive,
+/// otherwise prints the decision.
 fn confirm_reindex(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Result<bool, CliError> {
     let is_running = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some();
     let resume_with = |message: String| {

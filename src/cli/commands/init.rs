@@ -25,8 +25,9 @@ It is safe to run `init` again. `git codeweaver deinit` undoes all of it.";
 
 /// Set up this repository: create .codeweaver/, install hooks, build the first index
 ///
-/// Creates .codeweaver/ at the root of the repository, excludes it from git in .git/info/exclude (.gitignore is not
-/// changed), installs hooks that update the index after commits and checkouts, and builds the first index.
+/// Creates .codeweaver/ at the root of the repository, excludes it from git in .git/info/exclude (.gitignore
+/// is not changed), installs hooks that update the index after commits and checkouts, and builds the first
+/// index.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InitArgs {
@@ -72,7 +73,8 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs the hooks according to the settings. Also called after a change of `hooks.mode`, which the hooks contain.
+/// Installs the hooks according to the settings. Also called after a change of `hooks.mode`, which the hooks
+/// contain.
 pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport, CliError> {
     let binary = std::env::current_exe().map_err(|e| {
         CliError::new(

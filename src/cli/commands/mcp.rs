@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 /// Serve coding agents over stdin and stdout (Model Context Protocol)
 ///
-/// The agent starts this command. It serves any repository by its path; --project sets the repository of calls that
-/// name none. It ends when its input does.
+/// The agent starts this command. It serves any repository by its path; --project sets the repository of
+/// calls that name none. It ends when its input does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -61,8 +61,8 @@ const PINNING_VARIABLES: [&str; 7] = [
     "GIT_NAMESPACE",
 ];
 
-/// Re-executes this program without [`PINNING_VARIABLES`] if any is set. The server and its child processes work on many
-/// repositories.
+/// Re-executes this program without [`PINNING_VARIABLES`] if any is set. The server and its child processes
+/// work on many repositories.
 #[cfg(unix)]
 fn leave_git_environment() -> std::io::Result<()> {
     use std::os::unix::process::CommandExt as _;

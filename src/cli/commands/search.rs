@@ -38,11 +38,12 @@ pub struct SearchArgs {
     /// Words or a name to search for
     #[arg(required = true)]
     query: Vec<String>,
-    /// Task the results are for: understand, implement, debug, optimize, test, configure or document [default: derived
-    /// from the query]
+    /// Task the results are for: understand, implement, debug, optimize, test, configure or document
+    /// [default: derived from the query]
     #[arg(short, long)]
     intent: Option<String>,
-    /// Rank for the task of an agent: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST
+    /// Rank for the task of an agent: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or
+    /// TEST
     #[arg(long)]
     task: Option<String>,
     /// Maximum number of matches [default: 10]
@@ -241,7 +242,8 @@ fn task(name: &str) -> Result<TaskProfile, CliError> {
     })
 }
 
-/// Runs `query`, which may start the updater. A deleted, damaged or outdated index is rebuilt, then `query` is run again.
+/// Runs `query`, which may start the updater. A deleted, damaged or outdated index is rebuilt, then `query`
+/// is run again.
 pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,
@@ -276,8 +278,8 @@ fn was_deleted(codebase: &Codebase) -> bool {
     codebase.layout.was_initialised() && !codebase.layout.root().exists()
 }
 
-/// Converts the error of a query. With JSON output, a closed gate is also printed to stdout, as the status envelope of
-/// the MCP server with the fixing command added.
+/// Converts the error of a query. With JSON output, a closed gate is also printed to stdout, as the status
+/// envelope of the MCP server with the fixing command added.
 pub fn report_error(
     error: QueryError,
     codebase: &Codebase,
@@ -301,7 +303,8 @@ pub fn report_error(
     Ok(error)
 }
 
-/// Prints the warnings of a response unless the format is JSON, and starts an update if the index is behind HEAD.
+/// Prints the warnings of a response unless the format is JSON, and starts an update if the index is behind
+/// HEAD.
 fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 const CONTEXT: usize = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
-/// Returns the diff of the file `name` from `old` to `new`, where `None` means no file. Empty if the texts are equal.
+/// Returns the diff of the file `name` from `old` to `new`, where `None` means no file. Empty if the texts
+/// are equal.
 pub fn unified(name: &str, old: Option<&str>, new: Option<&str>) -> String {
     if old == new {
         return String::new();

@@ -1,7 +1,7 @@
 //! Adding and removing the server's entry in the text of a configuration, in any format that is edited.
 //!
-//! An edit preserves everything else in the text, which each format verifies by parsing its own result. Otherwise the
-//! edit is refused.
+//! An edit preserves everything else in the text, which each format verifies by parsing its own result.
+//! Otherwise the edit is refused.
 
 use super::entry::Entry;
 use super::text::{EditError, Edited, Keys};
@@ -18,8 +18,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns `text` with `entry` in the first of `tables` that exists, or else in the last. In an existing entry, the
-    /// given fields are set and others kept. A text that already contains all of it is returned unchanged.
+    /// Returns `text` with `entry` in the first of `tables` that exists, or else in the last. In an existing
+    /// entry, the given fields are set and others kept. A text that already contains all of it is returned
+    /// unchanged.
     pub fn insert(self, text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
         let insert = |text: &str| match self {
             Format::Json => json::insert(text, tables, entry),
@@ -34,8 +35,8 @@ impl Format {
         }
     }
 
-    /// Returns `text` without the entry, and without those of the `n_new_tables` innermost tables around it that are
-    /// then empty; `None` if there is no entry.
+    /// Returns `text` without the entry, and without those of the `n_new_tables` innermost tables around it
+    /// that are then empty; `None` if there is no entry.
     pub fn remove(
         self,
         text: &str,
@@ -52,8 +53,8 @@ impl Format {
         }
     }
 
-    /// Returns the command of the entry in `text` with its arguments, in any shape: empty if it names no command, `None`
-    /// if there is no entry.
+    /// Returns the command of the entry in `text` with its arguments, in any shape: empty if it names no
+    /// command, `None` if there is no entry.
     pub fn command(self, text: &str, tables: &[&Keys]) -> Result<Option<Vec<String>>, EditError> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let fields = match self {

@@ -1,5 +1,5 @@
-//! Reading, replacing and removing configuration files: atomically, through symbolic links, and never over a concurrent
-//! change of another program.
+//! Reading, replacing and removing configuration files: atomically, through symbolic links, and never over a
+//! concurrent change of another program.
 
 use super::error::ClientError;
 use crate::durable::Replacement;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 64 << 20;
 const MAX_LINKS: usize = 40;
 
-/// Follows the symbolic links of `path`. The result may not exist. A link is kept when its target is replaced, as in a
-/// directory of dot files.
+/// Follows the symbolic links of `path`. The result may not exist. A link is kept when its target is
+/// replaced, as in a directory of dot files.
 pub fn resolve(path: &Path) -> Result<PathBuf, ClientError> {
     let mut target = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -24,7 +24,8 @@ pub fn resolve(path: &Path) -> Result<PathBuf, ClientError> {
     Err(ClientError::LinkCycle { path: path.to_path_buf() })
 }
 
-/// Reads a file; `None` if there is none. A read-only file is an error, so that it is found before anything is changed.
+/// Reads a file; `None` if there is none. A read-only file is an error, so that it is found before anything
+/// is changed.
 pub fn read(path: &Path) -> Result<Option<String>, ClientError> {
     let path_buf = || path.to_path_buf();
     let metadata = match fs::metadata(path) {
@@ -53,8 +54,8 @@ pub fn missing_directories(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Replaces the content of `path`, which must be `expected`, by `text`. An existing file keeps its permissions; a new one
-/// gets `mode`, reduced by the umask. Directories created here are removed on error.
+/// Replaces the content of `path`, which must be `expected`, by `text`. An existing file keeps its
+/// permissions; a new one gets `mode`, reduced by the umask. Directories created here are removed on error.
 pub fn write(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Result<(), ClientError> {
     let directories = missing_directories(path);
     replace(path, expected, text, mode).inspect_err(|_| remove_empty(&directories))

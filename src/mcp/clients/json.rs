@@ -1,5 +1,6 @@
-//! Editing of JSON with comments and trailing commas. Everything else keeps its spelling: an entry is inserted into a
-//! concrete syntax tree, which contains white space and comments, and is removed from the text itself.
+//! Editing of JSON with comments and trailing commas. Everything else keeps its spelling: an entry is
+//! inserted into a concrete syntax tree, which contains white space and comments, and is removed from the
+//! text itself.
 
 use super::entry::{Entry, NAME, Value};
 use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
@@ -134,8 +135,8 @@ fn is_comment(token: &Token) -> bool {
     matches!(token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
-/// Returns `text` without a property and the comma that becomes superfluous. Comments are kept, and so is white space
-/// other than that before the property.
+/// Returns `text` without a property and the comma that becomes superfluous. Comments are kept, and so is
+/// white space other than that before the property.
 fn without(text: &str, property: &Range, tokens: &[TokenAndRange]) -> String {
     let before =
         tokens.iter().rev().filter(|t| !is_comment(&t.token)).find(|t| t.range.end <= property.start);
@@ -214,7 +215,8 @@ fn child(object: &CstObject, key: &str) -> Result<Option<CstObject>, EditError> 
     }
 }
 
-/// Returns the first table that exists, else the last. An object with a `type` is a server of that name, not a table.
+/// Returns the first table that exists, else the last. An object with a `type` is a server of that name, not
+/// a table.
 fn choose<'k>(root: &CstObject, tables: &[&'k Keys]) -> &'k Keys {
     let is_table = |table: &&&Keys| {
         let found = table.iter().try_fold(root.clone(), |at, key| child(&at, key).ok().flatten());
@@ -234,7 +236,8 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// Verifies that `after` contains the entry, or does not if `entry` is `None`, and is otherwise equal to `before`.
+/// Verifies that `after` contains the entry, or does not if `entry` is `None`, and is otherwise equal to
+/// `before`.
 fn check(before: &str, after: &str, table: &Keys, entry: Option<&Entry>) -> Result<(), EditError> {
     let wrong = || EditError("editing it would change more than the entry".to_owned());
     let value = |text: &str| Ok(parse(text)?.to_serde_value().unwrap_or_else(|| serde_json::json!({})));

@@ -4,8 +4,10 @@
 //! table (data) ─► places (which file) ─► file (read) ─► edit (json, toml) ─► plan ─► diff, or receipt and file
 //! ```
 //!
-//! * [`table`], [`entry`], [`places`]: the clients, the shape of their entries, and the location of their files.
-//! * [`edit`]: adds and removes an entry in a text, for the formats `json` and `toml`; [`text`]: their shared types.
+//! * [`table`], [`entry`], [`places`]: the clients, the shape of their entries, and the location of their
+//!   files.
+//! * [`edit`]: adds and removes an entry in a text, for the formats `json` and `toml`; [`text`]: their shared
+//!   types.
 //! * `yaml`: prints an entry in YAML, which is not edited.
 //! * [`plan`]: plans all changes before anything is written.
 //! * [`receipt`]: records changes, so that `--uninstall` restores the earlier bytes.

@@ -148,7 +148,8 @@ impl Environment {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// The directory in a variable. A relative path would depend on where the client is started and is ignored.
+    /// The directory in a variable. A relative path would depend on where the client is started and is
+    /// ignored.
     fn directory(&self, name: &str) -> Option<PathBuf> {
         self.value(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }

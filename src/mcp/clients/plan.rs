@@ -60,8 +60,8 @@ pub struct Planner<'a> {
 }
 
 impl Command {
-    /// The plain name if it is found on `PATH`, so that a program installed elsewhere later is used; otherwise, or if
-    /// `absolute`, the full path of this program.
+    /// The plain name if it is found on `PATH`, so that a program installed elsewhere later is used;
+    /// otherwise, or if `absolute`, the full path of this program.
     pub fn find(environment: &Environment, absolute: bool) -> Result<Command, ClientError> {
         if !absolute && environment.program(NAME).is_some() {
             return Ok(Command { program: NAME.to_owned() });
@@ -117,7 +117,8 @@ impl Planner<'_> {
         let earlier = self.receipts.find(client.id, &target).filter(|_| before.is_some());
         let insert = |text: &str| format.insert(text, client.tables, &self.command.entry(client));
         let now = before.as_deref().unwrap_or(client.fresh);
-        // If an earlier edit can be undone, insert into the text before it: the new receipt then covers both edits.
+        // If an earlier edit can be undone, insert into the text before it: the new receipt then covers both
+        // edits.
         let undone = earlier.and_then(|receipt| receipt.undo(now));
         let redone = undone.and_then(|base| insert(&base).ok().map(|edited| (base, edited)));
         let (base, edited) = match redone {

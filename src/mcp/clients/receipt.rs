@@ -1,8 +1,9 @@
 //! Receipts of edits, which allow to undo them exactly.
 //!
-//! A text alone does not tell whether an empty table, a blank or the file itself existed before an edit. A receipt
-//! therefore records the replaced range of text, which contains none of the user's own values. Without a receipt, or
-//! after a client has rewritten its file, the entry can still be removed, but white space around it may differ.
+//! A text alone does not tell whether an empty table, a blank or the file itself existed before an edit. A
+//! receipt therefore records the replaced range of text, which contains none of the user's own values.
+//! Without a receipt, or after a client has rewritten its file, the entry can still be removed, but white
+//! space around it may differ.
 
 use super::entry::NAME;
 use super::error::ClientError;
@@ -75,8 +76,8 @@ impl TextChange {
 }
 
 impl Receipt {
-    /// Undoes the edit in the current text. Returns `None` unless that is exactly the text after the edit, or contains
-    /// the inserted range once.
+    /// Undoes the edit in the current text. Returns `None` unless that is exactly the text after the edit, or
+    /// contains the inserted range once.
     pub fn undo(&self, now: &str) -> Option<String> {
         let TextChange { at, removed, inserted } = &self.change;
         if hash(now) == self.after && now.get(*at..)?.starts_with(inserted.as_str()) {

@@ -1,7 +1,8 @@
 //! Clients that have the server in their configuration, and checks of the command that they start.
 //!
-//! Only JSON and TOML configurations are read. The file of a project is untrusted: the program it names is looked up but
-//! never started. Of the user's own entries, only programs called `git-codeweaver` are started, with `--version`.
+//! Only JSON and TOML configurations are read. The file of a project is untrusted: the program it names is
+//! looked up but never started. Of the user's own entries, only programs called `git-codeweaver` are started,
+//! with `--version`.
 
 use super::Scope;
 use super::entry::NAME;

@@ -18,12 +18,14 @@ pub struct Client {
     /// Format of its files; `None` for YAML, which is printed but not edited.
     pub format: Option<Format>,
     pub shape: Shape,
-    /// Paths of keys to the table of servers. The first that exists is used; if there is none, the last is created.
+    /// Paths of keys to the table of servers. The first that exists is used; if there is none, the last is
+    /// created.
     pub tables: &'static [&'static [&'static str]],
-    /// Configuration files of the user, in ascending order of the client's preference. The last that exists is used; if
-    /// there is none, the first is created.
+    /// Configuration files of the user, in ascending order of the client's preference. The last that exists
+    /// is used; if there is none, the first is created.
     pub user: &'static [Place],
-    /// Configuration files of a project, relative to its root, in the same order; empty if the client has none.
+    /// Configuration files of a project, relative to its root, in the same order; empty if the client has
+    /// none.
     pub project: &'static [&'static str],
     /// Content of a new file.
     pub fresh: &'static str,
@@ -49,7 +51,8 @@ pub const CLIENTS: [Client; 10] = [
         fresh: EMPTY_OBJECT,
         next: "start a new session of Claude Code; `/mcp` shows the server",
     },
-    // "Connect to local MCP servers", modelcontextprotocol.io/docs; the place on Linux is that of Electron programs.
+    // "Connect to local MCP servers", modelcontextprotocol.io/docs; the place on Linux is that of Electron
+    // programs.
     Client {
         id: "claude-desktop",
         aliases: &[],
@@ -116,8 +119,8 @@ pub const CLIENTS: [Client; 10] = [
         fresh: EMPTY_OBJECT,
         next: "start a new session of Gemini CLI in a folder that it trusts; `/mcp` shows the server",
     },
-    // "MCP servers", "Config" and "Migrate from V1", opencode.ai/docs. Version 2 keeps servers one level deeper and still
-    // reads the older form, which is the one that both read.
+    // "MCP servers", "Config" and "Migrate from V1", opencode.ai/docs. Version 2 keeps servers one level
+    // deeper and still reads the older form, which is the one that both read.
     Client {
         id: "opencode",
         aliases: &[],
@@ -148,7 +151,8 @@ pub const CLIENTS: [Client; 10] = [
         fresh: EMPTY_OBJECT,
         next: "nothing: Zed reads the file at once (in projects: once they are trusted)",
     },
-    // "Cascade MCP Integration", docs.windsurf.com; under its later name, Devin Desktop, it reads the second file.
+    // "Cascade MCP Integration", docs.windsurf.com; under its later name, Devin Desktop, it reads the second
+    // file.
     Client {
         id: "windsurf",
         aliases: &["devin-desktop"],

@@ -20,8 +20,8 @@ fn toml(text: &str) -> String {
     Format::Toml.insert(text, CODEX, &entry()).unwrap().text
 }
 
-/// Checks what holds for every text that can be edited: a second insertion changes nothing, a removal leaves nothing
-/// behind, and the recorded change is all that differs.
+/// Checks what holds for every text that can be edited: a second insertion changes nothing, a removal leaves
+/// nothing behind, and the recorded change is all that differs.
 fn round_trip(format: Format, tables: &[&Keys], text: &str) {
     let edited = format.insert(text, tables, &entry()).unwrap_or_else(|e| panic!("{text:?}: {e}"));
     assert_eq!(format.insert(&edited.text, tables, &entry()).unwrap().text, edited.text, "{text:?}");

@@ -1,5 +1,5 @@
-//! Editing of TOML. The parser provides positions only. The text itself is edited, so that line endings, spelling and
-//! white space of everything else are kept.
+//! Editing of TOML. The parser provides positions only. The text itself is edited, so that line endings,
+//! spelling and white space of everything else are kept.
 
 use super::entry::{Entry, NAME, Value};
 use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
@@ -139,8 +139,8 @@ fn update(text: &str, there: &Item, entry: &Entry) -> Result<String, EditError> 
     Ok(replaced(text, changes))
 }
 
-/// Collects the lines of a table and its subtables, each from the header to the last value. Comments before a header or
-/// after the last value do not belong to the table.
+/// Collects the lines of a table and its subtables, each from the header to the last value. Comments before a
+/// header or after the last value do not belong to the table.
 fn collect(text: &str, table: &Table, lines: &mut Vec<Range<usize>>) {
     if let Some(header) = table.span() {
         let end = table.iter().filter_map(|(_, item)| value_end(item)).max().unwrap_or(header.end);

@@ -32,10 +32,11 @@ pub enum DirectionArgument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// A name (`parse`), a qualified name (`Parser.next`), a location (`src/parse.rs:12`), or a `symbolId` of an earlier answer.
+    /// A name (`parse`), a qualified name (`Parser.next`), a location (`src/parse.rs:12`), or a `symbolId` of
+    /// an earlier answer.
     symbol: String,
-    /// `callers` (the default): functions that call it. `callees`: functions it calls. `both`. `references`: calls and other mentions.
-    /// `definitions`: where it is defined.
+    /// `callers` (the default): functions that call it. `callees`: functions it calls. `both`. `references`:
+    /// calls and other mentions. `definitions`: where it is defined.
     #[serde(default)]
     direction: DirectionArgument,
     /// Levels of callers or callees, 1 to 5 (default 1).
@@ -48,12 +49,13 @@ pub struct Arguments {
     #[serde(alias = "noteLimit")]
     #[schemars(range(min = 0))]
     note_limit: Option<i64>,
-    /// Absolute path of any directory in the repository. Default: the repository of `symbol` if that is an absolute place,
-    /// else the one the server was started in.
+    /// Absolute path of any directory in the repository. Default: the repository of `symbol` if that is an
+    /// absolute place, else the one the server was started in.
     path: Option<String>,
     /// Branch, tag or commit to search instead of the working tree.
     rev: Option<String>,
-    /// Maximum number of tokens in the answer (default 10000). A hard limit: the most certain edges of each level come first.
+    /// Maximum number of tokens in the answer (default 10000). A hard limit: the most certain edges of each
+    /// level come first.
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
     /// `next_cursor` of the previous answer to the same arguments: continues from there.
@@ -268,7 +270,8 @@ fn headline(response: &CallGraphResponse) -> String {
     }
 }
 
-/// `exact src/a.py:3#run -> helper, line 4 (imported)`; a symbol that was queried by itself is shown by its name.
+/// `exact src/a.py:3#run -> helper, line 4 (imported)`; a symbol that was queried by itself is shown by its
+/// name.
 fn edge_line(text: &mut String, edge: &Edge, response: &CallGraphResponse) {
     let end = |id: &str| match response.roots.as_slice() {
         [root] if root == id => root.split_once('#').map_or(id, |(_, name)| name).to_owned(),

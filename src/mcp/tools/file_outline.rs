@@ -18,8 +18,8 @@ pub struct FileOutline;
 pub struct Arguments {
     /// The file, relative to the root of the repository or absolute.
     file: String,
-    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
-    /// one the server was started in.
+    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is
+    /// absolute, else the one the server was started in.
     path: Option<String>,
     /// Branch, tag or commit to read instead of the working tree.
     rev: Option<String>,

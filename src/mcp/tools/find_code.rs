@@ -13,15 +13,19 @@ pub struct FindCode;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What to search for: what the code does, in plain words ("where are expired tokens refreshed"), or a name.
+    /// What to search for: what the code does, in plain words ("where are expired tokens refreshed"), or a
+    /// name.
     query: String,
     /// Absolute path of any directory in the repository. Default: the repository the server was started in.
     path: Option<String>,
-    /// Task the results are for; changes the ranking: understand, implement, debug, optimize, test, configure or document.
+    /// Task the results are for; changes the ranking: understand, implement, debug, optimize, test, configure
+    /// or document.
     intent: Option<String>,
-    /// Ranks for the task of an agent instead: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST.
+    /// Ranks for the task of an agent instead: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW,
+    /// SEARCH or TEST.
     task: Option<String>,
-    /// Maximum number of tokens in the answer (default 10000). A hard limit: code is reduced to signatures, then dropped.
+    /// Maximum number of tokens in the answer (default 10000). A hard limit: code is reduced to signatures,
+    /// then dropped.
     #[schemars(range(min = 1))]
     token_limit: Option<i64>,
     /// Maximum number of matches (default 50).
@@ -31,7 +35,8 @@ pub struct Arguments {
     include_tests: Option<bool>,
     /// Search only files in these languages, for example ["python", "typescript"].
     focus_languages: Option<Vec<String>>,
-    /// Search only files in these directories or matching these globs, relative to the root of the repository.
+    /// Search only files in these directories or matching these globs, relative to the root of the
+    /// repository.
     paths: Option<Vec<String>>,
     /// Branch, tag or commit to search instead of the working tree, without a checkout.
     rev: Option<String>,

@@ -17,8 +17,8 @@ pub struct Arguments {
     /// A line of the code to compare with, counted from 1.
     #[schemars(range(min = 1))]
     line: i64,
-    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
-    /// one the server was started in.
+    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is
+    /// absolute, else the one the server was started in.
     path: Option<String>,
     /// Maximum number of tokens in the answer (default 10000).
     #[schemars(range(min = 1))]

@@ -1,8 +1,8 @@
 //! `manage_index`: shows the state of the index, and builds, updates or deletes it.
 //!
-//! Indexing runs in separate processes. A call waits for a run for a limited time and reports its progress. After that the
-//! run continues, and the answer contains its progress. Cancelling the call ends the run that it started; finished work
-//! is kept.
+//! Indexing runs in separate processes. A call waits for a run for a limited time and reports its progress.
+//! After that the run continues, and the answer contains its progress. Cancelling the call ends the run that
+//! it started; finished work is kept.
 
 use super::{Answer, Call, CallError, Tool};
 use crate::index::gate::{self, IndexingProgress};
@@ -48,8 +48,8 @@ pub enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// `status`: what is indexed and how current it is; never blocked. `create`: build the first index, or resume an
-    /// interrupted one. `reindex`: rebuild it. `sync`: update it to HEAD. `clear`: delete it.
+    /// `status`: what is indexed and how current it is; never blocked. `create`: build the first index, or
+    /// resume an interrupted one. `reindex`: rebuild it. `sync`: update it to HEAD. `clear`: delete it.
     action: Action,
     /// Absolute path of any directory in the repository. Default: the repository the server was started in.
     path: Option<String>,
@@ -183,8 +183,8 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for `child` to exit. Returns its exit code, or `None` if it continues in the background. A cancelled call
-    /// ends its run.
+    /// Waits for `child` to exit. Returns its exit code, or `None` if it continues in the background. A
+    /// cancelled call ends its run.
     fn wait_for_exit(&self, child: &mut Child, reindex: bool) -> Option<i32> {
         let started = Instant::now();
         let is_over = || {

@@ -67,8 +67,8 @@ pub struct Page<'a, K> {
 
 /// Builds the answer, with as many matches as fit into the token limit in both forms.
 ///
-/// Reduces the response step by step until it fits: first secondary locations and symbols, then parts of the frame, then
-/// matches from the end. The last match is reduced to its location.
+/// Reduces the response step by step until it fits: first secondary locations and symbols, then parts of the
+/// frame, then matches from the end. The last match is reduced to its location.
 pub fn answer(
     call: &Call,
     target: &CallTarget,
@@ -105,7 +105,8 @@ pub fn answer(
         if size.text.max(size.json) <= limit || is_empty {
             let text = text_of(&output);
             debug_assert_eq!(size.text, tokens::count(&text));
-            // A value that cannot be serialised (a root that is not UTF-8) has size 0 and fails when it is sent.
+            // A value that cannot be serialised (a root that is not UTF-8) has size 0 and fails when it is
+            // sent.
             debug_assert!(matches!(count_json(&output), json if json == size.json || json == 0));
             return Answer { structured: output, text };
         }
@@ -144,8 +145,8 @@ pub fn answer(
     }
 }
 
-/// Number of tokens of an answer, or of a part of it, in both forms. Sizes of parts add up, since no token spans two
-/// parts: in text they are separated by line breaks, in JSON by punctuation.
+/// Number of tokens of an answer, or of a part of it, in both forms. Sizes of parts add up, since no token
+/// spans two parts: in text they are separated by line breaks, in JSON by punctuation.
 #[derive(Clone, Copy)]
 struct Size {
     text: u32,
@@ -175,7 +176,8 @@ fn count_json(value: &impl Serialize) -> u32 {
     serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
-/// Removes what is repeated in the matches or available from `manage_index`. Returns false if already removed.
+/// Removes what is repeated in the matches or available from `manage_index`. Returns false if already
+/// removed.
 fn trim_frame(response: &mut Response) -> bool {
     let is_trimmed = response.query_intent.reasoning.is_empty();
     response.query_intent.reasoning.clear();

@@ -1,7 +1,7 @@
 //! The tools: one file per tool, and their table.
 //!
-//! A tool is a function from its arguments to an answer, with a description of when to use it. It runs on a thread of the
-//! pool and may block.
+//! A tool is a function from its arguments to an answer, with a description of when to use it. It runs on a
+//! thread of the pool and may block.
 
 mod call_graph;
 mod file_outline;
@@ -133,7 +133,8 @@ fn needs_rebuild(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexErr
     }
 }
 
-/// Whether a repair of the store may help. A damaged segment that is searched in place can also show as a panic.
+/// Whether a repair of the store may help. A damaged segment that is searched in place can also show as a
+/// panic.
 fn may_be_damage(error: &QueryError) -> bool {
     match error {
         QueryError::Store(error) => is_repairable(error),
@@ -209,7 +210,8 @@ impl Call {
         }
     }
 
-    /// Starts the updater, which rebuilds the missing parts of the index, and waits up to `search.timeout_ms` for it.
+    /// Starts the updater, which rebuilds the missing parts of the index, and waits up to `search.timeout_ms`
+    /// for it.
     fn rebuild(&self, target: &CallTarget) -> Result<(), CallError> {
         let codebase = target.codebase();
         let root = codebase.root();
@@ -243,8 +245,8 @@ impl Call {
         }
     }
 
-    /// Runs `query`, which may request an update; the updater is a separate process, since readers never write. A damaged
-    /// index is rebuilt, then `query` is run again.
+    /// Runs `query`, which may request an update; the updater is a separate process, since readers never
+    /// write. A damaged index is rebuilt, then `query` is run again.
     fn run_query<T>(
         &self,
         target: &CallTarget,

@@ -19,8 +19,8 @@ pub struct ReadFile;
 pub struct Arguments {
     /// The file, relative to the root of the repository or absolute.
     file: String,
-    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is absolute, else the
-    /// one the server was started in.
+    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is
+    /// absolute, else the one the server was started in.
     path: Option<String>,
     /// First line, counted from 1 (default 1).
     #[schemars(range(min = 1))]
