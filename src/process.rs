@@ -1,33 +1,34 @@
-//! Starting work that outlives the command that asked for it.
+//! Detached processes: work that outlives the command that started it.
 //!
-//! In: a program, its arguments and a directory. Out: a process that shares no file descriptor, no terminal and no
-//! temporary git state with its parent, so that neither git nor a graphical client waits for it.
-//! Used by the query path and the servers; the hook scripts detach in `sh`, which costs less (see [`crate::hooks`]).
+//! In: a program, its arguments and a directory. Out: a process that shares no file descriptor, no terminal
+//! and no temporary git state with its parent, so that neither git nor a graphical client waits for it. Used
+//! by queries and servers; the hook scripts detach in `sh`, which costs less (see [`crate::hooks`]).
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Variables of one git command that must not reach a process that outlives it.
+/// Environment variables of a git command that a process which outlives it must not inherit.
 ///
-/// `git commit` names a temporary index here (`next-index-*.lock` for `git commit PATH`) which is gone soon after;
-/// prefix and quarantine belong to that command alone. `GIT_DIR`, `GIT_WORK_TREE` and `GIT_COMMON_DIR` stay: in a
-/// linked worktree they are how the process knows where it is.
+/// `GIT_INDEX_FILE` may name a temporary index (`next-index-*.lock` for `git commit PATH`) that git soon
+/// removes. Prefix and quarantine are valid for that command only. `GIT_DIR`, `GIT_WORK_TREE` and
+/// `GIT_COMMON_DIR` are inherited, since they identify the repository in a linked worktree.
 pub const SHORT_LIVED_VARIABLES: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_EDITOR"];
 
-/// Added to the niceness of a detached worker: below whatever the user is doing, above idle.
+/// Added to the niceness of a detached process: lower priority than interactive work, higher than idle.
 const NICENESS: i32 = 10;
 
 /// Starts `program` detached and returns its process id without waiting for it.
 ///
-/// Standard streams are the null device, the directory is `cwd`, [`SHORT_LIVED_VARIABLES`] are removed, then `envs` are
-/// set. The child has to call [`become_session_leader`] first thing: doing it from here would take an unsafe hook
-/// between fork and exec. A thread reaps the child, so a long-running parent collects no zombies.
+/// Standard streams are the null device, the directory is `cwd`, [`SHORT_LIVED_VARIABLES`] are removed, then
+/// `envs` are set. The child must call [`become_session_leader`] first: doing so from here would need an
+/// unsafe hook between fork and exec. A thread reaps the child, so a long-running parent accumulates no
+/// zombies.
 ///
 /// # Errors
-/// Whatever starting a process reports, among others a missing program or directory.
+/// Any error of starting a process, such as a missing program or directory.
 pub fn spawn_detached<K, V>(
     program: &Path,
     args: &[OsString],
@@ -53,16 +54,18 @@ where
     }
     let mut child = command.spawn()?;
     let id = child.id();
-    // Without a thread the worker merely stays a zombie until we exit, which is no reason to fail.
+    // If the thread cannot start, the child stays a zombie until this process exits, which does no harm.
     let _ = std::thread::Builder::new().name("reap".into()).spawn(move || child.wait());
     Ok(id)
 }
 
-/// Leaves the session, terminal and process group of whoever started this process and lowers its priority.
+/// Starts a new session, without the terminal and process group of the parent process, and lowers the
+/// priority.
 ///
-/// Call it before any thread starts. Closing the terminal or Ctrl-C in it then no longer ends the work. A process that
-/// leads its group already (started by hand from a shell) stays in its session; that is no error, and neither is a
-/// system that refuses the priority. Does nothing on Windows, where the creation flags have done it.
+/// Must be called before any thread starts. Afterwards closing the terminal, or Ctrl-C in it, does not end
+/// this process. A process that already leads its group (started by hand from a shell) stays in its session.
+/// This and a refused priority are not errors. Does nothing on Windows, where the creation flags have the
+/// same effect.
 pub fn become_session_leader() {
     #[cfg(unix)]
     {

@@ -5,16 +5,16 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
-/// A read-only file in memory, or bytes that stand for one.
+/// A file mapped read-only into memory, or bytes in memory in its place.
 ///
-/// Only immutable files are mapped: they are written under a temporary name, renamed once and never written again, and
-/// garbage collection unlinks them without truncating, which keeps existing mappings valid. So it is with git's index, each
-/// version of which is a file of its own.
+/// Only immutable files are mapped: they are written under a temporary name, renamed once and never written
+/// again. Garbage collection unlinks them without truncating, which keeps existing mappings valid. The same
+/// holds for git's index, of which git writes each version to a new file.
 pub struct Mapped(Bytes);
 
 enum Bytes {
     File(memmap2::Mmap),
-    /// Held as words, so that records in it are aligned as they are in a mapping; with the length in bytes.
+    /// Bytes in words, so that records are aligned as in a mapping, and the length in bytes.
     Owned(Vec<u64>, usize),
 }
 
@@ -25,13 +25,14 @@ impl Mapped {
         if file.metadata()?.len() == 0 {
             return Ok(Mapped::owned(&[]));
         }
-        // SAFETY: the file is immutable by the publication protocol (see the type); a foreign process that truncates it
-        // can end this process with SIGBUS, but cannot make it read memory that is not the file's.
+        // SAFETY: no process of ours modifies the file (see the documentation of the type). If another
+        // program truncates it, reading ends this process with SIGBUS; it never reads memory outside of the
+        // file.
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(Mapped(Bytes::File(map)))
     }
 
-    /// A copy of `bytes`.
+    /// Copies `bytes`.
     pub fn owned(bytes: &[u8]) -> Mapped {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! The only module that contains `unsafe`: memory maps and SIMD kernels, behind safe functions.
+//! Memory maps and SIMD kernels behind safe functions. The only module with `unsafe` code.
 
 #![allow(unsafe_code)]
 
@@ -6,4 +6,4 @@ mod mmap;
 mod simd;
 
 pub use mmap::Mapped;
-pub use simd::{DotKernel, add_rows, prefetch, sign_distances};
+pub use simd::{DotKernel, add_rows, hamming_distances, prefetch};

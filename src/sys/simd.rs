@@ -2,7 +2,8 @@
 //!
 //! Every kernel has a scalar fallback with the same results, so scores do not depend on the machine.
 
-/// Dot products of one query with many rows; integer arithmetic, so every machine gives the same numbers.
+/// Dot products of one query with many rows, in integer arithmetic: the results are the same on every
+/// machine.
 pub struct DotKernel {
     /// The query widened to 16 bits once, padded with zeros to a multiple of 16.
     query: Vec<i16>,
@@ -12,7 +13,7 @@ pub struct DotKernel {
 }
 
 impl DotKernel {
-    /// Prepares `query` for repeated use. Components lie in −127..=127.
+    /// Prepares `query` for repeated use. Components must be in −127..=127.
     pub fn new(query: &[i8]) -> DotKernel {
         let mut wide: Vec<i16> = query.iter().map(|&q| i16::from(q)).collect();
         wide.resize(query.len().next_multiple_of(16), 0);
@@ -24,32 +25,37 @@ impl DotKernel {
         }
     }
 
-    /// Σ query·row. Panics if `row` has another dimension than the query, which is a programming error.
+    /// Returns Σ query·row.
+    ///
+    /// # Panics
+    /// If `row` and query have different dimensions.
     pub fn dot(&self, row: &[i8]) -> i32 {
         assert_eq!(row.len(), self.dim, "vectors of one space have one dimension");
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && self.dim.is_multiple_of(16) {
-            // SAFETY: AVX2 was detected in `new`; `row` and `query` both have `dim` components, a multiple of 16.
+            // SAFETY: AVX2 was detected in `new`; `row` and `query` both have `dim` components, a multiple of
+            // 16.
             return unsafe { dot_avx2(&self.query, row) };
         }
         self.query.iter().zip(row).map(|(&q, &r)| i32::from(q) * i32::from(r)).sum()
     }
 }
 
-/// Asks for `row` to be in the cache soon.
+/// Prefetches `row` into the CPU cache.
 pub fn prefetch(row: &[i8]) {
     const LINE: usize = 64;
     #[cfg(target_arch = "x86_64")]
     for line in row.chunks(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which reads nothing.
+        // SAFETY: a prefetch is a hint and never faults.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (row, LINE);
 }
 
-/// Both slices must have the same length, a multiple of 16.
+/// # Safety
+/// The CPU must support AVX2. Both slices must have the same length, a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
@@ -58,8 +64,8 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     let mut acc1 = _mm256_setzero_si256();
     let mut i = 0;
     while i + 32 <= row.len() {
-        // SAFETY: i + 32 ≤ len, so both 16-byte loads of `row` and both 32-byte loads of `query` are in bounds; the
-        // unaligned forms are used.
+        // SAFETY: i + 32 ≤ len, so both 16-byte loads of `row` and both 32-byte loads of `query` are in
+        // bounds; the unaligned forms are used.
         unsafe {
             let r0 = _mm256_cvtepi8_epi16(_mm_loadu_si128(row.as_ptr().add(i).cast()));
             let r1 = _mm256_cvtepi8_epi16(_mm_loadu_si128(row.as_ptr().add(i + 16).cast()));
@@ -85,27 +91,31 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     _mm_cvtsi128_si32(half)
 }
 
-/// Hamming distances of `query` to rows of as many words each: how many components have another sign.
-pub fn sign_distances(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
+/// Appends the Hamming distance of `query` to each of `rows`, which have the same number of words. In binary
+/// quantisation it is the number of components with different signs.
+pub fn hamming_distances(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("popcnt") {
-        // SAFETY: the instruction was detected; the function does nothing else that is not safe.
-        return unsafe { sign_distances_popcnt(query, rows, distances) };
+        // SAFETY: popcnt was detected, which is the only requirement of the function.
+        return unsafe { hamming_distances_popcnt(query, rows, distances) };
     }
-    sign_distances_plain(query, rows, distances);
+    hamming_distances_plain(query, rows, distances);
 }
 
-/// The same with an instruction for what else takes a dozen.
+/// Counts bits with one instruction instead of a dozen.
+///
+/// # Safety
+/// The CPU must support popcnt.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-unsafe fn sign_distances_popcnt(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
-    sign_distances_plain(query, rows, distances);
+unsafe fn hamming_distances_popcnt(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
+    hamming_distances_plain(query, rows, distances);
 }
 
 #[inline(always)]
-fn sign_distances_plain(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
+fn hamming_distances_plain(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
     if let Ok(query) = <&[u64; 4]>::try_from(query) {
-        // Of 256 components, the usual number: without an inner loop.
+        // 256 components, the usual dimension, without an inner loop.
         let of_row =
             |row: &[u64; 4]| query.iter().zip(row).map(|(q, r)| (q ^ r).count_ones() as u16).sum::<u16>();
         distances.extend(rows.as_chunks().0.iter().map(of_row));
@@ -116,13 +126,15 @@ fn sign_distances_plain(query: &[u64], rows: &[u64], distances: &mut Vec<u16>) {
     }
 }
 
-/// Adds rows to `sums`, each multiplied by its weight: `sums[i] += Σ weight · rows[id · dim + i]` with `dim` the length
-/// of `sums`. Integer arithmetic, so every machine gives the same numbers; what does not fit 32 bits wraps around. An id
+/// Adds weighted rows to `sums`: `sums[i] += Σ weight · rows[id · dim + i]`, where `dim` is the length of
+/// `sums`.
+///
+/// Integer arithmetic that wraps around at 32 bits, so the results are the same on every machine. An id
 /// beyond the rows adds nothing.
 pub fn add_rows(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     if sums.len().is_multiple_of(16) && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: AVX2 was detected; the length of `sums` is a multiple of 16.
+        // SAFETY: AVX2 was detected, and the length of `sums` is a multiple of 16.
         return unsafe { add_rows_avx2(rows, weighted, sums) };
     }
     add_rows_plain(rows, weighted, sums);
@@ -137,21 +149,24 @@ fn add_rows_plain(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     }
 }
 
-/// `dim` components, or none if the row does not exist.
+/// The `dim` components of a row; empty if the row does not exist.
 #[inline]
 fn row_of(rows: &[i8], id: u32, dim: usize) -> &[i8] {
     rows.get(id as usize * dim..).and_then(|rest| rest.get(..dim)).unwrap_or_default()
 }
 
-/// Rows in pairs, since one multiplication takes two components of 16 bits and adds their products; 64 components at a
-/// time, whose sums stay in registers. The length of `sums` must be a multiple of 16.
+/// Adds rows in pairs, since one instruction multiplies two pairs of 16-bit components and adds the products.
+/// Processes 64 components at a time, whose sums stay in registers.
+///
+/// # Safety
+/// The CPU must support AVX2. The length of `sums` must be a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn add_rows_avx2(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     let dim = sums.len();
     let mut from = 0;
     while from < dim {
-        // SAFETY: AVX2 is there; `from + 16 * N ≤ dim`.
+        // SAFETY: the CPU supports AVX2, and `from + 16 * N ≤ dim`.
         unsafe {
             if from + 64 <= dim {
                 add_block_avx2::<4>(rows, weighted, sums, from);
@@ -164,7 +179,10 @@ unsafe fn add_rows_avx2(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) 
     }
 }
 
-/// The `16 * N` components from `from` on; `from + 16 * N` must not exceed the length of `sums`.
+/// Adds the `16 * N` components from `from` on.
+///
+/// # Safety
+/// The CPU must support AVX2. `from + 16 * N` must not exceed the length of `sums`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn add_block_avx2<const N: usize>(
@@ -202,7 +220,7 @@ unsafe fn add_block_avx2<const N: usize>(
         }
     }
     for (at, [low, high]) in totals.into_iter().enumerate() {
-        // Unpacking works within halves: `low` has components 0–3 and 8–11, `high` 4–7 and 12–15.
+        // Unpacking works within 128-bit halves: `low` has components 0–3 and 8–11, `high` 4–7 and 12–15.
         let ordered =
             [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)];
         for (part, total) in ordered.into_iter().enumerate() {
@@ -256,7 +274,7 @@ mod tests {
             let query: Vec<u64> = (0..words).map(|_| rng.u64(..)).collect();
             let rows: Vec<u64> = (0..words * 9).map(|_| rng.u64(..)).collect();
             let mut distances = Vec::new();
-            sign_distances(&query, &rows, &mut distances);
+            hamming_distances(&query, &rows, &mut distances);
             let bits = |words: &[u64]| words.iter().map(|word| format!("{word:064b}")).collect::<String>();
             let differing =
                 |row: &[u64]| bits(row).bytes().zip(bits(&query).bytes()).filter(|(a, b)| a != b).count();

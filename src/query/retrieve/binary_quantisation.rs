@@ -48,7 +48,7 @@ impl Distances {
             if (search.is_over)() {
                 break;
             }
-            sys::sign_distances(query, &signs.of(run), &mut of_rows);
+            sys::hamming_distances(query, &signs.of(run), &mut of_rows);
         }
         let mut at_distance = vec![0; 64 * query.len() + 1];
         for &distance in &of_rows {
