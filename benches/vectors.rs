@@ -10,10 +10,10 @@ mod common;
 
 use codeweaver::embed::Embedder;
 use codeweaver::index::{Codebase, hnsw};
-use codeweaver::query::retrieve::dense;
+use codeweaver::query::retrieve::dense::DenseSearch;
 use codeweaver::query::view::View;
 use codeweaver::query::view::scope::Scope;
-use codeweaver::query::{Ann, Filters, Searcher, ViewRequest, WorktreeMode};
+use codeweaver::query::{Ann, Filters, Searcher, Tuning, ViewRequest, WorktreeMode};
 use codeweaver::store::StoreReader;
 use codeweaver::sys::DotKernel;
 use common::{Result, Samples, corpora, mib, row, setting};
@@ -81,7 +81,15 @@ fn compare(name: &str, view: &View, scope: &Scope, queries: &[Vec<i8>], keep: us
     let mut wanted = 0;
     for (i, query) in queries.iter().enumerate() {
         let kernel = &DotKernel::new(query);
-        let search = dense::Search { view, scope, vector: query, kernel, keep, is_over: &|| false };
+        let search = DenseSearch {
+            view,
+            scope,
+            vector: query,
+            kernel,
+            k: keep,
+            tuning: Tuning::default(),
+            is_over: &|| false,
+        };
         let timed = |ann, samples: &mut Samples| {
             let started = Instant::now();
             let mut rows = search.nearest(ann).rows;

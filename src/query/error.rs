@@ -1,10 +1,11 @@
-//! Why a question gets no answer.
+//! Errors of requests.
 
 use crate::embed::EmbedError;
 use crate::git::GitError;
 use crate::index::{IndexError, Lifecycle};
 use crate::store::StoreError;
 
+/// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
     #[error(transparent)]
@@ -18,15 +19,17 @@ pub enum QueryError {
     /// A panic while the request was answered.
     #[error("internal error: {message}")]
     Internal { message: String },
-    /// There is no index to answer from; the lifecycle says why.
+    /// There is no index to answer from, for the reason in the lifecycle.
     #[error("{}", gate_message(.0))]
     Gated(Lifecycle),
+    /// A field of the request is out of range.
     #[error("{name} must be {must}, not {found}")]
     Parameter { name: &'static str, must: &'static str, found: String },
-    #[error("no such place: {what}")]
+    /// A file, line or revision does not exist.
+    #[error("not found: {what}")]
     NotFound { what: String },
-    /// Nobody waits for the answer any more ([`super::Cancel`]).
-    #[error("the question was called off")]
+    /// The request was cancelled ([`super::Cancel`]).
+    #[error("the request was cancelled")]
     Cancelled,
 }
 

@@ -1,12 +1,13 @@
-//! Paths and lines as people and clients write them → what is in a view.
+//! Lookup of files and lines in a view, by paths as users and clients write them.
 
 use super::error::QueryError;
 use super::view::{MatchState, RowId, View};
 use crate::git::Oid;
 
-/// A file of a view.
+/// An indexed file of a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
+    /// Relative to the root of the repository.
     pub path: String,
     pub doc: u32,
     pub blob_oid: Oid,
@@ -14,7 +15,11 @@ pub struct Located {
     pub state: MatchState,
 }
 
-/// The indexed file at `path`, repository-relative (requirement X4: anything else is refused).
+/// The indexed file at `path`, which must be a [`clean`] path.
+///
+/// # Errors
+/// [`QueryError::Parameter`] for a path that leaves the repository; [`QueryError::NotFound`], with the reason, if the file is
+/// not in the view or not indexed.
 pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
     let path = clean(path)?;
     let not_found = |why: &str| QueryError::NotFound { what: format!("{path} {why}") };
@@ -40,14 +45,17 @@ pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
     }
 }
 
-/// All chunks of a file, in order.
+/// The rows of a doc, in the order of the text.
 pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
     let range =
         view.reader.locate_doc(doc).map(|(s, ordinal)| (s as u32, view.reader.segments[s].doc_rows(ordinal)));
     range.into_iter().flat_map(|(segment, rows)| rows.map(move |row| RowId { segment, row }))
 }
 
-/// A repository-relative path without `.` at its head; absolute paths, `..` and NUL are refused.
+/// `path` without a leading `./`.
+///
+/// # Errors
+/// [`QueryError::Parameter`] for absolute paths and those with `..` or NUL: only files of the repository are read.
 pub fn clean(path: &str) -> Result<&str, QueryError> {
     let path = path.trim_start_matches("./");
     let escapes =

@@ -1,4 +1,4 @@
-//! A query → ranked matches, with the freshness of what they were found in.
+//! Query: from a request to ranked matches, with the freshness of what was searched.
 //!
 //! The modules in the order in which a request passes through them:
 //!
@@ -9,7 +9,10 @@
 //! * [`rank`]: the order of the files that contain them.
 //! * [`answer`]: their text, within the budget.
 //! * [`response`]: everything that is returned.
-//! * [`search`]: the sequence of these stages. [`similar`], [`outline`], [`read`]: other requests.
+//! * [`search`]: the sequence of these stages, for which `verify` compares the shown files with the disk.
+//!
+//! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths. [`path_facts`] are shared by
+//! retrieval and ranking.
 
 pub mod answer;
 mod cancel;
@@ -37,5 +40,6 @@ pub use parse::intent::Intent;
 pub use read::FileText;
 pub use request::{Ann, Filters, Mode, Request, ViewRequest, WorktreeMode};
 pub use response::{Match, Response};
+pub use retrieve::Tuning;
 pub use search::Searcher;
 pub use similar::SimilarRequest;

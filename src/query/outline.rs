@@ -1,4 +1,4 @@
-//! The definitions of a file, in order.
+//! Outline: the definitions of a file, in order.
 
 use super::error::{QueryError, guarded};
 use super::locate;
@@ -9,41 +9,58 @@ use super::view::MatchState;
 use super::view::freshness::RequestUpdate;
 use crate::chunk::{SemanticClass, SymbolKind, grammar};
 
-/// What a file defines.
+/// The definitions of a file.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Outline {
+    /// Relative to the root of the repository.
     pub path: String,
+    /// Name in the language table.
     pub language: String,
+    /// Hex oid of the contents.
     pub blob: String,
+    /// The revision as typed, or `HEAD`.
     pub rev: String,
+    /// Whether the file is committed.
     pub state: MatchState,
+    /// Ordered by span and nesting.
     pub symbols: Vec<OutlineSymbol>,
+    /// What was searched.
     pub index: IndexInfo,
 }
 
+/// A definition.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct OutlineSymbol {
+    /// Without qualifiers.
     pub name: String,
+    /// With the names of the enclosing definitions.
     pub qualified_name: String,
+    /// `function`, `class`, …
     pub kind: &'static str,
+    /// Semantic class.
     pub class: &'static str,
+    /// Empty if it has none.
     pub signature: String,
+    /// The documentation comment; empty if it has none.
     pub doc: String,
     /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
-    /// Enclosing definitions.
+    /// Number of enclosing definitions.
     pub nesting: u8,
 }
 
 impl Outline {
-    /// Whether definitions can be known of files in this language.
+    /// Whether the language has a grammar; without one, no definitions are known.
     pub fn has_grammar(&self) -> bool {
         grammar::index_of(&self.language).is_some()
     }
 }
 
 impl Searcher {
-    /// The outline of `path` in `rev`, or in the working tree.
+    /// The outline of `path` in `rev`, or in the working tree if `None`.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`](super::QueryError::NotFound) if the file is not indexed, and those of [`Searcher::view`].
     pub fn outline(
         &self,
         path: &str,

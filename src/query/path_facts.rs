@@ -1,29 +1,30 @@
-//! What ranking asks of a path, worked out once: its vector, its words by place, how plain it is.
+//! Facts about paths that do not depend on the query: vector, terms by place, depth.
 //!
-//! A path says the same to every question, and a question looks at hundreds of them. A process that lives on remembers what
-//! it has worked out ([`PathMemory`]); the facts depend on the path and the model alone, never on the index.
+//! A query needs them for hundreds of paths, so a long-lived process caches them ([`PathCache`]). They depend on the path
+//! and the model alone, not on the index, so nothing in the cache becomes outdated.
 
-use super::retrieve::symbols;
+use super::parse::names;
 use crate::embed::Embedder;
 use crate::sync;
 use crate::text::{self, TermKind};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, RwLock};
 
-/// Names of files that stand for their folder.
+/// Stems of index files, which are named after their folder.
 const FOLDER_NAMES: &[&str] = &["mod", "index", "lib", "main", "__init__", "init", "default"];
-/// Paths that are remembered, of about half a kilobyte each.
-const KEEP: usize = 8192;
+/// Maximum number of paths in the cache, at about half a kilobyte each.
+const MAX_PATHS: usize = 8192;
 
-/// Where in a path a word stands.
+/// Where in a path a term is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The file's name, or the folder's that it stands for.
+    /// In the file's name, or in the folder's name of an index file.
     Name,
+    /// In another folder.
     Folder,
 }
 
-/// A term of a path.
+/// A term of a path: a range of [`PathFacts::terms`].
 #[derive(Debug, Clone, Copy)]
 struct Part {
     start: u32,
@@ -32,38 +33,38 @@ struct Part {
     names_the_file: bool,
 }
 
-/// What a path says, whatever is asked.
+/// What is known about a path, for all queries.
 #[derive(Debug)]
 pub struct PathFacts {
-    /// Its vector, where the model has such.
+    /// Its vector, if the model has vectors for paths.
     pub vector: Option<Vec<i8>>,
-    /// Folders above the file and words of its name, both in tenths, at most 2: of files that fit alike, the plain one is
-    /// the answer.
+    /// Folders above the file, in tenths, at most 2.
     pub folders: f32,
+    /// Words of the file's name, in tenths, at most 2.
     pub name_words: f32,
-    /// Letters and digits of the name that the file goes by, in lower case.
+    /// The stem of the file, or of the folder of an index file, [`names::normalised`].
     pub name: String,
     terms: String,
     parts: Vec<Part>,
 }
 
 impl PathFacts {
-    fn of(path: &[u8], embedder: Option<&dyn Embedder>) -> PathFacts {
+    fn new(path: &[u8], embedder: Option<&dyn Embedder>) -> PathFacts {
         let path = String::from_utf8_lossy(path);
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let (above, parent) = folders.rsplit_once('/').unwrap_or(("", folders));
         let stem = file_stem(name);
-        let stands_for_folder = FOLDER_NAMES.contains(&stem);
+        let is_index_file = FOLDER_NAMES.contains(&stem);
         let mut facts = PathFacts {
             vector: embedder.and_then(|embedder| embedder.embed_path(&path)),
             folders: tenths(path.matches('/').count()),
             name_words: tenths(n_words(stem)),
-            name: symbols::joined(if stands_for_folder && !parent.is_empty() { parent } else { stem }),
+            name: names::normalised(if is_index_file && !parent.is_empty() { parent } else { stem }),
             terms: String::with_capacity(path.len()),
             parts: Vec::new(),
         };
-        facts.add(stem, Place::Name, !stands_for_folder);
-        facts.add(parent, if stands_for_folder { Place::Name } else { Place::Folder }, stands_for_folder);
+        facts.add(stem, Place::Name, !is_index_file);
+        facts.add(parent, if is_index_file { Place::Name } else { Place::Folder }, is_index_file);
         facts.add(above, Place::Folder, false);
         facts
     }
@@ -77,7 +78,7 @@ impl PathFacts {
         });
     }
 
-    /// Its terms, where they stand, and whether they are words of the name that the file goes by.
+    /// Terms with their places, and whether each is a word of the name after which the file is called.
     pub fn parts(&self) -> impl Iterator<Item = (&str, Place, bool)> {
         let text = |part: &Part| self.terms.get(part.start as usize..part.end as usize).unwrap_or("");
         self.parts.iter().map(move |part| (text(part), part.place, part.names_the_file))
@@ -97,7 +98,7 @@ fn n_words(stem: &str) -> usize {
     n
 }
 
-/// A file's name without its extension.
+/// A file name without its extension.
 fn file_stem(name: &str) -> &str {
     match name.rfind('.') {
         Some(dot) if dot > 0 => &name[..dot],
@@ -105,29 +106,29 @@ fn file_stem(name: &str) -> &str {
     }
 }
 
-/// Facts of the paths that were asked about, for one model.
+/// Cache of [`PathFacts`] for one model.
 #[derive(Default)]
-pub struct PathMemory {
+pub struct PathCache {
     embedder: Option<Arc<dyn Embedder>>,
     known: RwLock<FxHashMap<Box<[u8]>, Arc<PathFacts>>>,
 }
 
-impl PathMemory {
-    pub fn new(embedder: Option<Arc<dyn Embedder>>) -> PathMemory {
-        PathMemory { embedder, known: RwLock::default() }
+impl PathCache {
+    pub fn new(embedder: Option<Arc<dyn Embedder>>) -> PathCache {
+        PathCache { embedder, known: RwLock::default() }
     }
 
     /// The facts of `path`.
-    pub fn of(&self, path: &[u8]) -> Arc<PathFacts> {
+    pub fn get(&self, path: &[u8]) -> Arc<PathFacts> {
         let known = sync::read(&self.known);
         if let Some(facts) = known.get(path) {
             return facts.clone();
         }
         drop(known);
-        let facts = Arc::new(PathFacts::of(path, self.embedder.as_deref()));
+        let facts = Arc::new(PathFacts::new(path, self.embedder.as_deref()));
         let mut known = sync::write(&self.known);
-        if known.len() >= KEEP {
-            // Rare enough that choosing what to forget would cost more than it saves.
+        if known.len() >= MAX_PATHS {
+            // This is rare, so an eviction policy would cost more than it saves.
             known.clear();
         }
         known.insert(path.into(), facts.clone());
@@ -140,21 +141,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_plainer_path_has_fewer_folders_and_words() {
-        let plainness = |path: &[u8]| {
-            let facts = PathFacts::of(path, None);
+    fn folders_and_words_are_counted_in_tenths() {
+        let counts = |path: &[u8]| {
+            let facts = PathFacts::new(path, None);
             (facts.folders, facts.name_words)
         };
-        assert_eq!(plainness(b"ab.rs"), (0.0, 0.1));
-        assert_eq!(plainness(b"src/query/compiler.js"), (0.2, 0.1));
-        assert_eq!(plainness(b"src/dialects/sql/sql-query_compilerTest.js"), (0.3, 0.4));
-        assert!(plainness("x/".repeat(500).as_bytes()).0 <= 2.0);
+        assert_eq!(counts(b"ab.rs"), (0.0, 0.1));
+        assert_eq!(counts(b"src/query/compiler.js"), (0.2, 0.1));
+        assert_eq!(counts(b"src/dialects/sql/sql-query_compilerTest.js"), (0.3, 0.4));
+        assert!(counts("x/".repeat(500).as_bytes()).0 <= 2.0);
     }
 
     #[test]
-    fn words_stand_where_they_are_and_those_of_the_name_are_marked() {
+    fn terms_have_places_and_those_of_the_name_are_marked() {
         let spelt = |path: &str| {
-            let facts = PathFacts::of(path.as_bytes(), None);
+            let facts = PathFacts::new(path.as_bytes(), None);
             let parts = facts
                 .parts()
                 .map(|(term, place, marked)| format!("{term} {place:?}{}", if marked { "!" } else { "" }));
@@ -166,17 +167,17 @@ mod tests {
     }
 
     #[test]
-    fn a_path_says_the_same_when_it_is_remembered_and_after_it_was_forgotten() {
-        let memory = PathMemory::new(Some(crate::embed::open(&Default::default()).unwrap()));
-        let first = memory.of(b"src/http/request_parser.rs");
+    fn cached_facts_equal_facts_computed_anew() {
+        let cache = PathCache::new(Some(crate::embed::open(&Default::default()).unwrap()));
+        let first = cache.get(b"src/http/request_parser.rs");
         assert!(first.vector.as_ref().is_some_and(|vector| vector.iter().any(|&x| x != 0)));
-        assert!(Arc::ptr_eq(&first, &memory.of(b"src/http/request_parser.rs")));
-        for i in 0..KEEP {
-            memory.of(format!("src/{i}.rs").as_bytes());
+        assert!(Arc::ptr_eq(&first, &cache.get(b"src/http/request_parser.rs")));
+        for i in 0..MAX_PATHS {
+            cache.get(format!("src/{i}.rs").as_bytes());
         }
-        let again = memory.of(b"src/http/request_parser.rs");
+        let again = cache.get(b"src/http/request_parser.rs");
         assert!(!Arc::ptr_eq(&first, &again));
         assert_eq!(format!("{first:?}"), format!("{again:?}"));
-        assert!(memory.known.read().unwrap().len() <= KEEP);
+        assert!(cache.known.read().unwrap().len() <= MAX_PATHS);
     }
 }

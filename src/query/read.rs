@@ -1,4 +1,4 @@
-//! A file, or some of its lines, from the working tree or a revision. Needs no index.
+//! Reading a file, or some of its lines, from the working tree or a revision. Needs no index.
 
 use super::error::{QueryError, guarded};
 use super::locate;
@@ -8,28 +8,39 @@ use crate::chunk::language;
 use crate::git::{self, ByteSlice, Oid};
 use crate::worktree::WorktreeReader;
 
-/// More is cut, and said.
+/// Maximum size of the text. [`FileText::truncated`] is set if there is more.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Lines of a file.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct FileText {
+    /// Relative to the root of the repository.
     pub path: String,
+    /// Name in the language table.
     pub language: String,
+    /// The lines, lossily decoded as UTF-8.
     pub text: String,
-    /// Lines that `text` holds, 1-based, inclusive; `(0, 0)` for an empty file.
+    /// First and last line of `text`, 1-based, inclusive; `(0, 0)` if it has none.
     pub span: (u32, u32),
+    /// Number of lines of the file.
     pub total_lines: u32,
+    /// Hex oid of the contents.
     pub blob: String,
-    /// As typed, or `worktree`.
+    /// The revision as typed, or `worktree`.
     pub rev: String,
+    /// Whether the file is committed.
     pub state: MatchState,
-    /// True if something that was asked for is missing at the end because the text is too long.
+    /// Whether requested lines are missing at the end because the text would be too long.
     pub truncated: bool,
 }
 
 impl Searcher {
-    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`, or of the working tree (of HEAD in a bare repository).
+    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a bare repository
+    /// HEAD.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository; [`QueryError::NotFound`] if there is no
+    /// such file.
     pub fn read(
         &self,
         path: &str,
@@ -98,6 +109,7 @@ impl Searcher {
     }
 }
 
+/// The part of `bytes` in `lines`, as a committed file.
 fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
     let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
     let total = all.len() as u32;
@@ -107,13 +119,13 @@ fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>)
     let mut end = first.saturating_sub(1);
     let mut is_cut = false;
     for line in all.iter().take(last as usize).skip(first.saturating_sub(1) as usize) {
-        let room = MAX_BYTES - text.len();
-        // Of a line that is too long by itself, its beginning: otherwise nobody could read on behind it.
-        if line.len() > room && !text.is_empty() {
+        let available = MAX_BYTES - text.len();
+        // Only the start of a line that is too long by itself, so that reading can continue at the next line.
+        if line.len() > available && !text.is_empty() {
             break;
         }
-        is_cut |= line.len() > room;
-        text.extend_from_slice(&line[..line.len().min(room)]);
+        is_cut |= line.len() > available;
+        text.extend_from_slice(&line[..line.len().min(available)]);
         end += 1;
     }
     let language = language::by_path(path.as_bytes().as_bstr()).or_else(|| language::by_first_line(bytes));
@@ -135,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_and_counted() {
+    fn lines_are_selected_and_counted() {
         let oid = Oid::null(gix::hash::Kind::Sha1);
         let read = |bytes: &[u8], lines| cut("a.rs", "HEAD", bytes, oid, lines);
         let all = read(b"one\ntwo\nthree", None);

@@ -1,74 +1,94 @@
-//! The answer, exactly as it is printed and sent (requirement R5).
+//! Response: everything that is returned for a search, as it is printed and sent.
+//!
+//! Variants of enums are documented at the type where their own doc comments would change the JSON schema of the MCP tools.
 
 use super::parse::intent::QueryIntent;
 use super::rank::Explanation;
 use super::view::{Freshness, MatchState};
 use std::collections::BTreeMap;
 
-/// An answer to a search.
+/// The response to a search.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct Response {
+    /// Whether anything was missing.
     pub status: Status,
+    /// Best first.
     pub matches: Vec<Match>,
-    /// At most 1,000 characters.
+    /// The best matches in one sentence, at most 1,000 bytes.
     pub summary: String,
+    /// The kind of answer that the query asks for.
     pub query_intent: QueryIntent,
-    /// Chunks that were considered.
+    /// Number of candidates.
     pub total_matches: usize,
-    /// Matches in this answer.
+    /// Number of matches in this response.
     pub total_results: usize,
-    /// Matches there are, in this answer or not.
+    /// Number of matches without `offset`, `limit` and the token limit.
     #[serde(skip)]
     pub n_ranked: usize,
+    /// Tokens of all matches.
     pub token_count: u32,
+    /// Time to answer the request, in milliseconds.
     pub execution_time_ms: u64,
-    /// Kinds of evidence used: `lexical_bm25`, `dense_exact`, `dense_signs`, `dense_hnsw`, `symbol`, `path`.
+    /// Kinds of evidence that found a candidate: `lexical_bm25`, `dense_exact`, `dense_signs`, `dense_hnsw`, `symbol`, `path`.
     pub search_strategy: Vec<&'static str>,
+    /// Languages of the matches, sorted.
     pub languages_found: Vec<String>,
+    /// What was missing, for the user.
     pub warnings: Vec<String>,
-    /// `indexing_in_progress` while a first index grows.
+    /// `indexing_in_progress` while a first index is being built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
+    /// What was searched.
     pub index: IndexInfo,
 }
 
+/// Whether a response is complete (`ok`) or `degraded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Ok,
-    /// Something was missing: parts of the index, time, or the dense side; `warnings` says what.
+    /// Part of the index, time, or dense retrieval was missing; `warnings` has details.
     Degraded,
 }
 
-/// One place that answers the question.
+/// A result: the best chunk of a file.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct Match {
+    /// The file of the chunk.
     pub file: FileInfo,
+    /// Text and description of the chunk.
     pub content: Content,
     /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
-    /// 0–1, comparable between questions.
+    /// 0–1, comparable between queries.
     pub relevance_score: f32,
+    /// Evidence that contributed most to the score.
     pub match_type: MatchType,
+    /// Qualified names of symbols in the chunk.
     pub related_symbols: Vec<String>,
-    /// Object id of exactly the bytes shown. A dirty file's id is in no object database.
+    /// Hex oid of the contents from which the text is cut. That of a modified file may be in no object database.
     pub blob: String,
+    /// The revision as typed, or `HEAD`.
     pub rev: String,
+    /// Whether the file is committed.
     pub state: MatchState,
     /// Further good spans of the same file.
     pub more_in_file: Vec<Span>,
     /// Other paths with the same blob.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_at: Vec<String>,
-    /// Places in other files that say nearly the same and are not shown as matches.
+    /// Near-duplicates in other files, which are not matches of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near_copies: Vec<Place>,
+    /// How the score came about, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
 }
 
 impl Match {
-    /// Keeps the place and the title alone.
+    /// Reduces the match to its location and title.
     pub fn to_location(&mut self) {
         for text in [&mut self.content.text, &mut self.content.signature, &mut self.content.doc] {
             text.clear();
@@ -81,70 +101,95 @@ impl Match {
     }
 }
 
+/// The file of a match.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct FileInfo {
+    /// Relative to the root of the repository.
     pub path: String,
+    /// Name in the language table.
     pub language: String,
 }
 
+/// Text and description of a chunk.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Content {
-    /// The text of the chunk, or as much of it as the token budget allows.
+    /// The text of the chunk, or as much of it as the token limit allows.
     pub text: String,
+    /// The names of what the chunk defines, or its position in the file.
     pub title: String,
-    /// Semantic class (appendix A).
+    /// Semantic class.
     pub class: &'static str,
+    /// Signature of the main definition in the chunk.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
+    /// Documentation comment of the main definition.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub doc: String,
-    /// True if `text` is only the signature, or nothing, to keep within the budget.
+    /// Whether `text` is only the signature, or empty, to keep within the limits.
     pub elided: bool,
 }
 
-/// Lines of a file.
+/// Lines of another file.
 #[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Place {
+    /// Relative to the root of the repository.
     pub path: String,
+    /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
 }
 
+/// A further chunk of the file of a match.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Span {
+    /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
+    /// As [`Content::title`].
     pub title: String,
+    /// 0–1, at most that of the match.
     pub relevance_score: f32,
 }
 
-/// Which evidence carried a match.
+/// Evidence that contributed most to the score of a match: vectors, definitions, terms, or the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
 pub enum MatchType {
     Semantic,
-    /// It defines what the query names.
+    /// The chunk defines what the query names.
     Syntactic,
     Keyword,
     FilePattern,
 }
 
-/// What was searched, so that the answer can be checked.
+/// What was searched, by which a response can be checked.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct IndexInfo {
+    /// Hex oid of the commit of the revision, if it has one.
     pub commit: Option<String>,
+    /// Hex oid of the tree.
     pub tree: String,
+    /// The revision as typed, or `HEAD`.
     pub rev: String,
+    /// Hex oid of the commit that HEAD points to.
     pub head: Option<String>,
+    /// How the answer relates to HEAD and the working tree.
     pub freshness: Freshness,
+    /// Number of changed files in the working tree.
     pub dirty_files: usize,
+    /// Number of files and directories that were not compared with the disk within the budget.
     pub unchecked_files: usize,
-    /// The index of this worktree is not of HEAD yet.
+    /// Whether the index of this worktree is of another tree than HEAD's.
     #[serde(skip)]
     pub is_behind: bool,
+    /// Number of indexed paths.
     pub files: u64,
+    /// Number of chunks.
     pub chunks: u64,
+    /// Number of skipped paths, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// Files done and wanted, while a first index grows.
+    /// Files indexed and files wanted, while a first index is being built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<(u64, u64)>,
+    /// Name of the model, or `none`.
     pub model: String,
 }

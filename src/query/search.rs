@@ -3,20 +3,18 @@
 use super::answer::budget::Budget;
 use super::answer::{self, Answer, Ranking, content};
 use super::error::{QueryError, guarded};
-use super::parse::intent;
-use super::path_facts::PathMemory;
-use super::rank::{self, Context, RankedFile, WEIGHTS, Weights, near_duplicates};
+use super::parse::ParsedQuery;
+use super::path_facts::PathCache;
+use super::rank::{self, WEIGHTS, Weights, near_duplicates};
 use super::request::{Mode, Request, ViewRequest};
 use super::response::{IndexInfo, Response};
-use super::retrieve::{self, Question, symbols};
+use super::retrieve::{QueryVector, Retrieval, Tuning};
 use super::verify::answer_verified;
 use super::view::View;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
-use super::view::scope::passes_path;
 use crate::embed::{self, Embedder};
 use crate::index::Codebase;
-use crate::text;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,7 +28,8 @@ pub struct Searcher {
     /// Why there is no embedder.
     embedder_failure: Option<String>,
     cache: ViewCache,
-    pub(super) paths: PathMemory,
+    pub(super) paths: PathCache,
+    pub(super) tuning: Tuning,
 }
 
 impl Searcher {
@@ -41,8 +40,20 @@ impl Searcher {
             Ok(embedder) => (Some(embedder), None),
             Err(e) => (None, Some(e.to_string())),
         };
-        let paths = PathMemory::new(embedder.clone());
-        Searcher { codebase, embedder, embedder_failure, cache: ViewCache::default(), paths }
+        let paths = PathCache::new(embedder.clone());
+        Searcher {
+            codebase,
+            embedder,
+            embedder_failure,
+            cache: ViewCache::default(),
+            paths,
+            tuning: Tuning::default(),
+        }
+    }
+
+    /// This searcher with other thresholds.
+    pub fn with_tuning(self, tuning: Tuning) -> Searcher {
+        Searcher { tuning, ..self }
     }
 
     /// The model that embeds queries, if it could be opened.
@@ -101,82 +112,75 @@ impl Searcher {
         answer::index_info(view, self.embedder().map_or("none", Embedder::name))
     }
 
-    /// Ranks the files of `view` for `request`, without limits and texts. Evaluation comes in here, with other weights.
+    /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at `deadline`.
     pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranking {
-        let terms = text::query_terms(&request.query);
-        let identifiers = text::identifiers(&request.query);
-        let names = symbols::wanted(&request.query, &identifiers, request.mode);
-        let mentions = text::mentions(&request.query);
-        let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
-        let query_intent = intent::detect(&request.query, request.intent, &focus);
+        let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
         let scope = view.scope(&request.filters);
-        let mut warnings = Vec::new();
-        let vector = match (&self.embedder, request.mode) {
-            (_, Mode::Keyword | Mode::Symbol) => None,
-            (Some(embedder), _) => Some(embedder.embed_query(&request.query)),
-            (None, _) => None,
-        };
-        let failure = match &vector {
-            Some(Err(e)) => Some(e.to_string()),
-            None if matches!(request.mode, Mode::Hybrid | Mode::Semantic) => self.embedder_failure.clone(),
-            _ => None,
-        };
-        if let Some(failure) = failure {
-            warnings.push("Dense embedding service unavailable, using sparse search only".to_owned());
-            tracing::warn!(component = "query", operation = "embed", error = %failure, "the dense side is unavailable");
-        }
-        let vector = vector.and_then(Result::ok);
-        let is_over = || Instant::now() > deadline || request.view.cancel.is_cancelled();
-        let question = Question {
-            terms: &terms,
-            names: &names,
-            mentions: &mentions,
-            vector: vector.as_deref(),
-            scale: self.embedder().map_or(1.0, Embedder::scale),
-            paths: &self.paths,
-            mode: if vector.is_none() && request.mode == Mode::Semantic {
-                Mode::Keyword
-            } else {
-                request.mode
+        let cancel = &request.view.cancel;
+        let is_over = || Instant::now() > deadline || cancel.is_cancelled();
+        let (vector, mut warnings) = self.query_vector(request);
+        let candidates = Retrieval {
+            view,
+            scope: &scope,
+            query: &query,
+            vector: vector.as_ref(),
+            mode: match request.mode {
+                Mode::Semantic if vector.is_none() => Mode::Keyword,
+                mode => mode,
             },
             ann: request.ann,
-            weights,
+            bm25: weights.bm25(),
+            paths: &self.paths,
+            tuning: self.tuning,
             is_over: &is_over,
-        };
-        let found = retrieve::retrieve(view, &scope, &question);
-        let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
-        let context = Context {
+        }
+        .run();
+        let context = rank::Context {
             view,
-            terms: &terms,
-            names: &names,
-            mentions: &mentions,
-            query: &request.query,
-            intent: &query_intent,
+            query: &query,
             task: request.task,
             weights,
             paths: &self.paths,
-            passes: &passes,
+            filters: &request.filters,
         };
-        let files: Vec<RankedFile> = if request.view.cancel.is_cancelled() {
+        let files = if cancel.is_cancelled() {
             Vec::new()
         } else if weights.whole_files == 0.0 {
-            rank::chunks(&context, &found)
+            rank::chunks(&context, &candidates)
         } else {
-            near_duplicates::fold(view, rank::rank(&context, &found))
+            near_duplicates::fold(view, rank::rank(&context, &candidates))
         };
-        if found.timed_out || Instant::now() > deadline {
-            warnings.push(format!(
-                "the time budget of {} ms was used up, results may be incomplete",
-                request.view.timeout.as_millis()
-            ));
+        if candidates.timed_out || Instant::now() > deadline {
+            let timeout_ms = request.view.timeout.as_millis();
+            warnings
+                .push(format!("the time budget of {timeout_ms} ms was used up, results may be incomplete"));
         }
         Ranking {
             files,
-            intent: query_intent,
-            n_candidates: found.list.len(),
-            strategies: found.strategies,
+            intent: query.intent,
+            n_candidates: candidates.list.len(),
+            strategies: candidates.strategies,
             warnings,
             absent_languages: scope.absent_languages.clone(),
         }
+    }
+
+    /// The vector of the query, if its mode needs one, with a warning if it cannot be had.
+    fn query_vector(&self, request: &Request) -> (Option<QueryVector>, Vec<String>) {
+        if matches!(request.mode, Mode::Keyword | Mode::Symbol) {
+            return (None, Vec::new());
+        }
+        let failure = match (&self.embedder, &self.embedder_failure) {
+            (Some(embedder), _) => match embedder.embed_query(&request.query) {
+                Ok(components) => {
+                    return (Some(QueryVector { components, scale: embedder.scale() }), Vec::new());
+                }
+                Err(e) => e.to_string(),
+            },
+            (None, failure) => failure.clone().unwrap_or_default(),
+        };
+        tracing::warn!(component = "query", operation = "embed", error = %failure, "dense retrieval is unavailable");
+        let warning = "Dense embedding service unavailable, using sparse search only";
+        (None, vec![warning.to_owned()])
     }
 }

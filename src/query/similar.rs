@@ -1,23 +1,25 @@
-//! Chunks like a given one (requirement R8).
+//! Search for chunks that are similar to a given one.
 
 use super::answer::Ranking;
 use super::cancel::Cancel;
 use super::error::{QueryError, guarded};
 use super::locate;
-use super::parse::intent;
-use super::rank::{self, Context, WEIGHTS};
-use super::request::{Filters, Request, ViewRequest};
+use super::parse::ParsedQuery;
+use super::rank::{self, WEIGHTS};
+use super::request::{Filters, Mode, Request, ViewRequest};
 use super::response::Response;
+use super::retrieve::dense::DenseSearch;
 use super::retrieve::{self, Candidate, Candidates};
 use super::search::Searcher;
 use super::view::freshness::RequestUpdate;
-use super::view::scope::{Scope, passes_path};
+use super::view::scope::Scope;
 use super::view::{RowId, View};
 use crate::config::Settings;
 use crate::embed::Embedder;
+use crate::sys::DotKernel;
 
-/// Neighbours that are ranked.
-const NEIGHBOURS: usize = 200;
+/// Number of nearest chunks that are ranked, including the given one.
+const MAX_NEIGHBOURS: usize = 200;
 
 /// A request for chunks that are similar to the chunk at a line of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,25 +86,19 @@ impl Searcher {
             what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
         })?;
         let scope = view.scope(&request.filters);
-        let found = self.neighbours(view, &scope, origin, &request.view.cancel);
+        let candidates = self.neighbours(view, &scope, origin, &request.view.cancel);
         request.view.cancel.check()?;
-        let n_candidates = found.list.len();
-        let query_intent = intent::detect("", None, &[]);
-        let passes = |path: &[u8], flags| passes_path(&request.filters, path, flags);
-        let context = Context {
+        let query = ParsedQuery::parse("", Mode::Semantic, None);
+        let context = rank::Context {
             view,
-            terms: &[],
-            names: &[],
-            mentions: &[],
-            query: "",
-            intent: &query_intent,
+            query: &query,
             task: None,
             weights: &WEIGHTS,
             paths: &self.paths,
-            passes: &passes,
+            filters: &request.filters,
         };
-        let mut files = rank::rank(&context, &found);
-        // Here the cosine itself is the relevance: it compares between questions as it is.
+        let mut files = rank::rank(&context, &candidates);
+        // The cosine is the relevance: it compares between queries as it is.
         for file in &mut files {
             file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
             file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
@@ -112,24 +108,32 @@ impl Searcher {
         });
         Ok(Ranking {
             files,
-            intent: query_intent,
-            n_candidates,
+            intent: query.intent,
+            n_candidates: candidates.list.len(),
             strategies: vec!["dense_exact"],
             warnings: Vec::new(),
             absent_languages: Vec::new(),
         })
     }
 
+    /// The chunks nearest to that of `origin`, without it.
     fn neighbours(&self, view: &View, scope: &Scope, origin: RowId, cancel: &Cancel) -> Candidates {
-        let segment = &view.reader.segments[origin.segment as usize];
+        let (segment, _) = view.row(origin);
         let scale = self.embedder().map_or(1.0, Embedder::scale);
         let vector = segment.vector(origin.row);
-        let is_over = || cancel.is_cancelled();
-        let nearest = retrieve::nearest(view, scope, vector, scale, NEIGHBOURS, &is_over);
-        let list = nearest.into_iter().filter(|(_, id)| *id != origin).map(|(cosine, id)| Candidate {
+        let search = DenseSearch {
+            view,
+            scope,
+            vector,
+            kernel: &DotKernel::new(vector),
+            k: MAX_NEIGHBOURS,
+            tuning: self.tuning,
+            is_over: &|| cancel.is_cancelled(),
+        };
+        let nearest = retrieve::nearest(&search, scale).into_iter().filter(|(_, id)| *id != origin);
+        let list = nearest.map(|(cosine, id)| Candidate {
             id,
-            doc: view.reader.state.segments[id.segment as usize].doc_base
-                + view.reader.segments[id.segment as usize].rows()[id.row as usize].doc,
+            doc: view.doc_of(id),
             cosine,
             ..Candidate::default()
         });
@@ -137,11 +141,10 @@ impl Searcher {
     }
 }
 
-/// The smallest chunk that has `line`.
+/// The smallest chunk of a doc that contains `line`.
 fn chunk_at(view: &View, doc: u32, line: u32) -> Option<RowId> {
-    let row = |id: RowId| &view.reader.segments[id.segment as usize].rows()[id.row as usize];
-    let holds = |id: &RowId| (row(*id).start_line..=row(*id).end_line).contains(&line);
+    let row = |id: RowId| view.row(id).1;
     locate::rows(view, doc)
-        .filter(holds)
-        .min_by_key(|id| (row(*id).end_byte - row(*id).start_byte, row(*id).start_byte))
+        .filter(|&id| (row(id).start_line..=row(id).end_line).contains(&line))
+        .min_by_key(|&id| (row(id).end_byte - row(id).start_byte, row(id).start_byte))
 }

@@ -1,6 +1,6 @@
 //! Signals of the ranking, each on a small repository in which only that signal decides.
 
-use super::{Mode, QueryError, Request, Searcher, ViewRequest, WorktreeMode};
+use super::{Mode, QueryError, Request, Searcher, Tuning, ViewRequest, WorktreeMode};
 use crate::eval::foreign;
 use crate::index::progress::Silent;
 use crate::index::{Codebase, Target, UpdateOptions, updater};
@@ -54,7 +54,8 @@ impl Asker {
         let codebase = Codebase::open(repo.root(), &[]).unwrap();
         updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent)
             .unwrap();
-        Asker { searcher: Searcher::new(codebase), _repo: repo }
+        let searcher = Searcher::new(codebase).with_tuning(Tuning::for_small_indexes());
+        Asker { searcher, _repo: repo }
     }
 
     /// Paths with their relevance, best first.

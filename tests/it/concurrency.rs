@@ -1,10 +1,12 @@
 //! Concurrent processes: readers never block and never see half a write; writers of several worktrees,
 //! compaction and garbage collection run at once; no update request is lost.
 
-use crate::sandbox::{Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, try_index};
+use crate::sandbox::{
+    Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, searcher, try_index,
+};
 use codeweaver::index::progress::Silent;
 use codeweaver::index::{IndexError, Target, updater};
-use codeweaver::query::{QueryError, Searcher};
+use codeweaver::query::QueryError;
 use codeweaver::store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -85,13 +87,13 @@ fn readers_are_unaffected_by_updates_compaction_and_collection() {
             let (sandbox, done, n_answers) = (&sandbox, &done, &n_answers);
             scope.spawn(move || {
                 // A server keeps its searcher, a command makes a new one.
-                let server = Searcher::new(open(sandbox.root()));
+                let server = searcher(open(sandbox.root()));
                 while !done.load(Ordering::Relaxed) {
                     let command;
                     let searcher = if kept {
                         &server
                     } else {
-                        command = Searcher::new(open(sandbox.root()));
+                        command = searcher(open(sandbox.root()));
                         &command
                     };
                     match search(searcher, &crate::sandbox::Query { committed: true, ..hybrid("alpha_3") }) {

@@ -1,9 +1,9 @@
 //! Damaged and missing files: a right answer or a clear error, never a panic and never text that does not
 //! exist. `verify` names the damage, and repair with an update restores the same answers.
 
-use crate::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond};
+use crate::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond, searcher};
 use codeweaver::index::{Target, UpdateOptions, repair, update, updater};
-use codeweaver::query::{Ann, Request, Searcher};
+use codeweaver::query::{Ann, Request};
 use codeweaver::store::StoreLayout;
 use codeweaver::store::reader::OpenFiles;
 use serde_json::Value;
@@ -122,7 +122,7 @@ fn ask_damaged(sandbox: &Sandbox, what: &str) {
     for ann in [Ann::Signs, Ann::Hnsw] {
         let mut request = Request::new("alpha number", &open(sandbox.root()).settings);
         request.ann = ann;
-        let _ = Searcher::new(open(sandbox.root())).search(&request, &|_, _| false);
+        let _ = searcher(open(sandbox.root())).search(&request, &|_, _| false);
     }
 }
 

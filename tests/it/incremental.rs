@@ -5,7 +5,8 @@
 //! histories, `CODEWEAVER_PROPERTY_SEED` repeats one.
 
 use crate::sandbox::{
-    Query, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, try_index,
+    Query, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, searcher,
+    try_index,
 };
 use codeweaver::index::{UpdateReport, publish};
 use codeweaver::query::{Ann, Mode, Searcher};
@@ -146,7 +147,7 @@ impl History {
             sandbox.git(["config", "core.autocrlf", if rng.bool() { "true" } else { "input" }]);
         }
         sandbox.git(["config", "merge.conflictStyle", "diff3"]);
-        let resident = Searcher::new(open(sandbox.root()));
+        let resident = searcher(open(sandbox.root()));
         let mut history =
             History { seed, rng, sandbox, resident, log: Vec::new(), n_branches: 0, n_files: 0 };
         for _ in 0..history.rng.usize(3..9) {

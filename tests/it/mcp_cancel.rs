@@ -1,7 +1,7 @@
 //! Cancelled requests: the work stops, not only the waiting for it.
 
 use crate::mcp_client::McpClient;
-use crate::sandbox::open;
+use crate::sandbox::{open, searcher};
 use codeweaver::query::{Cancel, QueryError, Request, Searcher, SimilarRequest};
 use codeweaver::xref::{CallGraphRequest, Direction, Xref};
 use codeweaver_testkit::TestRepo;
@@ -57,7 +57,7 @@ const QUESTIONS: [(&str, Ask); 3] = [("search", search), ("similar", similar), (
 #[test]
 fn a_cancelled_request_stops_at_any_point() {
     let repo = busy();
-    let searcher = Searcher::new(open(repo.root()));
+    let searcher = searcher(open(repo.root()));
     for (name, ask) in QUESTIONS {
         // Complete and repeated: all caches are warm.
         assert!(ask(&searcher, Cancel::default()).unwrap() > 0, "{name}");
@@ -85,7 +85,7 @@ fn a_cancelled_request_stops_at_any_point() {
 #[test]
 fn another_thread_can_cancel_a_request() {
     let repo = busy();
-    let searcher = Searcher::new(open(repo.root()));
+    let searcher = searcher(open(repo.root()));
     for (name, ask) in QUESTIONS {
         let (begun, has_begun) = channel();
         let (go_on, may_go_on) = channel();

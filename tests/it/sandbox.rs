@@ -1,7 +1,7 @@
 //! Repositories that are indexed and searched through the library in the test process.
 
 use codeweaver::index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
-use codeweaver::query::{Ann, Mode, Request, Response, Searcher, WorktreeMode};
+use codeweaver::query::{Ann, Mode, Request, Response, Searcher, Tuning, WorktreeMode};
 use codeweaver::store::StoreReader;
 use codeweaver_testkit::{Run, TestRepo, command, program};
 use serde_json::{Value, json};
@@ -84,6 +84,11 @@ pub fn open(root: &Path) -> Codebase {
     Codebase::open(root, &[]).unwrap()
 }
 
+/// A searcher that uses threads and leaves rows out as it would on a large index.
+pub fn searcher(codebase: Codebase) -> Searcher {
+    Searcher::new(codebase).with_tuning(Tuning::for_small_indexes())
+}
+
 /// Brings the index of the worktree at `root` to its HEAD.
 pub fn index(root: &Path) -> UpdateReport {
     try_index(root).unwrap_or_else(|e| panic!("update of {}: {e}", root.display()))
@@ -128,7 +133,7 @@ pub fn ask(root: &Path, query: &Query) -> Value {
 }
 
 pub fn respond(root: &Path, query: &Query) -> Result<Response, codeweaver::query::QueryError> {
-    search(&Searcher::new(Codebase::open(root, &[])?), query)
+    search(&searcher(Codebase::open(root, &[])?), query)
 }
 
 pub fn search(searcher: &Searcher, query: &Query) -> Result<Response, codeweaver::query::QueryError> {

@@ -1,10 +1,16 @@
-//! What the asker wants to do: seven intents, detected by words, and the task profiles they pick (R4, appendices B and C).
+//! Intent: the kind of answer that a query asks for, detected by its words or given with the request.
 
 use crate::chunk::SemanticClass;
 use crate::chunk::classes::TaskProfile;
 
+/// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or document
+/// something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(
+    missing_docs,
+    reason = "documented at the type: variants with documentation have another JSON schema"
+)]
 pub enum Intent {
     Understand,
     Implement,
@@ -15,19 +21,23 @@ pub enum Intent {
     Document,
 }
 
-/// An intent with how sure we are and why (R4).
+/// A detected or given intent.
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct QueryIntent {
+    /// `None` if no word suggests one.
     #[serde(rename = "type")]
     pub intent: Option<Intent>,
-    /// 0–1; 1 if it was given.
+    /// 0–1; 1 if it is given with the request.
     pub confidence: f32,
+    /// Why it was chosen.
     pub reasoning: String,
-    /// Terms that carry the question.
+    /// The first terms of the query.
     pub focus_areas: Vec<String>,
+    /// By the number of words.
     pub complexity: Complexity,
 }
 
+/// Length of a query: up to 3, up to 9, or more words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
@@ -36,14 +46,15 @@ pub enum Complexity {
     Complex,
 }
 
+/// Definition of an intent.
 struct Rule {
     intent: Intent,
     name: &'static str,
-    /// The task profile of appendix B that it picks.
+    /// The importance profile of a request that gives this intent.
     task: TaskProfile,
-    /// Words that speak for it.
+    /// Words that suggest it.
     words: &'static [&'static str],
-    /// Classes whose matches count more when the intent was given, and by how much (appendix C).
+    /// Classes whose scores are multiplied by `factor` if the request gives this intent.
     favours: &'static [SemanticClass],
     factor: f32,
 }
@@ -179,25 +190,27 @@ const RULES: &[Rule] = &[
 ];
 
 impl Intent {
-    /// The intent of that name; `None` for anything else, which is treated as no intent.
+    /// The intent called `name`, in any case; `None` if there is none.
     pub fn by_name(name: &str) -> Option<Intent> {
         RULES.iter().find(|rule| rule.name.eq_ignore_ascii_case(name.trim())).map(|rule| rule.intent)
     }
 
+    /// The names of all intents.
     pub fn names() -> impl Iterator<Item = &'static str> {
         RULES.iter().map(|rule| rule.name)
     }
 
+    /// The name, in lower case.
     pub fn name(self) -> &'static str {
         self.rule().name
     }
 
-    /// The agent task whose importance profile fits.
+    /// The importance profile of a request that gives this intent.
     pub fn task(self) -> TaskProfile {
         self.rule().task
     }
 
-    /// How much a chunk of `class` counts when this intent was given (appendix C).
+    /// Factor on the score of a chunk of `class` if the request gives this intent.
     pub fn factor(self, class: SemanticClass) -> f32 {
         let rule = self.rule();
         if rule.favours.contains(&class) { rule.factor } else { 1.0 }
@@ -208,15 +221,15 @@ impl Intent {
     }
 }
 
-/// Words that the reasoning names.
-const MOST_NAMED: usize = 5;
+/// Maximum number of words that the reasoning names.
+const MAX_REASONS: usize = 5;
 
-/// `TypeError`, `NullPointerException`: what a pasted message begins with.
-fn is_name_of_error(word: &str) -> bool {
+/// Whether `word` is the name of an error type (`TypeError`, `NullPointerException`), with which pasted messages begin.
+fn is_error_type(word: &str) -> bool {
     ["error", "exception"].iter().any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
-/// Detects the intent of `query`, or takes the one that was `given`.
+/// The intent of `query`: the `given` one, or the one that most of its words suggest. `terms` are those of the query.
 pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
     let words: Vec<String> = query
         .split(|c: char| !c.is_alphanumeric())
@@ -233,11 +246,11 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
         let reasoning = format!("given as {}", intent.name());
         return QueryIntent { intent: Some(intent), confidence: 1.0, reasoning, focus_areas, complexity };
     }
-    let speaks_for = |rule: &Rule, word: &str| {
-        rule.words.contains(&word) || (rule.intent == Intent::Debug && is_name_of_error(word))
+    let suggests = |rule: &Rule, word: &str| {
+        rule.words.contains(&word) || (rule.intent == Intent::Debug && is_error_type(word))
     };
-    let hits = |rule: &Rule| words.iter().filter(|word| speaks_for(rule, word)).count();
-    // Question words are weak evidence: "how are tests run" asks about tests.
+    let hits = |rule: &Rule| words.iter().filter(|word| suggests(rule, word)).count();
+    // Interrogatives are weak evidence: "how are tests run" is about tests.
     let weight = |rule: &Rule| if rule.intent == Intent::Understand { 1 } else { 2 };
     let best = RULES.iter().map(|rule| (hits(rule) * weight(rule), rule)).filter(|(n, _)| *n > 0);
     match best.fold(
@@ -248,8 +261,8 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     ) {
         Some((n, rule)) => {
             let mut found: Vec<&str> = Vec::new();
-            for word in words.iter().filter(|word| speaks_for(rule, word)) {
-                if found.len() < MOST_NAMED && !found.contains(&word.as_str()) {
+            for word in words.iter().filter(|word| suggests(rule, word)) {
+                if found.len() < MAX_REASONS && !found.contains(&word.as_str()) {
                     found.push(word);
                 }
             }

@@ -1,53 +1,63 @@
-//! How sure it is that a file answers the question: scores, which compare only within one question, become relevances, which
-//! compare between questions.
+//! Calibration: from scores, which compare within one query, to relevances, which compare between queries.
 
-use super::path_features::{self, Words};
-use super::{Context, RankedFile};
+use super::RankedFile;
+use super::features::Extractor;
+use super::weights::Weights;
 use crate::query::retrieve::{Candidate, Candidates};
 
-/// Nearness that a question nobody answers here reaches as well.
+/// Nearness of the best chunk that queries about something absent reach as well.
 const CHANCE_NEARNESS: f32 = 0.2;
-/// Nearness that is as good as certain.
+/// Nearness of the best chunk that leaves no doubt.
 const CERTAIN_NEARNESS: f32 = 0.5;
 
-/// Turns scores, which compare only within one question, into relevances that compare between questions.
+/// Sets the relevance of `files`, which are sorted by score.
 ///
-/// The best file is judged by absolute evidence: how much of the question its chunks cover, how near they are, and whether
-/// they define what was named. The others follow by the square root of their share of its score: a use of a name scores
-/// far below its definition and is still an answer.
-pub fn calibrate(context: &Context<'_>, found: &Candidates, words: &Words<'_>, files: &mut [RankedFile]) {
-    let Some(first) = files.first() else { return };
-    let (sure, top) =
-        (sureness(context, found, words, first), first.explanation.score.max(f32::MIN_POSITIVE));
+/// The relevance of the best file follows from absolute evidence: the share of the query that its chunks cover, their
+/// nearness, and whether they define what the query names. For the others it is multiplied by the square root of their
+/// share of the best score, because a use of a name scores far below its definition and is still relevant.
+pub fn calibrate(
+    extractor: &Extractor<'_>,
+    weights: &Weights,
+    candidates: &Candidates,
+    files: &mut [RankedFile],
+) {
+    let Some(best) = files.first() else { return };
+    let relevance = absolute_relevance(extractor, weights, candidates, best);
+    let best_score = best.explanation.score.max(f32::MIN_POSITIVE);
     for file in files {
-        file.relevance = sure * (file.explanation.score / top).clamp(0.0, 1.0).sqrt();
+        file.relevance = relevance * (file.explanation.score / best_score).clamp(0.0, 1.0).sqrt();
     }
 }
 
-/// How sure it is that a file answers the question, 0–1.
-fn sureness(context: &Context<'_>, found: &Candidates, words: &Words<'_>, file: &RankedFile) -> f32 {
-    let strongest = |of: &dyn Fn(&Candidate) -> f32| file.chunks.iter().map(of).fold(0.0f32, f32::max);
-    let coverage = strongest(&|c| c.coverage);
-    let nearness =
-        ((strongest(&|c| c.cosine) - found.mean_cosine) / (1.0 - found.mean_cosine).max(0.1)).clamp(0.0, 1.0);
-    let definition = strongest(&|c| c.definition);
-    let has_words = !found.idf.is_empty();
-    let path = file.explanation.path / context.weights.path.max(f32::MIN_POSITIVE);
-    let by_path_nearness =
-        if has_words { path_features::absolute_path_nearness(words, &file.chunks[0]) } else { 0.0 };
-    let mention = file.explanation.mention / context.weights.mention.max(f32::MIN_POSITIVE);
-    let by_nearness = if !has_words {
-        // Nothing but vectors was compared: what two unrelated texts have in common by chance is no evidence.
-        (nearness - CHANCE_NEARNESS) / (CERTAIN_NEARNESS - CHANCE_NEARNESS)
-    } else {
+/// Probability that `file` is relevant, 0–1, from independent kinds of evidence.
+fn absolute_relevance(
+    extractor: &Extractor<'_>,
+    weights: &Weights,
+    candidates: &Candidates,
+    file: &RankedFile,
+) -> f32 {
+    let max = |of: &dyn Fn(&Candidate) -> f32| file.chunks.iter().map(of).fold(0.0f32, f32::max);
+    let coverage = max(&|c| c.coverage);
+    let mean = candidates.mean_cosine;
+    let nearness = ((max(&|c| c.cosine) - mean) / (1.0 - mean).max(0.1)).clamp(0.0, 1.0);
+    let definition = max(&|c| c.definition);
+    let has_terms = !candidates.idf.is_empty();
+    // Not the features themselves: a quotient may differ from them in the last bit.
+    let path = file.explanation.path / weights.path.max(f32::MIN_POSITIVE);
+    let mention = file.explanation.mention / weights.mention.max(f32::MIN_POSITIVE);
+    let path_nearness = if has_terms { extractor.path_query().absolute_cosine(&file.chunks[0]) } else { 0.0 };
+    let by_nearness = if has_terms {
         0.5 * nearness
+    } else {
+        // Vectors are the only evidence, and two unrelated texts have some similarity by chance.
+        (nearness - CHANCE_NEARNESS) / (CERTAIN_NEARNESS - CHANCE_NEARNESS)
     };
     let evidence = [
         0.75 * coverage * coverage,
         by_nearness,
         0.9 * definition,
         0.4 * path,
-        0.2 * by_path_nearness,
+        0.2 * path_nearness,
         0.9 * mention,
     ];
     1.0 - evidence.iter().map(|evidence| 1.0 - evidence.clamp(0.0, 1.0)).product::<f32>()

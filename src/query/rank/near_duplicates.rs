@@ -1,45 +1,45 @@
-//! Files that say the same as a better one (requirement R3): they are named with it instead of being shown beside it.
+//! Near-duplicates: files whose best chunk says almost the same as that of a better-ranked file.
 //!
-//! Copies with small changes (a vendored version, a second dialect, generated siblings) rank side by side for every question, and
-//! each costs a reader the room of another answer. Files with the very same bytes are one result already, at several paths.
+//! Copies with small changes (a vendored version, a second dialect, generated siblings) rank side by side for every query
+//! and take the places of other results. They are listed with the better file instead. Files with equal bytes are one result
+//! at several paths already.
 
 use super::RankedFile;
 use crate::query::view::{RowId, View};
 use crate::sys::DotKernel;
 
-/// Files that are compared with each other; nobody reads further.
-const LOOKED_AT: usize = 40;
-/// Cosine of two chunks that count as the same, if what they define has the same names: siblings that somebody may want to tell
-/// apart are as near (`FromJson`, `ToJson`).
-const SAME: f64 = 0.985;
-/// Share of the tokens of the longer one that the shorter one has at least.
-const SAME_LENGTH: f32 = 0.95;
+/// Number of best files that are compared with each other.
+const MAX_FILES: usize = 40;
+/// Minimum cosine of two best chunks. Their titles must be equal too, because siblings that differ in meaning can be as near
+/// (`FromJson`, `ToJson`).
+const MIN_COSINE: f64 = 0.985;
+/// Minimum length of the shorter chunk in tokens, as a share of the longer one.
+const MIN_LENGTH_SHARE: f32 = 0.95;
 
-/// A file that was folded into a better one: its entry and its best chunk.
+/// A near-duplicate: its entry and its best chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NearDuplicate {
     pub entry: u32,
     pub id: RowId,
 }
 
-/// Folds each of the first files into the best one whose shown chunk is nearly the same. What the question mentions by name
-/// stays where it is.
+/// Moves each of the first files that is a near-duplicate of a better one into that one. Files that the query names stay.
 pub fn fold(view: &View, files: Vec<RankedFile>) -> Vec<RankedFile> {
-    let mut kept: Vec<(RankedFile, DotKernel, f64)> = Vec::with_capacity(LOOKED_AT);
+    let mut kept: Vec<(RankedFile, DotKernel, f64)> = Vec::with_capacity(MAX_FILES);
     let mut files = files.into_iter();
-    for file in files.by_ref().take(LOOKED_AT) {
+    for file in files.by_ref().take(MAX_FILES) {
         let vector = vector_of(view, &file);
-        let length = length_of(&DotKernel::new(vector), vector);
-        let is_same = |(other, kernel, other_length): &(RankedFile, DotKernel, f64)| {
-            let cosine = f64::from(kernel.dot(vector)) / (length * other_length).max(f64::MIN_POSITIVE);
-            cosine >= SAME && same_outside(view, other, &file)
+        let norm = norm(&DotKernel::new(vector), vector);
+        let is_near = |(other, kernel, other_norm): &(RankedFile, DotKernel, f64)| {
+            let cosine = f64::from(kernel.dot(vector)) / (norm * other_norm).max(f64::MIN_POSITIVE);
+            cosine >= MIN_COSINE && has_same_title_and_length(view, other, &file)
         };
-        let original = kept.iter_mut().find(|known| file.explanation.mention == 0.0 && is_same(known));
+        let original = kept.iter_mut().find(|other| file.explanation.mention == 0.0 && is_near(other));
         match original {
             Some((original, ..)) => {
                 original.near_duplicates.push(NearDuplicate { entry: file.entry, id: file.chunks[0].id });
             }
-            None => kept.push((file, DotKernel::new(vector), length)),
+            None => kept.push((file, DotKernel::new(vector), norm)),
         }
     }
     kept.into_iter().map(|(file, ..)| file).chain(files).collect()
@@ -50,18 +50,16 @@ fn vector_of<'a>(view: &'a View, file: &RankedFile) -> &'a [i8] {
     view.reader.segments[id.segment as usize].vector(id.row)
 }
 
-fn length_of(kernel: &DotKernel, vector: &[i8]) -> f64 {
+fn norm(kernel: &DotKernel, vector: &[i8]) -> f64 {
     f64::from(kernel.dot(vector)).sqrt()
 }
 
-/// The same title, which names what is defined, and nearly the same length.
-fn same_outside(view: &View, a: &RankedFile, b: &RankedFile) -> bool {
-    let outside = |file: &RankedFile| {
-        let id = file.chunks[0].id;
-        let segment = &view.reader.segments[id.segment as usize];
-        let row = &segment.rows()[id.row as usize];
+/// Whether the best chunks have the same title, which names what they define, and nearly the same length.
+fn has_same_title_and_length(view: &View, a: &RankedFile, b: &RankedFile) -> bool {
+    let title_and_length = |file: &RankedFile| {
+        let (segment, row) = view.row(file.chunks[0].id);
         (segment.string(row.title), row.token_count as f32)
     };
-    let ((title, n), (other_title, m)) = (outside(a), outside(b));
-    title == other_title && n.min(m) >= SAME_LENGTH * n.max(m)
+    let ((title, n), (other_title, m)) = (title_and_length(a), title_and_length(b));
+    title == other_title && n.min(m) >= MIN_LENGTH_SHARE * n.max(m)
 }

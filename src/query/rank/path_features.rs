@@ -1,15 +1,21 @@
-//! What the path of a file says: words of the question in it, files that the question names, headers and what implements
-//! them, and how plain the path is.
+//! Features of paths: terms of the query in a path, names that a file is called after, headers and their implementations.
 
+use super::Context;
+use super::features::share;
 use super::weights::Weights;
-use super::{Context, share};
+use crate::query::parse::names;
 use crate::query::path_facts::{PathFacts, Place};
-use crate::query::retrieve::symbols;
-use crate::query::retrieve::{Candidate, Candidates, mention_fit};
-use crate::text::{Mention, QueryTerm, affinity};
+use crate::query::retrieve::{Candidate, Candidates};
+use crate::query::view::View;
+use crate::text::{QueryTerm, affinity};
 use rustc_hash::FxHashSet;
 
-/// Extensions of declarations, and of what implements them.
+/// Affinity of a term that begins or ends a part of a path, as `map` in `keymap`.
+const AFFIX_AFFINITY: f32 = 0.7;
+/// Minimum length of such a term in bytes.
+const MIN_AFFIX_BYTES: usize = 3;
+
+/// Extensions of headers, with those of files that implement what a header declares.
 const HEADERS: &[(&str, &[&str])] = &[
     ("h", &["c", "cc", "cpp", "cxx", "m", "mm"]),
     ("hh", &["cc", "cpp"]),
@@ -20,99 +26,94 @@ const HEADERS: &[(&str, &[&str])] = &[
     ("pyi", &["py"]),
 ];
 
-/// The question's words with their share of its weight, for paths.
-pub struct Words<'a> {
+/// The query as far as paths are concerned.
+pub struct PathQuery<'a> {
+    /// Terms with their share of the total weight.
     terms: Vec<(&'a str, f32)>,
-    /// BM25 of the best file.
-    pub max_file: f32,
-    /// Nearness of the candidates' paths to the question: mean and best.
-    path_nearness: (f32, f32),
+    /// Over the paths of all candidates.
+    mean_cosine: f32,
+    max_cosine: f32,
 }
 
-impl<'a> Words<'a> {
-    pub fn new(context: &Context<'a>, found: &Candidates) -> Words<'a> {
-        let max_idf = found.idf.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+impl<'a> PathQuery<'a> {
+    pub fn new(context: &Context<'a>, candidates: &Candidates) -> PathQuery<'a> {
+        let max_idf = candidates.idf.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let Weights { path_rarity, path_common, .. } = *context.weights;
         let weigh = |(i, term): (usize, &'a QueryTerm)| {
-            // A word that is in no chunk may still be in a path.
-            let idf = found.idf.get(i).copied().filter(|&idf| idf > 0.0).unwrap_or(max_idf);
+            // A term that no chunk has may still be in a path.
+            let idf = candidates.idf.get(i).copied().filter(|&idf| idf > 0.0).unwrap_or(max_idf);
             let rarity = 1.0 - path_rarity + path_rarity * idf / max_idf;
-            let rest = 1.0 - path_common * found.path_share.get(i).copied().unwrap_or(0.0);
+            let rest = 1.0 - path_common * candidates.path_share.get(i).copied().unwrap_or(0.0);
             (term.term.as_str(), term.weight * rarity * rest)
         };
-        let mut terms: Vec<(&str, f32)> = context.terms.iter().enumerate().map(weigh).collect();
+        let mut terms: Vec<(&str, f32)> = context.query.terms.iter().enumerate().map(weigh).collect();
         let total = terms.iter().map(|(_, weight)| weight).sum::<f32>().max(f32::MIN_POSITIVE);
         terms.iter_mut().for_each(|(_, weight)| *weight /= total);
-        let max_file = found.files.values().map(|file| file.bm25).fold(0.0f32, f32::max);
-        let mut paths: Vec<(u32, f32)> = found.list.iter().map(|c| (c.doc, c.path_cosine)).collect();
+        let mut paths: Vec<(u32, f32)> = candidates.list.iter().map(|c| (c.doc, c.path_cosine)).collect();
         paths.sort_unstable_by_key(|(doc, _)| *doc);
         paths.dedup_by_key(|(doc, _)| *doc);
-        // Numbers of docs depend on how the store came about, so the sum is made in an order that does not.
+        // Doc ids depend on the history of the store, so the sum is made in the order of the cosines.
         paths.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
-        let mean = paths.iter().map(|(_, cosine)| cosine).sum::<f32>() / paths.len().max(1) as f32;
-        let best = paths.iter().map(|(_, cosine)| *cosine).fold(0.0, f32::max);
-        Words { terms, max_file, path_nearness: (mean, best) }
+        let mean_cosine = paths.iter().map(|(_, cosine)| cosine).sum::<f32>() / paths.len().max(1) as f32;
+        let max_cosine = paths.iter().map(|(_, cosine)| *cosine).fold(0.0, f32::max);
+        PathQuery { terms, mean_cosine, max_cosine }
+    }
+
+    /// Weighted share of the query's terms that a path has, 0–1. Terms in folders count less than those in the file's name,
+    /// and a name with other words counts less.
+    pub fn share(&self, path: &PathFacts, weights: &Weights) -> f32 {
+        let mut fits = vec![0.0f32; self.terms.len()];
+        let (mut n_parts, mut n_fit) = (0.0f32, 0.0f32);
+        for (part, place, names_the_file) in path.parts() {
+            let place_weight = match place {
+                Place::Name => 1.0,
+                Place::Folder => weights.path_folders,
+            };
+            let mut best = 0.0f32;
+            for ((term, _), fit) in self.terms.iter().zip(&mut fits) {
+                let near = path_affinity(term, part);
+                *fit = fit.max(near * place_weight);
+                best = best.max(near);
+            }
+            if names_the_file {
+                n_parts += 1.0;
+                n_fit += best;
+            }
+        }
+        let recall: f32 = self.terms.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
+        let precision = if n_parts > 0.0 { n_fit / n_parts } else { 0.0 };
+        recall * (1.0 - weights.path_precision * (1.0 - precision))
+    }
+
+    /// Cosine of a candidate's path above the mean of the candidates, as a share of the best candidate's, 0–1.
+    pub fn relative_cosine(&self, candidate: &Candidate) -> f32 {
+        share(candidate.path_cosine - self.mean_cosine, self.max_cosine - self.mean_cosine)
+    }
+
+    /// Cosine of a candidate's path above the mean of the candidates, as a share of the maximum possible, 0–1.
+    pub fn absolute_cosine(&self, candidate: &Candidate) -> f32 {
+        ((candidate.path_cosine - self.mean_cosine) / (1.0 - self.mean_cosine).max(0.1)).clamp(0.0, 1.0)
     }
 }
 
-/// Share of the question's words that the path has, most in the file's name.
-pub fn path_share(path: &PathFacts, words: &Words<'_>, weights: &Weights) -> f32 {
-    let mut fits = vec![0.0f32; words.terms.len()];
-    let (mut n_parts, mut n_fit) = (0.0f32, 0.0f32);
-    for (part, place, names_the_file) in path.parts() {
-        let place_weight = match place {
-            Place::Name => 1.0,
-            Place::Folder => weights.path_folders,
-        };
-        let mut best = 0.0f32;
-        for ((term, _), fit) in words.terms.iter().zip(&mut fits) {
-            let near = path_affinity(term, part);
-            *fit = fit.max(near * place_weight);
-            best = best.max(near);
-        }
-        if names_the_file {
-            n_parts += 1.0;
-            n_fit += best;
-        }
-    }
-    let recall: f32 = words.terms.iter().zip(&fits).map(|((_, share), fit)| share * fit).sum();
-    let precision = if n_parts > 0.0 { n_fit / n_parts } else { 0.0 };
-    recall * (1.0 - weights.path_precision * (1.0 - precision))
-}
-
-/// How near the path of a candidate is to the question, from the mean of the candidates to the nearest, 0–1.
-pub fn path_nearness(words: &Words<'_>, candidate: &Candidate) -> f32 {
-    let (mean, nearest) = words.path_nearness;
-    share(candidate.path_cosine - mean, nearest - mean)
-}
-
-/// The same by itself: above the mean of the candidates, as a share of what is possible.
-pub fn absolute_path_nearness(words: &Words<'_>, candidate: &Candidate) -> f32 {
-    let (mean, _) = words.path_nearness;
-    ((candidate.path_cosine - mean) / (1.0 - mean).max(0.1)).clamp(0.0, 1.0)
-}
-
-/// [`affinity`], and names that are written together (`key map`, `keymap`).
+/// As [`affinity`], also for words that are written together (`key map`, `keymap`).
 fn path_affinity(term: &str, part: &str) -> f32 {
     let near = affinity(term, part);
     if near > 0.0 {
         return near;
     }
-    if term.len() >= 3 && (part.starts_with(term) || part.ends_with(term)) { 0.7 } else { 0.0 }
+    let is_affix = term.len() >= MIN_AFFIX_BYTES && (part.starts_with(term) || part.ends_with(term));
+    if is_affix { AFFIX_AFFINITY } else { 0.0 }
 }
 
-/// Whether a file goes by the (unqualified) name of a definition.
+/// Whether a file is called after the definition `name`, without its qualifiers.
 pub fn is_named(path: &PathFacts, name: &str) -> bool {
-    path.name == symbols::joined(symbols::last_of(name))
+    path.name == names::normalised(names::last_segment(name))
 }
 
-pub fn mention_share(path: &[u8], mentions: &[Mention]) -> f32 {
-    mentions.iter().map(|mention| mention_fit(mention, path)).fold(0.0, f32::max)
-}
-
-/// Names of the files among the candidates that implement something, without folders and extension.
-pub fn implemented(context: &Context<'_>, found: &Candidates) -> FxHashSet<Vec<u8>> {
-    let mut docs: Vec<u32> = found.list.iter().map(|candidate| candidate.doc).collect();
+/// File names, without folders and extensions, of the candidates that may implement a header.
+pub fn implementations(context: &Context<'_>, candidates: &Candidates) -> FxHashSet<Vec<u8>> {
+    let mut docs: Vec<u32> = candidates.list.iter().map(|candidate| candidate.doc).collect();
     docs.dedup();
     let paths = docs.iter().flat_map(|&doc| context.view.entries_of(doc)).map(|id| context.view.entry(id).0);
     let is_implementation = |extension: &[u8]| {
@@ -124,22 +125,22 @@ pub fn implemented(context: &Context<'_>, found: &Candidates) -> FxHashSet<Vec<u
         .collect()
 }
 
-/// Whether what a header declares is implemented beside it, or by a candidate of its name: `include/x/a.h` and `src/a.cc`.
-pub fn has_implementation(context: &Context<'_>, path: &[u8], implemented: &FxHashSet<Vec<u8>>) -> bool {
+/// Whether `path` is a header that a file of the same name implements: one in `implementations`, as `src/a.cc` for
+/// `include/x/a.h`, or one in the same folder.
+pub fn has_implementation(view: &View, path: &[u8], implementations: &FxHashSet<Vec<u8>>) -> bool {
     let Some((name, extension)) = split_name(path) else { return false };
-    let Some((_, implementations)) = HEADERS.iter().find(|(header, _)| extension == header.as_bytes()) else {
+    let Some((_, extensions)) = HEADERS.iter().find(|(header, _)| extension == header.as_bytes()) else {
         return false;
     };
-    let view = context.view;
-    implemented.contains(name)
-        || implementations.iter().any(|implementation| {
+    implementations.contains(name)
+        || extensions.iter().any(|implementation| {
             let stem = &path[..path.len() - extension.len()];
             let sibling = [stem, implementation.as_bytes()].concat();
             view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
         })
 }
 
-/// A path's file name before and after its last dot.
+/// The file name of a path before and after its last dot; `None` without a dot.
 fn split_name(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let name = path.rsplit(|&b| b == b'/').next()?;
     let dot = name.iter().rposition(|&b| b == b'.')?;
@@ -149,7 +150,7 @@ fn split_name(path: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::path_facts::PathMemory;
+    use crate::query::path_facts::PathCache;
 
     #[test]
     fn names_are_split_at_their_last_dot() {
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_stand_for_their_folder_bear_its_name() {
+    fn index_files_have_the_name_of_their_folder() {
         for (path, name, expected) in [
             ("src/parser.rs", "Parser", true),
             ("src/parser/mod.rs", "Parser", true),
@@ -166,7 +167,7 @@ mod tests {
             ("src/parser/other.rs", "Parser", false),
             ("mod.rs", "Parser", false),
         ] {
-            let facts = PathMemory::default().of(path.as_bytes());
+            let facts = PathCache::default().get(path.as_bytes());
             assert_eq!(is_named(&facts, name), expected, "{path}");
         }
     }

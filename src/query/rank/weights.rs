@@ -1,101 +1,117 @@
-//! The weights of all signals: one table, read from `weights.json`, which is compiled in.
+//! Weights: one table for all features, read from `weights.json`, which is compiled in.
 //!
-//! The linear ones are learned by `codeweaver-train rank` (see `docs/ranking.md`), which writes that file; the others were
-//! set by hand on those development repositories that are not kept aside.
+//! The weights in which the score is linear are learned by `codeweaver-train rank`, which writes that file; the others were
+//! set by hand on the development repositories that are not held out. See `docs/ranking.md`.
 
-use crate::store::postings::Field;
+use crate::query::retrieve::lexical::Bm25;
+use crate::store::postings::{FIELDS, Field};
 use std::sync::LazyLock;
 
-/// The weights of all signals.
+/// The weights of all features.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Weights {
-    /// BM25 (Robertson and Zaragoza 2009) of chunks: saturation of the frequency, and how much length counts.
+    /// BM25 of chunks: saturation of the term frequency.
     pub k1: f32,
+    /// BM25 of chunks: influence of the length.
     pub b: f32,
-    /// Weight of a match in names of definitions, in documentation, in enclosing names; 1 in the body.
+    /// Weight of a match in the names of definitions, as against 1 in the body.
     pub field_symbol: f32,
+    /// Weight of a match in documentation.
     pub field_doc: f32,
+    /// Weight of a match in enclosing names.
     pub field_enclosing: f32,
-    /// BM25 of files.
+    /// As `k1`, for files.
     pub file_k1: f32,
+    /// As `b`, for files.
     pub file_b: f32,
 
-    /// BM25 of the chunk, scaled so that the best candidate has 1.
+    /// BM25 of the chunk, relative to the best candidate's.
     pub lexical: f32,
-    /// Cosine above the mean, scaled so that the best candidate has 1.
+    /// Cosine above the mean, relative to the best candidate's.
     pub dense: f32,
-    /// A definition of exactly what was asked for by name alone.
+    /// A definition of the name that is the whole query.
     pub definition: f32,
-    /// The same for a name inside a sentence.
+    /// A definition of a name in a longer query.
     pub definition_in_sentence: f32,
     /// Factor on the definition if the file is named after it.
     pub definition_in_own_file: f32,
     /// Importance of the chunk's class for the task.
     pub importance: f32,
 
-    /// Sum over a file's chunks, scaled so that the best file has 1.
+    /// Sum over the chunks of the file, relative to the best file's.
     pub file_sum: f32,
-    /// BM25 of the file as a whole, scaled so that the best file has 1.
+    /// BM25 of the file as a whole, relative to the best file's.
     pub file_lexical: f32,
-    /// Share of the question's words in the path.
+    /// Share of the query's terms in the path.
     pub path: f32,
-    /// Nearness of the path as a whole, scaled so that the nearest has 1.
+    /// Cosine of the path above the mean, relative to the best candidate's.
     pub path_dense: f32,
-    /// The second best chunk of a file, as a share of the best of all.
+    /// The second best chunk of the file, as a share of the best of all.
     pub second_chunk: f32,
     /// Logarithm of the file's tokens.
     pub size: f32,
-    /// Folders above the file, subtracted.
+    /// Folders above the file. Subtracted.
     pub depth: f32,
-    /// Words of the file's name, subtracted.
+    /// Words of the file's name. Subtracted.
     pub name_words: f32,
-    /// How much rarity decides what a word counts for the path, 0..1.
+    /// Influence of a term's idf on its weight for paths, 0–1.
     pub path_rarity: f32,
-    /// A word in a folder, as against one in the file's name.
+    /// Weight of a term in a folder, as against 1 in the file's name.
     pub path_folders: f32,
-    /// How much a path loses whose name has other words, 0..1.
+    /// Deduction for other words in the file's name, 0–1.
     pub path_precision: f32,
-    /// How much less a word counts that stands in all paths, 0..1.
+    /// Deduction for a term that all paths have, 0–1.
     pub path_common: f32,
-    /// The question names the file.
+    /// The query names the file.
     pub mention: f32,
-    /// 1; with 0 chunks are ranked alone, by their likeness only.
+    /// 1; with 0, chunks are ranked by their similarity alone, for evaluation.
     pub whole_files: f32,
-    /// Chunks of a file that count towards its sum are among this many best.
+    /// Number of best chunks of all files that count towards `file_sum`.
     pub sum_over: f32,
-    /// Tokens at which a chunk's likeness to the question counts half: a few words are like many questions.
+    /// Number of tokens at which the similarity of a chunk counts half: a few words are similar to many queries.
     pub small_chunk: f32,
 
+    /// Factor for tests. This and the following factors apply unless the query asks for the role; the least of them counts.
     pub prior_test: f32,
+    /// Factor for examples.
     pub prior_example: f32,
+    /// Factor for documentation.
     pub prior_docs: f32,
+    /// Factor for compatibility code.
     pub prior_compat: f32,
+    /// Factor for benchmarks.
     pub prior_bench: f32,
+    /// Factor for third-party code.
     pub prior_vendored: f32,
+    /// Factor for declarations without bodies.
     pub prior_stub: f32,
+    /// Factor for indexes of exports, by how little else they have.
     pub prior_reexport: f32,
-    /// A header whose implementation is among the candidates or lies beside it.
+    /// Further factor for a header whose implementation is among the candidates or in the same folder.
     pub prior_header: f32,
+    /// Factor for data files.
     pub prior_data: f32,
+    /// Factor for prose.
     pub prior_prose: f32,
 }
 
 /// The weights in use.
 pub static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
-    // The file is part of the program and read by a test: a fault in it is one of the program.
+    // The file is compiled in and read by a test, so an error in it is a bug.
     serde_json::from_str(include_str!("weights.json"))
         .unwrap_or_else(|e| panic!("src/query/rank/weights.json: {e}"))
 });
 
 impl Weights {
-    /// Weight of a term in `field` of a chunk.
-    pub fn field(&self, field: Field) -> f32 {
-        match field {
+    /// The parameters of lexical retrieval.
+    pub fn bm25(&self) -> Bm25 {
+        let field = |field| match field {
             Field::Body | Field::Path => 1.0,
             Field::Symbol => self.field_symbol,
             Field::Doc => self.field_doc,
             Field::Enclosing => self.field_enclosing,
-        }
+        };
+        Bm25 { k1: self.k1, b: self.b, fields: FIELDS.map(field), file_k1: self.file_k1, file_b: self.file_b }
     }
 }
 
@@ -104,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_complete_and_nothing_in_it_is_ignored() {
+    fn the_file_has_exactly_the_fields_of_the_table() {
         let written: serde_json::Value = serde_json::from_str(include_str!("weights.json")).unwrap();
         let read = serde_json::to_value(&*WEIGHTS).unwrap();
         let names =

@@ -1,8 +1,9 @@
-//! Nearest vectors: exact scan, scan of signs or graph, as the planner decides (requirement R1).
+//! Dense retrieval: the rows whose vectors are nearest to that of the query, by exact scan, binary quantisation or HNSW.
 
 use super::binary_quantisation;
 use super::parallel;
-use super::top_k::Best;
+use super::top_k::TopK;
+use super::tuning::Tuning;
 use crate::index::hnsw::{MIN_RECALL, MIN_ROWS};
 use crate::query::cancel::IsOver;
 use crate::query::request::Ann;
@@ -10,45 +11,50 @@ use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 use crate::store::hnsw::HnswIndex;
 use crate::sys::DotKernel;
+use std::ops::Range;
 
-/// A graph is walked only if at least this share of a segment's rows may be found: with fewer, most of the walk is in vain.
+/// Minimum share of a segment's rows in scope for which HNSW is used. With fewer, most of the search visits rows out of
+/// scope.
 const MIN_LIVE_SHARE: f64 = 0.5;
-/// Rows that are scanned before anybody asks whether the answer is still wanted: about a millisecond of work.
-const PART: u32 = 1 << 16;
+/// Rows that are scanned between two polls of [`IsOver`]: about a millisecond of work.
+const POLL_ROWS: u32 = 1 << 16;
 
-/// Rows with their dot products: all but those that cannot be among the best.
+/// Result of [`DenseSearch::nearest`].
 pub struct Nearest {
+    /// Rows with their dot products, in no order; at least the best `k`, or those found before it was over.
     pub rows: Vec<(f32, RowId)>,
     pub method: Method,
 }
 
-/// How the nearest rows were found.
+/// How rows were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Every vector was read.
+    /// Exact scan.
     Exact,
-    /// Those whose signs are nearest were read ([`super::sketch`]).
+    /// Binary quantisation ([`super::binary_quantisation`]).
     Signs,
-    /// Graphs were walked, and segments without one scanned.
-    Graphs,
+    /// HNSW, and an exact scan of segments without one.
+    Hnsw,
 }
 
 impl Method {
+    /// The name in `search_strategy` of a response.
     pub fn name(self) -> &'static str {
         match self {
             Method::Exact => "dense_exact",
             Method::Signs => "dense_signs",
-            Method::Graphs => "dense_hnsw",
+            Method::Hnsw => "dense_hnsw",
         }
     }
 
-    /// What is done about `n_rows` rows. Only graphs, which are built later and elsewhere, make the choice depend on more than
-    /// the question and the view.
-    fn choose(ann: Ann, n_rows: u64, has_graphs: bool) -> Method {
+    /// The method for `n_rows` rows in scope.
+    ///
+    /// It depends on the request and the view alone, except for HNSW, which is built in the background.
+    fn choose(ann: Ann, n_rows: u64, has_hnsw: bool, min_quantised_rows: u64) -> Method {
         match ann {
-            Ann::Auto | Ann::Hnsw if has_graphs => Method::Graphs,
+            Ann::Auto | Ann::Hnsw if has_hnsw => Method::Hnsw,
             Ann::Signs => Method::Signs,
-            Ann::Auto if n_rows >= binary_quantisation::MIN_ROWS => Method::Signs,
+            Ann::Auto if n_rows >= min_quantised_rows => Method::Signs,
             Ann::Auto | Ann::Exact | Ann::Hnsw => Method::Exact,
         }
     }
@@ -56,69 +62,79 @@ impl Method {
 
 /// A search for the rows of `scope` that are nearest to `vector`.
 ///
-/// Large scopes are shared among the cores, segment by segment (what it gains: `docs/performance.md`).
-pub struct Search<'a> {
+/// Large scopes are divided among threads by segment; `docs/performance.md` has the times.
+pub struct DenseSearch<'a> {
     pub view: &'a View,
     pub scope: &'a Scope,
     pub vector: &'a [i8],
-    /// Of `vector`.
+    /// For `vector`.
     pub kernel: &'a DotKernel,
-    /// How many of the best must be among those found; at least 1.
-    pub keep: usize,
+    /// Number of rows that must be among those found, at least 1.
+    pub k: usize,
+    pub tuning: Tuning,
     pub is_over: IsOver<'a>,
 }
 
-impl Search<'_> {
-    /// Finds them, or some of them once it `is_over`. Integers below 2²⁴ are exact in `f32`.
+impl DenseSearch<'_> {
+    /// Whether the vectors of the view have as many components as that of the query.
+    pub fn fits(&self) -> bool {
+        let segments = &self.view.reader.segments;
+        segments.iter().all(|segment| segment.n_rows() == 0 || segment.dim() == self.vector.len())
+    }
+
+    /// Finds the nearest rows, or some of them if it is over before the end.
+    ///
+    /// Dot products are integers below 2²⁴ and exact in `f32`.
     pub fn nearest(&self, ann: Ann) -> Nearest {
         let n_segments = self.view.reader.segments.len();
-        let graphs: Vec<Option<HnswIndex>> = (0..n_segments).map(|s| self.graph(s, ann)).collect();
-        let method = Method::choose(ann, self.scope.n_rows, graphs.iter().any(Option::is_some));
-        let of_segments = match method {
+        let (n_rows, tuning) = (self.scope.n_rows, self.tuning);
+        let graphs: Vec<Option<HnswIndex>> = (0..n_segments).map(|s| self.hnsw(s, ann)).collect();
+        let has_hnsw = graphs.iter().any(Option::is_some);
+        let method = Method::choose(ann, n_rows, has_hnsw, tuning.min_quantised_rows);
+        let by_segment = match method {
             Method::Signs => binary_quantisation::nearest(self),
-            Method::Exact | Method::Graphs => {
-                parallel::map(n_segments, self.scope.n_rows, |s| match &graphs[s] {
-                    Some(graph) => self.walk(s, graph),
+            Method::Exact | Method::Hnsw => {
+                parallel::map(n_segments, n_rows, tuning.min_parallel_rows, |s| match &graphs[s] {
+                    Some(graph) => self.search_hnsw(s, graph),
                     None => self.scan(s),
                 })
             }
         };
-        Nearest { rows: of_segments.into_iter().flatten().collect(), method }
+        Nearest { rows: by_segment.into_iter().flatten().collect(), method }
     }
 
-    /// The graph to walk for segment `s`, or `None` to scan it.
-    fn graph(&self, s: usize, ann: Ann) -> Option<HnswIndex> {
+    /// The HNSW of segment `s`; `None` if there is none or if a scan is preferred.
+    fn hnsw(&self, s: usize, ann: Ann) -> Option<HnswIndex> {
         let segment = &self.view.reader.segments[s];
         let live_share = f64::from(self.scope.rows[s].n_live()) / f64::from(segment.n_rows().max(1));
-        let wanted = match ann {
+        let is_wanted = match ann {
             Ann::Exact | Ann::Signs => false,
             Ann::Hnsw => true,
             Ann::Auto => self.scope.n_rows >= MIN_ROWS && live_share >= MIN_LIVE_SHARE,
         };
-        if !wanted {
+        if !is_wanted {
             return None;
         }
         let path = self.view.reader.layout.graph(&self.view.reader.state.segments[s].name);
-        // A graph that is missing or damaged only means that the scan answers.
+        // Where the file is missing or damaged, the scan finds the rows.
         let graph = HnswIndex::open(&path, segment.n_rows()).ok()?;
         (ann == Ann::Hnsw || graph.header().recall >= MIN_RECALL).then_some(graph)
     }
 
-    fn walk(&self, s: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
+    fn search_hnsw(&self, s: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
         let segment = &self.view.reader.segments[s];
-        let ef = (graph.header().ef as usize).max(self.keep * 3);
+        let ef = (graph.header().ef as usize).max(self.k * 3);
         let live = &self.scope.rows[s];
-        let walked = graph.search(segment.vectors(), segment.dim(), self.kernel, live, self.keep, ef);
+        let found = graph.search(segment.vectors(), segment.dim(), self.kernel, live, self.k, ef);
         let id = |row| RowId { segment: s as u32, row };
-        walked.into_iter().map(|(dot, row)| (dot as f32, id(row))).collect()
+        found.into_iter().map(|(dot, row)| (dot as f32, id(row))).collect()
     }
 
-    /// The rows of segment `s` but those that cannot be among the best.
     fn scan(&self, s: usize) -> Vec<(f32, RowId)> {
         let segment = &self.view.reader.segments[s];
         let (vectors, dim) = (segment.vectors(), segment.dim());
-        let mut best = Best::new(self.keep);
-        for run in self.scope.rows[s].runs().flat_map(parts) {
+        let mut best = TopK::new(self.k);
+        for run in self.scope.rows[s].runs().flat_map(poll_runs) {
             if (self.is_over)() {
                 break;
             }
@@ -131,9 +147,11 @@ impl Search<'_> {
     }
 }
 
-/// A run in parts of at most [`PART`] rows.
-pub(super) fn parts(run: std::ops::Range<u32>) -> impl Iterator<Item = std::ops::Range<u32>> {
-    run.clone().step_by(PART as usize).map(move |start| start..run.end.min(start.saturating_add(PART)))
+/// A run of rows in parts of at most [`POLL_ROWS`].
+pub(super) fn poll_runs(run: Range<u32>) -> impl Iterator<Item = Range<u32>> {
+    run.clone()
+        .step_by(POLL_ROWS as usize)
+        .map(move |start| start..run.end.min(start.saturating_add(POLL_ROWS)))
 }
 
 #[cfg(test)]
@@ -141,15 +159,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_large_scopes_are_not_read_whole() {
-        let (few, many) = (binary_quantisation::MIN_ROWS - 1, binary_quantisation::MIN_ROWS);
-        assert_eq!(Method::choose(Ann::Auto, few, false), Method::Exact);
-        assert_eq!(Method::choose(Ann::Auto, many, false), Method::Signs);
-        assert_eq!(Method::choose(Ann::Auto, many, true), Method::Graphs);
-        assert_eq!(Method::choose(Ann::Exact, many, true), Method::Exact);
-        assert_eq!(Method::choose(Ann::Signs, few, true), Method::Signs);
-        assert_eq!(Method::choose(Ann::Hnsw, few, true), Method::Graphs);
-        // Nothing is called a graph that is none.
-        assert_eq!(Method::choose(Ann::Hnsw, many, false), Method::Exact);
+    fn large_scopes_are_not_scanned_exactly() {
+        let choose = |ann, n_rows, has_hnsw| Method::choose(ann, n_rows, has_hnsw, 1000);
+        let (few, many) = (999, 1000);
+        assert_eq!(choose(Ann::Auto, few, false), Method::Exact);
+        assert_eq!(choose(Ann::Auto, many, false), Method::Signs);
+        assert_eq!(choose(Ann::Auto, many, true), Method::Hnsw);
+        assert_eq!(choose(Ann::Exact, many, true), Method::Exact);
+        assert_eq!(choose(Ann::Signs, few, true), Method::Signs);
+        assert_eq!(choose(Ann::Hnsw, few, true), Method::Hnsw);
+        // A scan is reported as such, also where HNSW was requested.
+        assert_eq!(choose(Ann::Hnsw, many, false), Method::Exact);
     }
 }

@@ -1,220 +1,224 @@
-//! Retrieval: chunks worth ranking, from five kinds of evidence (requirement R1).
+//! Retrieve: from a parsed query to candidates, by four kinds of evidence.
 //!
-//! * dense: int8 scan over live rows, or what the planner prefers to it (see [`dense`]);
-//! * lexical: BM25 over the fields of a chunk and over whole files (see [`lexical`]);
-//! * symbol: chunks that define what the query names (see [`symbols`]);
-//! * path: chunks of files whose path has the query's words, or that the query names.
+//! * [`lexical`]: BM25 of chunks and of whole files;
+//! * [`dense`]: nearest vectors, by exact scan, [`binary_quantisation`] or HNSW;
+//! * [`symbols`]: chunks that define what the query names;
+//! * [`paths`]: chunks of files whose paths have the terms of the query, or that the query names.
 //!
-//! Each list is cut by (score, blob, position), never by row number, so the cut does not depend on how the store is
-//! segmented. Everything found is then scored on all evidence.
+//! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by score, blob and
+//! position ([`top_k`]), so the candidates do not depend on how the store is segmented.
+//!
+//! [`parallel`] and [`Tuning`] divide the work among threads.
 
 pub mod binary_quantisation;
 pub mod dense;
 pub mod lexical;
 mod parallel;
+mod paths;
 pub mod symbols;
 mod top_k;
+mod tuning;
 
 use super::cancel::IsOver;
-use super::path_facts::PathMemory;
-use super::rank::Weights;
+use super::parse::ParsedQuery;
+use super::parse::names::{self, QueryName};
+use super::path_facts::PathCache;
 use super::request::{Ann, Mode};
 use super::view::scope::Scope;
 use super::view::{RowId, View};
-use crate::store::entries::NO_DOC;
-use crate::store::rows::DocKey;
 use crate::sys::DotKernel;
-use crate::text::{Mention, QueryTerm};
-use lexical::{FileLexical, Lexical};
+use crate::text::{QueryTerm, stem};
+use dense::DenseSearch;
+use lexical::{Bm25, FileLexical, LexicalSearch};
 use rustc_hash::FxHashMap;
-use std::cmp::Ordering;
-use symbols::Wanted;
-use top_k::Best;
+pub use tuning::Tuning;
 
-/// Rows kept from each list.
-const KEEP: usize = 300;
-/// Files admitted for their path alone, and for their words alone.
-const KEEP_FILES: usize = 64;
-/// Rows of such a file that are considered.
-const ROWS_PER_FILE: usize = 40;
+/// Number of rows that lexical and dense retrieval each contribute.
+const MAX_ROWS: usize = 300;
 
-/// A chunk with its raw evidence.
+/// A chunk with its evidence.
 #[derive(Debug, Clone, Default)]
 pub struct Candidate {
     pub id: RowId,
-    /// Store-wide doc id.
+    /// Store-wide id of its doc.
     pub doc: u32,
     pub bm25: f32,
-    /// Cosine with the query, −1..1.
+    /// Cosine with the query, −1 to 1.
     pub cosine: f32,
-    /// Cosine of the query with the nearest path of the chunk's blob, −1..1.
+    /// Cosine of the query with the nearest path of the chunk's blob, −1 to 1.
     pub path_cosine: f32,
-    /// How well a definition in the chunk bears the queried name, 0..1.
+    /// How well the name of a definition in the chunk fits a name in the query, 0–1.
     pub definition: f32,
-    /// Share of the query's weight (by idf) whose terms occur in the chunk, 0..1.
+    /// Share of the query's terms, weighted by idf, that occur in the chunk, 0–1.
     pub coverage: f32,
 }
 
-/// What retrieval found.
+/// Result of [`Retrieval::run`].
 #[derive(Default)]
 pub struct Candidates {
+    /// Ordered by blob and position.
     pub list: Vec<Candidate>,
-    /// Evidence of the whole file, for every doc in `list`.
+    /// Lexical evidence of whole files, for every doc in `list`.
     pub files: FxHashMap<u32, FileLexical>,
-    /// Rarity of each term of the question.
+    /// Inverse document frequency of each term of the query; empty if no terms were searched.
     pub idf: Vec<f32>,
-    /// Share of all paths that have the term.
+    /// Share of all paths that have each term.
     pub path_share: Vec<f32>,
-    /// Mean cosine over all live rows: what an unrelated chunk scores.
+    /// Mean cosine of the query with all live rows: the score of an unrelated chunk.
     pub mean_cosine: f32,
-    /// Rows that were scored, for the answer's header.
+    /// Number of rows that were scored.
     pub n_scored: u64,
+    /// Kinds of evidence that found a candidate.
     pub strategies: Vec<&'static str>,
-    /// The time budget ended before all evidence was gathered (R9).
+    /// The time was up before all evidence was gathered.
     pub timed_out: bool,
 }
 
-/// The parts of a question that retrieval needs.
-pub struct Question<'a> {
-    pub terms: &'a [QueryTerm],
-    /// Names that a definition may bear.
-    pub names: &'a [Wanted],
-    /// Files that the question names.
-    pub mentions: &'a [Mention],
-    /// Absent if the dense side is unavailable or not wanted.
-    pub vector: Option<&'a [i8]>,
+/// The vector of a query. The real value of a component is `int8 / scale`.
+#[derive(Debug, Clone)]
+pub struct QueryVector {
+    pub components: Vec<i8>,
     pub scale: f32,
-    pub paths: &'a PathMemory,
+}
+
+impl QueryVector {
+    /// Factor from a dot product to a cosine.
+    fn unit(&self) -> f32 {
+        1.0 / (self.scale * self.scale)
+    }
+}
+
+/// What candidates are retrieved from.
+#[derive(Clone, Copy)]
+pub struct Retrieval<'a> {
+    pub view: &'a View,
+    pub scope: &'a Scope,
+    pub query: &'a ParsedQuery,
+    /// `None` if dense retrieval is unavailable or not wanted.
+    pub vector: Option<&'a QueryVector>,
     pub mode: Mode,
     pub ann: Ann,
-    pub weights: &'a Weights,
-    /// Time is up, or nobody waits any more.
+    pub bm25: Bm25,
+    pub paths: &'a PathCache,
+    pub tuning: Tuning,
     pub is_over: IsOver<'a>,
 }
 
-/// Finds candidates among the rows of `scope`.
-pub fn retrieve(view: &View, scope: &Scope, question: &Question<'_>) -> Candidates {
-    let terms: &[QueryTerm] = if question.mode == Mode::Semantic { &[] } else { question.terms };
-    let lexical = Lexical::score(view, scope, terms, question.weights, question.is_over);
-    let vector = question.vector.filter(|vector| usable(view, vector));
-    let kernel = vector.map(DotKernel::new);
-    let unit = 1.0 / (question.scale * question.scale);
-    let mut found = Found { rows: Vec::new(), strategies: Vec::new() };
-    let mut n_scored = lexical.n_scored;
-    let mut timed_out = false;
-    let mut path_share = Vec::new();
-    if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
-        found.add("lexical_bm25", best_rows(view, lexical.best(KEEP), KEEP).into_iter().map(|(_, id)| id));
-        found.add("lexical_bm25", best_files(view, scope, &lexical));
+impl Retrieval<'_> {
+    /// Retrieves candidates.
+    pub fn run(&self) -> Candidates {
+        let Retrieval { view, scope, query, mode, .. } = *self;
+        let terms: &[QueryTerm] = if mode == Mode::Semantic { &[] } else { &query.terms };
+        let lexical = LexicalSearch {
+            view,
+            scope,
+            bm25: self.bm25,
+            min_parallel_rows: self.tuning.min_parallel_rows,
+            is_over: self.is_over,
+        };
+        let lexical = lexical.score(terms);
+        let kernel = self.vector.map(|vector| DotKernel::new(&vector.components));
+        let dense = self.vector.zip(kernel.as_ref()).map(|(vector, kernel)| DenseSearch {
+            view,
+            scope,
+            vector: &vector.components,
+            kernel,
+            k: MAX_ROWS,
+            tuning: self.tuning,
+            is_over: self.is_over,
+        });
+        let dense = dense.filter(DenseSearch::fits);
+        let mut union = Union::default();
+        let mut n_scored = lexical.n_scored;
+        let mut timed_out = false;
+        let mut path_share = Vec::new();
+        if matches!(mode, Mode::Hybrid | Mode::Keyword) {
+            let best = top_k::best_rows(view, lexical.best(MAX_ROWS), MAX_ROWS);
+            union.add("lexical_bm25", best.into_iter().map(|(_, id)| id));
+            union.add("lexical_bm25", lexical.rows_of_best_files(view, scope));
+        }
+        if let (Some(dense), Mode::Hybrid | Mode::Semantic) = (&dense, mode) {
+            timed_out = (self.is_over)();
+            if !timed_out {
+                let nearest = dense.nearest(self.ann);
+                let best = top_k::best_rows(view, nearest.rows.into_iter(), MAX_ROWS);
+                union.add(nearest.method.name(), best.into_iter().map(|(_, id)| id));
+                n_scored = n_scored.max(scope.n_rows);
+            }
+        }
+        let mut definitions = FxHashMap::default();
+        if mode != Mode::Semantic {
+            definitions = symbols::find(view, scope, &self.names(), mode == Mode::Symbol);
+            union.add("symbol", definitions.keys().copied());
+            union.add("path", paths::by_mentions(view, scope, &query.mentions));
+        }
+        if matches!(mode, Mode::Hybrid | Mode::Keyword) {
+            let by_path = paths::by_terms(view, scope, terms);
+            union.add("path", by_path.rows);
+            path_share = by_path.term_shares;
+        }
+        let Union { mut rows, strategies } = union;
+        rows.sort_unstable_by_key(|id| (id.segment, id.row));
+        rows.dedup();
+        let unit = self.vector.map_or(1.0, QueryVector::unit);
+        let mut path_cosines = PathCosines {
+            view,
+            paths: self.paths,
+            kernel: dense.as_ref().map(|dense| dense.kernel),
+            unit,
+            by_doc: FxHashMap::default(),
+        };
+        let mut files = FxHashMap::default();
+        let mut list: Vec<Candidate> = rows
+            .into_iter()
+            .map(|id| {
+                let (segment, row) = view.row(id);
+                let doc = view.doc_of(id);
+                files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, row.doc));
+                let (bm25, coverage) = lexical.of(id);
+                let cosine = dense
+                    .as_ref()
+                    .map_or(0.0, |dense| dense.kernel.dot(segment.vector(id.row)) as f32 * unit);
+                Candidate {
+                    id,
+                    doc,
+                    bm25,
+                    cosine,
+                    path_cosine: path_cosines.of(doc),
+                    definition: definitions.get(&id).copied().unwrap_or(0.0),
+                    coverage,
+                }
+            })
+            .collect();
+        list.sort_by_cached_key(|candidate| top_k::row_key(view, candidate.id));
+        let mean_cosine = dense.as_ref().map_or(0.0, |dense| mean_dot(view, dense.vector) * unit);
+        Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
     }
-    if let (Some(vector), Some(kernel), Mode::Hybrid | Mode::Semantic) = (vector, &kernel, question.mode) {
-        timed_out = (question.is_over)();
-        if !timed_out {
-            let search = dense::Search { view, scope, vector, kernel, keep: KEEP, is_over: question.is_over };
-            let nearest = search.nearest(question.ann);
-            let best = best_rows(view, nearest.rows.into_iter(), KEEP).into_iter();
-            found.add(nearest.method.name(), best.map(|(_, id)| id));
-            n_scored = n_scored.max(scope.n_rows);
+
+    /// The names in the query. In a sentence, a name is less certain the more paths contain it: the name of the project is
+    /// in many queries about it.
+    fn names(&self) -> Vec<QueryName> {
+        let discounted = |name: &QueryName| {
+            let term = stem(&names::normalised(names::last_segment(&name.name)));
+            let certainty = name.certainty * (1.0 - paths::share_with(self.view, &term));
+            QueryName { name: name.name.clone(), certainty }
+        };
+        if self.query.is_sentence() && self.mode != Mode::Symbol {
+            self.query.names.iter().map(discounted).collect()
+        } else {
+            self.query.names.clone()
         }
     }
-    let mut definitions = FxHashMap::default();
-    if question.mode != Mode::Semantic {
-        let names = specific_names(view, question);
-        definitions = symbols::find(view, scope, &names, question.mode == Mode::Symbol);
-        found.add("symbol", definitions.keys().copied());
-        found.add("path", rows_of_mentions(view, scope, question.mentions));
-    }
-    if matches!(question.mode, Mode::Hybrid | Mode::Keyword) {
-        let (rows, share) = rows_by_path(view, scope, terms);
-        found.add("path", rows);
-        path_share = share;
-    }
-    let Found { mut rows, strategies } = found;
-    rows.sort_unstable_by_key(|id| (id.segment, id.row));
-    rows.dedup();
-    let mut files = FxHashMap::default();
-    let mut paths = PathCosines { view, question, kernel: kernel.as_ref(), of_doc: FxHashMap::default() };
-    let mut list: Vec<Candidate> = rows
-        .into_iter()
-        .map(|id| {
-            let segment = &view.reader.segments[id.segment as usize];
-            let ordinal = segment.rows()[id.row as usize].doc;
-            let doc = view.reader.state.segments[id.segment as usize].doc_base + ordinal;
-            files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, ordinal));
-            let (bm25, coverage) = lexical.of(id);
-            let cosine =
-                kernel.as_ref().map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit);
-            Candidate {
-                id,
-                doc,
-                bm25,
-                cosine,
-                path_cosine: paths.of(doc),
-                definition: definitions.get(&id).copied().unwrap_or(0.0),
-                coverage,
-            }
-        })
-        .collect();
-    list.sort_by_cached_key(|candidate| row_key(view, candidate.id));
-    let mean_cosine =
-        question.vector.filter(|_| kernel.is_some()).map_or(0.0, |vector| mean_dot(view, vector) * unit);
-    Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
 }
 
-/// Nearness of paths to the question, each computed once.
-struct PathCosines<'a> {
-    view: &'a View,
-    question: &'a Question<'a>,
-    kernel: Option<&'a DotKernel>,
-    of_doc: FxHashMap<u32, f32>,
-}
-
-impl PathCosines<'_> {
-    /// Cosine of the question with the nearest of the doc's paths; 0 where the model has no vectors for paths.
-    fn of(&mut self, doc: u32) -> f32 {
-        let Some(kernel) = self.kernel else { return 0.0 };
-        let unit = 1.0 / (self.question.scale * self.question.scale);
-        let (view, question) = (self.view, self.question);
-        *self.of_doc.entry(doc).or_insert_with(|| {
-            let paths = view.entries_of(doc).map(|id| question.paths.of(view.entry(id).0));
-            let dots = paths.filter_map(|path| path.vector.as_ref().map(|vector| kernel.dot(vector)));
-            dots.max().map_or(0.0, |dot| dot as f32 * unit)
-        })
-    }
-}
-
-/// The wanted names, those in a sentence with less certainty the more paths have them: the name of the project says
-/// little about what is looked for in it.
-fn specific_names(view: &View, question: &Question<'_>) -> Vec<Wanted> {
-    let n_paths = view.snapshot.totals.n_paths.max(1) as f32;
-    let is_sentence = question.terms.iter().filter(|term| term.weight == 1.0).count() > 1;
-    let specific = |wanted: &Wanted| {
-        let term = crate::text::stem(&symbols::joined(wanted.last()));
-        let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
-            let mut n = 0u32;
-            if let Some(list) = entries.list(&term) {
-                list.for_each(|local, _| {
-                    n += u32::from(view.snapshot.entries.contains(reference.entry_base + local))
-                });
-            }
-            n
-        });
-        let share = n.sum::<u32>() as f32 / n_paths;
-        Wanted { name: wanted.name.clone(), certainty: wanted.certainty * (1.0 - share.min(1.0)) }
-    };
-    if is_sentence && question.mode != Mode::Symbol {
-        question.names.iter().map(specific).collect()
-    } else {
-        question.names.to_vec()
-    }
-}
-
-struct Found {
+/// Rows found by any kind of evidence.
+#[derive(Default)]
+struct Union {
     rows: Vec<RowId>,
     strategies: Vec<&'static str>,
 }
 
-impl Found {
+impl Union {
     fn add(&mut self, strategy: &'static str, rows: impl IntoIterator<Item = RowId>) {
         let before = self.rows.len();
         self.rows.extend(rows);
@@ -224,30 +228,41 @@ impl Found {
     }
 }
 
-/// Cosines of one vector with all rows of the scope, for `similar`.
-pub fn nearest(
-    view: &View,
-    scope: &Scope,
-    vector: &[i8],
-    scale: f32,
-    keep: usize,
-    is_over: IsOver<'_>,
-) -> Vec<(f32, RowId)> {
-    if !usable(view, &vector) {
+/// Cosines of the query with the paths of docs, each computed once.
+struct PathCosines<'a> {
+    view: &'a View,
+    paths: &'a PathCache,
+    /// `None` without dense retrieval.
+    kernel: Option<&'a DotKernel>,
+    unit: f32,
+    by_doc: FxHashMap<u32, f32>,
+}
+
+impl PathCosines<'_> {
+    /// Cosine with the nearest path of a doc; 0 if the model has no vectors for paths.
+    fn of(&mut self, doc: u32) -> f32 {
+        let Some(kernel) = self.kernel else { return 0.0 };
+        let (view, cache, unit) = (self.view, self.paths, self.unit);
+        *self.by_doc.entry(doc).or_insert_with(|| {
+            let paths = view.entries_of(doc).map(|id| cache.get(view.entry(id).0));
+            let dots = paths.filter_map(|path| path.vector.as_ref().map(|vector| kernel.dot(vector)));
+            dots.max().map_or(0.0, |dot| dot as f32 * unit)
+        })
+    }
+}
+
+/// The best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the vectors.
+pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> Vec<(f32, RowId)> {
+    if !search.fits() {
         return Vec::new();
     }
-    let search = dense::Search { view, scope, vector, kernel: &DotKernel::new(vector), keep, is_over };
     let rows = search.nearest(Ann::Exact).rows;
-    let mut best = best_rows(view, rows.into_iter(), keep);
+    let mut best = top_k::best_rows(search.view, rows.into_iter(), search.k);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best
 }
 
-fn usable(view: &View, vector: &&[i8]) -> bool {
-    view.reader.segments.iter().all(|segment| segment.n_rows() == 0 || segment.dim() == vector.len())
-}
-
-/// `q · Σ vectors / N`, exact and without a scan, from the totals of the snapshot.
+/// Mean dot product of `vector` with all live rows, computed exactly from the totals of the snapshot.
 fn mean_dot(view: &View, vector: &[i8]) -> f32 {
     let totals = &view.snapshot.totals;
     if totals.n_rows == 0 {
@@ -255,157 +270,4 @@ fn mean_dot(view: &View, vector: &[i8]) -> f32 {
     }
     let dot: i64 = totals.vector_sum.iter().zip(vector).map(|(&sum, &q)| sum * i64::from(q)).sum();
     (dot as f64 / totals.n_rows as f64) as f32
-}
-
-/// The `keep` best of `rows`, best first; ties by blob and position.
-fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, keep: usize) -> Vec<(f32, RowId)> {
-    let order =
-        |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0).then_with(|| row_order(view, a.1, b.1));
-    let mut best = Best::new(keep);
-    rows.for_each(|(score, id)| best.add(score, id));
-    first(best.rows, keep, order)
-}
-
-/// The first `n` in a total order; the others are never put into it.
-fn first<T>(mut all: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
-    if all.len() > n {
-        all.select_nth_unstable_by(n, &order);
-        all.truncate(n);
-    }
-    all.sort_unstable_by(order);
-    all
-}
-
-/// A total order of chunks that does not depend on how the store is segmented.
-pub fn row_order(view: &View, a: RowId, b: RowId) -> Ordering {
-    row_key(view, a).cmp(&row_key(view, b))
-}
-
-fn row_key(view: &View, id: RowId) -> (DocKey, u32, u32) {
-    let segment = &view.reader.segments[id.segment as usize];
-    let row = &segment.rows()[id.row as usize];
-    let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);
-    (segment.key(&doc), row.start_byte, row.end_byte)
-}
-
-/// Rows of the files that are best as a whole.
-fn best_files(view: &View, scope: &Scope, lexical: &Lexical) -> Vec<RowId> {
-    let mut files: Vec<(f32, usize, u32)> = Vec::new();
-    for (s, segment) in view.reader.segments.iter().enumerate() {
-        let scored = (0..segment.n_docs()).map(|ordinal| (lexical.of_file(s, ordinal).bm25, s, ordinal));
-        files.extend(scored.filter(|(score, ..)| *score > 0.0));
-    }
-    let key = |s: usize, ordinal: u32| {
-        view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize])
-    };
-    let order = |a: &(f32, usize, u32), b: &(f32, usize, u32)| {
-        b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2)))
-    };
-    let best = first(files, KEEP_FILES, order).into_iter();
-    best.flat_map(|(_, s, ordinal)| best_rows_of_file(view, scope, lexical, s, ordinal)).collect()
-}
-
-/// The best few rows of a file, which need not be among the best of all.
-fn best_rows_of_file(view: &View, scope: &Scope, lexical: &Lexical, s: usize, ordinal: u32) -> Vec<RowId> {
-    const BEST: usize = 3;
-    let ids = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
-    let mut rows: Vec<(f32, RowId)> =
-        ids.map(|row| RowId { segment: s as u32, row }).map(|id| (lexical.of(id).0, id)).collect();
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.row.cmp(&b.1.row)));
-    rows.into_iter().take(BEST).map(|(_, id)| id).collect()
-}
-
-/// Rows of the files whose path has most of the query's words, and which share of all paths each word is in.
-fn rows_by_path(view: &View, scope: &Scope, terms: &[QueryTerm]) -> (Vec<RowId>, Vec<f32>) {
-    let mut n_paths = vec![0u32; terms.len()];
-    let mut hits: FxHashMap<u32, f32> = FxHashMap::default();
-    for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
-        for (term, n) in terms.iter().zip(&mut n_paths) {
-            let Some(list) = entries.list(&term.term) else { continue };
-            list.for_each(|local, _| {
-                let id = reference.entry_base + local;
-                let is_indexed =
-                    entries.records().get(local as usize).is_some_and(|record| record.doc != NO_DOC);
-                if is_indexed && view.snapshot.entries.contains(id) {
-                    *n += 1;
-                    *hits.entry(id).or_default() += term.weight;
-                }
-            });
-        }
-    }
-    let files: Vec<(f32, &[u8], u32)> = hits
-        .into_iter()
-        .filter_map(|(id, score)| view.reader.entry(id).map(|(record, path)| (score, path, record.doc)))
-        .collect();
-    let files = first(files, KEEP_FILES, |a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let rows = files.into_iter().flat_map(|(_, _, doc)| rows_of_doc(view, scope, doc)).collect();
-    let n_all = view.snapshot.totals.n_paths.max(1) as f32;
-    (rows, n_paths.into_iter().map(|n| (n as f32 / n_all).min(1.0)).collect())
-}
-
-/// Rows of the files that the question names.
-fn rows_of_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<RowId> {
-    if mentions.is_empty() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    let entries = view.reader.live_entries(&view.snapshot.entries);
-    let named =
-        entries.filter(|(_, _, path)| mentions.iter().any(|mention| mention_fit(mention, path) > 0.0));
-    for (_, record, _) in named.take(KEEP_FILES) {
-        found.extend(rows_of_doc(view, scope, record.doc));
-        let Some((s, ordinal)) = view.reader.locate_doc(record.doc) else { continue };
-        let segment = &view.reader.segments[s];
-        let has_line = |row: &u32| {
-            let record = &segment.rows()[*row as usize];
-            mentions
-                .iter()
-                .filter_map(|mention| mention.line)
-                .any(|line| (record.start_line..=record.end_line).contains(&line))
-        };
-        let rows = segment.doc_rows(ordinal).filter(|row| scope.rows[s].contains(*row) && has_line(row));
-        found.extend(rows.map(|row| RowId { segment: s as u32, row }));
-    }
-    found
-}
-
-/// How well a named path fits a file: 1 if they are equal or one is the tail of the other, less if only their ends are the
-/// same (an installed copy has other folders above), least if only the file names are.
-pub fn mention_fit(mention: &Mention, path: &[u8]) -> f32 {
-    let named = mention.path.as_bytes();
-    let parts = |path: &[u8]| path.iter().filter(|&&b| b == b'/').count() + 1;
-    let pairs = named.rsplit(|&b| b == b'/').zip(path.rsplit(|&b| b == b'/'));
-    let n_common = pairs.take_while(|(a, b)| a == b).count();
-    match n_common {
-        0 => 0.0,
-        n if n == parts(path) || (n > 1 && n == parts(named)) => 1.0,
-        1 if parts(named) == 1 => 0.8,
-        1 => 0.4,
-        _ => 0.7,
-    }
-}
-
-fn rows_of_doc(view: &View, scope: &Scope, doc: u32) -> Vec<RowId> {
-    let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return Vec::new() };
-    let rows = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
-    rows.take(ROWS_PER_FILE).map(|row| RowId { segment: s as u32, row }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_more_of_a_path_is_named_the_better_it_fits() {
-        let fit = |named: &str, path: &str| {
-            mention_fit(&Mention { path: named.to_owned(), line: None }, path.as_bytes())
-        };
-        assert_eq!(fit("src/a/b.rs", "src/a/b.rs"), 1.0);
-        assert_eq!(fit("a/b.rs", "src/a/b.rs"), 1.0);
-        assert_eq!(fit("/home/me/src/a/b.rs", "src/a/b.rs"), 1.0);
-        assert_eq!(fit("/usr/lib/a/b.rs", "src/a/b.rs"), 0.7);
-        assert_eq!(fit("b.rs", "src/a/b.rs"), 0.8);
-        assert_eq!(fit("x/b.rs", "src/a/b.rs"), 0.4);
-        assert_eq!(fit("xb.rs", "src/a/b.rs"), 0.0);
-    }
 }

@@ -3,25 +3,11 @@
 use anyhow::Result;
 use codeweaver::eval::metric::{DEPTH, Hit, Label, Scores, score};
 use codeweaver::eval::{Runner, ablate};
-use codeweaver::query::rank::{Explanation, RankedFile, Weights};
+use codeweaver::query::rank::features::LINEAR_WEIGHTS;
+use codeweaver::query::rank::{RankedFile, Weights};
 
 /// Names of the learned weights: those in which the score is linear.
-pub const NAMES: [&str; 14] = [
-    "lexical",
-    "dense",
-    "definition",
-    "definition_in_sentence",
-    "importance",
-    "file_sum",
-    "second_chunk",
-    "file_lexical",
-    "size",
-    "path",
-    "path_dense",
-    "depth",
-    "name_words",
-    "mention",
-];
+pub const NAMES: [&str; LINEAR_WEIGHTS.len()] = LINEAR_WEIGHTS;
 
 /// One number for each of [`NAMES`].
 pub type Linear = [f32; NAMES.len()];
@@ -29,9 +15,6 @@ pub type Linear = [f32; NAMES.len()];
 /// Maximum number of files of a query: the best by the given weights, which nearly always include the
 /// relevant ones.
 const N_FILES: usize = 60;
-/// Lower bound of the weights while features are computed: a feature is its contribution divided by its
-/// weight.
-const MIN_WEIGHT: f32 = 1e-3;
 
 /// A labelled query with the files found for it.
 #[derive(Debug, Clone)]
@@ -73,19 +56,15 @@ impl RankedQuery {
 
 /// Runs all queries of a suite with `weights`.
 pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<RankedQuery>> {
-    let mut all = linear(weights);
-    all.iter_mut().for_each(|weight| *weight = weight.max(MIN_WEIGHT));
-    let weights = with_linear(weights, &all)?;
     let mut queries = Vec::new();
     for opened in runner.repositories() {
         for labelled in &opened.repository.queries {
             let mut request = opened.request(&labelled.query);
             request.intent = labelled.intent;
-            let is_name = labelled.query.split_whitespace().count() == 1;
-            let ranked = opened.rank(&request, &weights);
+            let ranked = opened.rank(&request, weights);
             let file = |file: &RankedFile| {
                 let place = opened.hit(file, labelled.labels.iter().any(|target| target.contains.is_some()));
-                let features = features(&file.explanation, is_name, &all);
+                let features = file.features.linear(weights);
                 let factor = file.explanation.prior * file.explanation.intent;
                 let is_relevant = labelled.labels.iter().any(|target| target.is_covered_by(&place));
                 File { features, factor, is_relevant, place }
@@ -100,29 +79,6 @@ pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<R
         }
     }
     Ok(queries)
-}
-
-/// Features from the contributions to the score: contribution divided by weight.
-fn features(e: &Explanation, is_name: bool, weights: &Linear) -> Linear {
-    let definition = if is_name { [e.definition, 0.0] } else { [0.0, e.definition] };
-    let mut features = [
-        e.lexical,
-        e.dense,
-        definition[0],
-        definition[1],
-        e.importance,
-        e.file_sum,
-        e.second_chunk,
-        e.file_lexical,
-        e.size,
-        e.path,
-        e.path_dense,
-        e.depth,
-        e.name_words,
-        e.mention,
-    ];
-    features.iter_mut().zip(weights).for_each(|(feature, weight)| *feature /= weight);
-    features
 }
 
 /// The learned weights of the table.
@@ -187,18 +143,5 @@ pub mod tests {
         let text = json(&weights);
         let read: Weights = serde_json::from_str(&text).unwrap();
         assert_eq!(read, weights, "written and read back");
-    }
-
-    #[test]
-    fn features_are_contributions_divided_by_their_weights() {
-        let mut weights = [2.0; NAMES.len()];
-        weights[0] = 0.5;
-        let e = Explanation { lexical: 0.25, definition: 1.0, depth: -0.4, ..Explanation::default() };
-        let of = |is_name, name: &str| {
-            features(&e, is_name, &weights)[NAMES.iter().position(|known| *known == name).unwrap()]
-        };
-        let alone = ["lexical", "definition", "definition_in_sentence", "depth"].map(|name| of(true, name));
-        assert_eq!(alone, [0.5, 0.5, 0.0, -0.2]);
-        assert_eq!(["definition", "definition_in_sentence"].map(|name| of(false, name)), [0.0, 0.5]);
     }
 }
