@@ -55,20 +55,28 @@ struct Unit {
     docs: Vec<Option<u32>>,
 }
 
+/// What every build works with.
+#[derive(Clone, Copy)]
+pub struct BuildContext<'a> {
+    pub codebase: &'a Codebase,
+    pub policy: &'a Policy,
+    /// The store, whose vectors are reused.
+    pub reader: &'a StoreReader,
+    pub embedder: &'a dyn Embedder,
+    pub progress: &'a dyn Progress,
+}
+
 /// Runs all `jobs`. `checkpoint` is called with everything built so far at intervals; the return value has
 /// the rest.
 ///
 /// Returns early, with what is sealed, when `progress` asks to stop; `built.docs` is then shorter than
 /// `jobs`.
 pub fn build(
-    codebase: &Codebase,
-    policy: &Policy,
-    reader: &StoreReader,
-    embedder: &dyn Embedder,
+    context: &BuildContext<'_>,
     jobs: &[Job],
-    progress: &dyn Progress,
     mut checkpoint: impl FnMut(&mut Built) -> Result<(), IndexError>,
 ) -> Result<Built, IndexError> {
+    let BuildContext { codebase, embedder, .. } = *context;
     let mut built = Built::default();
     if jobs.is_empty() {
         return Ok(built);
@@ -76,7 +84,7 @@ pub fn build(
     let store = codebase.create_store()?;
     let unit_len = if embedder.cost() == EmbedCost::Table { UNIT_TABLE } else { UNIT_MODEL };
     let units: Vec<&[Job]> = jobs.chunks(unit_len).collect();
-    let vectors = KnownVectors::new(reader, embedder);
+    let vectors = KnownVectors::new(context.reader, embedder);
     let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads).clamp(1, units.len());
     let journal = Journal::open(codebase, n_threads)?;
     let next = AtomicUsize::new(0);
@@ -84,14 +92,14 @@ pub fn build(
         let (sender, receiver) = mpsc::sync_channel::<(usize, Result<Unit, IndexError>)>(QUEUE);
         for thread in 0..n_threads {
             let journal = Some((&journal, thread));
-            let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress, journal };
+            let worker = Worker { context: *context, vectors: &vectors, journal };
             let (sender, units, next) = (sender.clone(), &units, &next);
             std::thread::Builder::new()
                 .name("index".to_owned())
                 .stack_size(PARSER_STACK)
                 .spawn_scoped(scope, move || {
-                    let mut blobs = worker.codebase.repo.blobs();
-                    while !worker.progress.stopped() {
+                    let mut blobs = worker.context.codebase.repo.blobs();
+                    while !worker.context.progress.stopped() {
                         let unit = next.fetch_add(1, Ordering::Relaxed);
                         let Some(jobs) = units.get(unit) else { return };
                         let result = worker.run(jobs, &mut blobs);
@@ -141,21 +149,20 @@ fn available_threads() -> usize {
 
 #[derive(Clone, Copy)]
 struct Worker<'a> {
-    codebase: &'a Codebase,
-    policy: &'a Policy,
-    embedder: &'a dyn Embedder,
+    context: BuildContext<'a>,
     vectors: &'a KnownVectors<'a>,
-    progress: &'a dyn Progress,
     /// The journal slot of this thread.
     journal: Option<(&'a Journal, usize)>,
 }
 
 impl Worker<'_> {
     fn run(&self, jobs: &[Job], blobs: &mut BlobReader) -> Result<Unit, IndexError> {
-        let mut unit =
-            Unit { builder: SegmentBuilder::new(self.embedder.dim()), docs: Vec::with_capacity(jobs.len()) };
+        let mut unit = Unit {
+            builder: SegmentBuilder::new(self.context.embedder.dim()),
+            docs: Vec::with_capacity(jobs.len()),
+        };
         for job in jobs {
-            if self.progress.stopped() {
+            if self.context.progress.stopped() {
                 break;
             }
             unit.docs.push(self.job(job, blobs, &mut unit.builder)?);
@@ -171,7 +178,7 @@ impl Worker<'_> {
     ) -> Result<Option<u32>, IndexError> {
         let oid = &job.key.blob_oid;
         let Some(size) = blobs.size(oid)? else { return Ok(None) };
-        let bytes = if size > self.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
+        let bytes = if size > self.context.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
         self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
     }
 
@@ -185,8 +192,9 @@ impl Worker<'_> {
         builder: &mut SegmentBuilder,
     ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
-        let too_large = size > self.policy.max_blob_bytes();
-        let skipped = if too_large { Some(SkipReason::TooLarge) } else { self.policy.decide_blob(bytes) };
+        let too_large = size > self.context.policy.max_blob_bytes();
+        let skipped =
+            if too_large { Some(SkipReason::TooLarge) } else { self.context.policy.decide_blob(bytes) };
         let skipped = skipped.filter(|&reason| !(job.includes_secret && reason == SkipReason::Secret));
         let crashes =
             |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language, bytes);
@@ -199,18 +207,18 @@ impl Worker<'_> {
         };
         if skipped.is_some() {
             builder.push_doc(doc, Vec::new(), &[], &[]);
-            self.progress.add(&Counters { files: 1, ..Counters::default() });
+            self.context.progress.add(&Counters { files: 1, ..Counters::default() });
             return Ok(ordinal);
         }
-        let settings = &self.codebase.settings;
+        let settings = &self.context.codebase.settings;
         let entered = self.journal.map(|(journal, thread)| journal.enter(thread, &job.key.blob_oid));
         fault::parsing(bytes);
         let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
         drop(entered);
         let known = self.vectors.of(job.previous);
-        let embedded =
-            embed_chunks(self.embedder, &job.key, bytes, &chunked.chunks, &known, settings.index.excerpts)?;
-        self.progress.add(&Counters {
+        let blob = ChunkedBlob { key: &job.key, bytes, chunks: &chunked.chunks };
+        let embedded = embed_chunks(self.context.embedder, &blob, &known, settings.index.excerpts)?;
+        self.context.progress.add(&Counters {
             files: 1,
             bytes: size,
             chunks: embedded.rows.len() as u64,
@@ -224,29 +232,21 @@ impl Worker<'_> {
 
 /// Runs a few jobs at once, into a segment that is not written.
 pub fn build_in_memory(
-    codebase: &Codebase,
-    policy: &Policy,
-    reader: &StoreReader,
-    embedder: &dyn Embedder,
+    context: &BuildContext<'_>,
     jobs: &[Job],
-    progress: &dyn Progress,
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
-    let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress, journal: None };
+    let vectors = KnownVectors::new(context.reader, context.embedder);
+    let worker = Worker { context: *context, vectors: &vectors, journal: None };
     worker.small(jobs, &|worker, job, blobs, builder| worker.job(job, blobs, builder))
 }
 
 /// As [`build_in_memory`], for bytes that are in no object database.
 pub fn build_bytes(
-    codebase: &Codebase,
-    policy: &Policy,
-    reader: &StoreReader,
-    embedder: &dyn Embedder,
+    context: &BuildContext<'_>,
     jobs: &[(&Job, &[u8])],
-    progress: &dyn Progress,
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
-    let vectors = KnownVectors::new(reader, embedder);
-    let worker = Worker { codebase, policy, embedder, vectors: &vectors, progress, journal: None };
+    let vectors = KnownVectors::new(context.reader, context.embedder);
+    let worker = Worker { context: *context, vectors: &vectors, journal: None };
     worker.small(jobs, &|worker, (job, bytes), _, builder| {
         worker.doc(job, bytes.len() as u64, bytes, builder).map(Some)
     })
@@ -266,25 +266,25 @@ impl Worker<'_> {
         jobs: &[J],
         run: RunSmall<'_, J>,
     ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
-        let threads = self.codebase.settings.index.threads.unwrap_or_else(available_threads);
+        let threads = self.context.codebase.settings.index.threads.unwrap_or_else(available_threads);
         let n_units =
             if jobs.len() < SMALL_UNIT * 2 || threads < 2 { 1 } else { jobs.len().div_ceil(SMALL_UNIT) };
         let units: Vec<&[J]> = jobs.chunks(jobs.len().div_ceil(n_units).max(1)).collect();
         let next = AtomicUsize::new(0);
         let n_threads = threads.clamp(1, units.len().max(1));
-        let journal = Journal::of_question(self.codebase, n_threads);
+        let journal = Journal::of_question(self.context.codebase, n_threads);
         let take = |thread: usize| -> Result<Vec<(usize, Unit)>, IndexError> {
             let worker = Worker { journal: Some((&journal, thread)), ..*self };
-            let (mut blobs, mut done) = (self.codebase.repo.blobs(), Vec::new());
+            let (mut blobs, mut done) = (self.context.codebase.repo.blobs(), Vec::new());
             while let Some((number, jobs)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, units.get(n)?)))
             {
                 let mut unit = Unit {
-                    builder: SegmentBuilder::new(self.embedder.dim()),
+                    builder: SegmentBuilder::new(self.context.embedder.dim()),
                     docs: Vec::with_capacity(jobs.len()),
                 };
                 for job in *jobs {
-                    if self.progress.stopped() {
+                    if self.context.progress.stopped() {
                         return Err(IndexError::Interrupted { n_chunks: 0 });
                     }
                     unit.docs.push(run(&worker, job, &mut blobs, &mut unit.builder)?);
@@ -301,7 +301,7 @@ impl Worker<'_> {
             let helpers = (0..n_threads).map(spawn).collect::<Result<Vec<_>, _>>().map_err(|source| {
                 crate::store::StoreError::Io {
                     action: "start a thread for",
-                    path: self.codebase.root(),
+                    path: self.context.codebase.root(),
                     source,
                 }
             })?;
@@ -313,7 +313,7 @@ impl Worker<'_> {
         })?;
         done.sort_unstable_by_key(|(number, _)| *number);
         let (mut builder, mut docs) =
-            (SegmentBuilder::new(self.embedder.dim()), Vec::with_capacity(jobs.len()));
+            (SegmentBuilder::new(self.context.embedder.dim()), Vec::with_capacity(jobs.len()));
         for (_, unit) in done {
             let base = builder.n_docs() as u32;
             docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| base + ordinal)));
@@ -332,15 +332,21 @@ pub struct EmbeddedChunks {
     pub n_embedded: u64,
 }
 
+/// A blob with its chunks.
+pub struct ChunkedBlob<'a> {
+    pub key: &'a DocKey,
+    pub bytes: &'a [u8],
+    pub chunks: &'a [chunk::Chunk],
+}
+
 /// Embeds the chunks of one blob. Vectors whose input `known` has are reused.
 pub fn embed_chunks(
     embedder: &dyn Embedder,
-    key: &DocKey,
-    bytes: &[u8],
-    chunks: &[chunk::Chunk],
+    blob: &ChunkedBlob<'_>,
     known: &dyn Fn(&[u8; 16]) -> Option<Vec<i8>>,
     excerpts: bool,
 ) -> Result<EmbeddedChunks, IndexError> {
+    let ChunkedBlob { key, bytes, chunks } = *blob;
     let dim = embedder.dim();
     let mut rows = Vec::with_capacity(chunks.len());
     let mut vectors = vec![0i8; chunks.len() * dim];

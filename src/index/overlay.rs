@@ -4,10 +4,10 @@
 //! same [`plan`], [`build`] and [`publish::apply`] as an update, so everything that reads the result, statistics included,
 //! sees what a fresh index of the same state would show. Nothing is written.
 
-use super::build;
+use super::build::{self, BuildContext};
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::plan::{self, Plan, PlannedDoc};
+use super::plan::{self, Plan, PlannedDoc, PlannedFile};
 use super::progress::Progress;
 use super::publish;
 use super::update::Target;
@@ -82,7 +82,8 @@ impl<'a> Overlay<'a> {
             return Ok(false);
         }
         let segment = self.segment(&plan, |reader| {
-            build::build_in_memory(codebase, policy, reader, embedder, &plan.jobs, progress)
+            let context = BuildContext { codebase, policy, reader, embedder, progress };
+            build::build_in_memory(&context, &plan.jobs)
         })?;
         self.apply(&plan, segment.as_deref())?;
         self.snapshot.totals.tree_oid = target.tree_oid();
@@ -116,7 +117,8 @@ impl<'a> Overlay<'a> {
         let jobs: Vec<(&plan::Job, &[u8])> =
             plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
         let segment = self.segment(&plan, |reader| {
-            build::build_bytes(codebase, policy, reader, embedder, &jobs, progress)
+            let context = BuildContext { codebase, policy, reader, embedder, progress };
+            build::build_bytes(&context, &jobs)
         })?;
         self.apply(&plan, segment.as_deref())?;
         Ok(n_omitted)
@@ -136,7 +138,7 @@ impl<'a> Overlay<'a> {
         let Some(blob) = &change.bytes else { return Ok(()) };
         self.states.insert(change.path.clone(), change.state);
         if blob.size > policy.max_blob_bytes() {
-            plan::plan_left_out(policy, change.path.as_ref(), blob.mode, SkipReason::TooLarge, plan);
+            plan.add_skipped(policy, change.path.as_ref(), blob.mode, SkipReason::TooLarge);
             return Ok(());
         }
         let bytes = match files.read(change.path.as_ref()) {
@@ -146,17 +148,14 @@ impl<'a> Overlay<'a> {
         };
         // The file may have changed since the comparison. The bytes read now are indexed, under their own oid.
         let oid = git::hash_blob(&bytes, codebase.repo.object_hash());
-        let entry = plan::plan_bytes(
-            codebase,
-            policy,
-            &self.reader,
-            change.path.as_ref(),
-            blob.mode,
-            oid,
-            &bytes,
-            old,
-            plan,
-        );
+        let file = PlannedFile {
+            path: change.path.as_ref(),
+            mode: blob.mode,
+            blob_oid: oid,
+            bytes: &bytes,
+            previous: old,
+        };
+        let entry = plan.add_file(codebase, policy, &self.reader, &file);
         if matches!(entry, PlannedDoc::Job(job) if job == blobs.len()) {
             blobs.push(bytes.clone());
         }

@@ -90,52 +90,61 @@ fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
     fits.then(|| Oid::from_hex(base.totals.tree_oid.as_bytes()).ok()).flatten()
 }
 
-/// Plans one file that is not in a tree, from its `bytes` (empty if it exceeds the size limit).
-#[expect(clippy::too_many_arguments, reason = "one file has this many properties, and they are used once")]
-pub fn plan_bytes(
-    codebase: &Codebase,
-    policy: &Policy,
-    reader: &StoreReader,
-    path: &git::BStr,
-    mode: Mode,
-    blob_oid: Oid,
-    bytes: &[u8],
-    old: Option<u32>,
-    plan: &mut Plan,
-) -> PlannedDoc {
-    let (doc, skipped, flags) = match policy.decide_path(path, mode) {
-        PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
-        PathDecision::Index { language, flags } => {
-            let language = policy.language(language, path, bytes);
-            let includes_secret = policy.includes_secret(path);
-            let key = DocKey { blob_oid, variant: doc_variant(codebase, language, includes_secret) };
-            let known = reader.find_doc(&key).map(PlannedDoc::Known);
-            let same = plan.jobs.iter().position(|job| job.key == key).map(PlannedDoc::Job);
-            let doc = known.or(same).unwrap_or_else(|| {
-                let previous = old.and_then(|id| reader.entry(id)).map(|(record, _)| record.doc);
-                plan.jobs.push(Job { key, language, previous, includes_secret });
-                PlannedDoc::Job(plan.jobs.len() - 1)
-            });
-            (doc, None, u16::from(flags.0))
-        }
-    };
-    plan.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
-    doc
+/// A file that is not in a tree.
+pub struct PlannedFile<'a> {
+    pub path: &'a git::BStr,
+    pub mode: Mode,
+    pub blob_oid: Oid,
+    /// Empty if the file exceeds the size limit.
+    pub bytes: &'a [u8],
+    /// The live entry of its path in the base snapshot.
+    pub previous: Option<u32>,
 }
 
-/// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
-/// precedence.
-pub fn plan_left_out(policy: &Policy, path: &git::BStr, mode: Mode, reason: SkipReason, plan: &mut Plan) {
-    let (reason, flags) = match policy.decide_path(path, mode) {
-        PathDecision::Skip(by_path) => (by_path, 0),
-        PathDecision::Index { flags, .. } => (reason, u16::from(flags.0)),
-    };
-    plan.added.push(PlannedEntry {
-        path: path.to_owned(),
-        doc: PlannedDoc::None,
-        skipped: Some(reason),
-        flags,
-    });
+impl Plan {
+    /// Plans one file that is not in a tree.
+    pub fn add_file(
+        &mut self,
+        codebase: &Codebase,
+        policy: &Policy,
+        reader: &StoreReader,
+        file: &PlannedFile<'_>,
+    ) -> PlannedDoc {
+        let PlannedFile { path, mode, blob_oid, bytes, previous } = *file;
+        let (doc, skipped, flags) = match policy.decide_path(path, mode) {
+            PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
+            PathDecision::Index { language, flags } => {
+                let language = policy.language(language, path, bytes);
+                let includes_secret = policy.includes_secret(path);
+                let key = DocKey { blob_oid, variant: doc_variant(codebase, language, includes_secret) };
+                let known = reader.find_doc(&key).map(PlannedDoc::Known);
+                let same = self.jobs.iter().position(|job| job.key == key).map(PlannedDoc::Job);
+                let doc = known.or(same).unwrap_or_else(|| {
+                    let previous = previous.and_then(|id| reader.entry(id)).map(|(record, _)| record.doc);
+                    self.jobs.push(Job { key, language, previous, includes_secret });
+                    PlannedDoc::Job(self.jobs.len() - 1)
+                });
+                (doc, None, u16::from(flags.0))
+            }
+        };
+        self.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
+        doc
+    }
+
+    /// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
+    /// precedence.
+    pub fn add_skipped(&mut self, policy: &Policy, path: &git::BStr, mode: Mode, reason: SkipReason) {
+        let (reason, flags) = match policy.decide_path(path, mode) {
+            PathDecision::Skip(by_path) => (by_path, 0),
+            PathDecision::Index { flags, .. } => (reason, u16::from(flags.0)),
+        };
+        self.added.push(PlannedEntry {
+            path: path.to_owned(),
+            doc: PlannedDoc::None,
+            skipped: Some(reason),
+            flags,
+        });
+    }
 }
 
 struct Planner<'a> {

@@ -1,7 +1,7 @@
 //! Derives a sample of the index again from git and compares. A hash proves that a shard is unchanged, not
 //! that it was ever right.
 
-use super::build::embed_chunks;
+use super::build::{ChunkedBlob, embed_chunks};
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::plan::doc_variant;
@@ -50,7 +50,7 @@ pub fn recompute(
             if n_rows == 0 || !is_sampled(doc, percent) {
                 continue;
             }
-            match differs(codebase, embedder, &mut blobs, doc, &data, &rows)? {
+            match differs(codebase, embedder, &mut blobs, &StoredDoc { doc, data: &data, rows })? {
                 None => done.skipped += 1,
                 Some(difference) => {
                     done.docs += 1;
@@ -69,15 +69,21 @@ fn is_sampled(doc: &DocMeta, percent: f64) -> bool {
     f64::from(hash) < percent / 100.0 * f64::from(u32::MAX) || percent >= 100.0
 }
 
+/// A doc with its rows in the data of its shard.
+struct StoredDoc<'a> {
+    doc: &'a DocMeta,
+    data: &'a ShardData,
+    rows: Range<usize>,
+}
+
 /// The difference between the stored `doc` and a newly derived one; `None` if it cannot be derived here.
 fn differs(
     codebase: &Codebase,
     embedder: &dyn Embedder,
     blobs: &mut BlobReader,
-    doc: &DocMeta,
-    data: &ShardData,
-    rows: &Range<usize>,
+    stored: &StoredDoc<'_>,
 ) -> Result<Option<Option<String>>, IndexError> {
+    let StoredDoc { doc, data, rows } = stored;
     let Some(language) = LanguageId::by_name(&doc.language) else { return Ok(None) };
     let is_ours =
         [false, true].iter().any(|&secret| doc_variant(codebase, language, secret) == doc.key.variant);
@@ -85,8 +91,9 @@ fn differs(
     let Some(bytes) = bytes else { return Ok(None) };
     let settings = &codebase.settings;
     let chunks = chunk::chunk_blob(bytes, language, &settings.chunker).chunks;
+    let blob = ChunkedBlob { key: &doc.key, bytes, chunks: &chunks };
     let nothing = |_: &[u8; 16]| None;
-    let fresh = embed_chunks(embedder, &doc.key, bytes, &chunks, &nothing, settings.index.excerpts)?;
+    let fresh = embed_chunks(embedder, &blob, &nothing, settings.index.excerpts)?;
     let what = if fresh.rows != data.rows[rows.clone()] {
         "its chunks"
     } else if !same_vectors(

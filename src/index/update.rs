@@ -1,6 +1,6 @@
 //! One update: from a wanted tree to a published snapshot.
 
-use super::build::{self, Built};
+use super::build::{self, BuildContext, Built};
 use super::codebase::Codebase;
 use super::compact;
 use super::error::IndexError;
@@ -288,10 +288,9 @@ impl Run<'_> {
             epoch = published.reader.state.epoch;
             Ok(Some(published))
         };
-        let mut built =
-            build::build(self.codebase, policy, reader, self.embedder, &plan.jobs, progress, |built| {
-                publish_built(built, false).map(drop)
-            })?;
+        let context =
+            BuildContext { codebase: self.codebase, policy, reader, embedder: self.embedder, progress };
+        let mut built = build::build(&context, &plan.jobs, |built| publish_built(built, false).map(drop))?;
         let is_complete = built.docs.len() >= plan.jobs.len();
         match publish_built(&mut built, is_complete)? {
             Some(published) if is_complete => Ok(published),
