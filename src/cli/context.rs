@@ -71,11 +71,11 @@ impl Context {
     /// exists below the current directory has precedence; any other path is taken as relative to the root.
     pub fn repository_path(&self, codebase: &Codebase, typed: &str) -> String {
         let root = codebase.root();
-        let here = std::fs::canonicalize(&self.dir).unwrap_or_else(|_| root.clone());
+        let current_dir = std::fs::canonicalize(&self.dir).unwrap_or_else(|_| root.clone());
         let below = |path: PathBuf| Some(path.strip_prefix(&root).ok()?.to_string_lossy().into_owned());
-        let from_here = here.join(typed.trim_start_matches("./"));
-        if from_here.exists() || Path::new(typed).is_absolute() {
-            return below(from_here).unwrap_or_else(|| typed.to_owned());
+        let from_current_dir = current_dir.join(typed.trim_start_matches("./"));
+        if from_current_dir.exists() || Path::new(typed).is_absolute() {
+            return below(from_current_dir).unwrap_or_else(|| typed.to_owned());
         }
         typed.to_owned()
     }

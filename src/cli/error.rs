@@ -155,7 +155,7 @@ impl From<ClientError> for CliError {
             ClientError::YamlInsert { path, client, id } => not_edited(
                 &path,
                 yaml(client),
-                format!("add what `git codeweaver mcp --print {id}` prints by hand"),
+                format!("add the output of `git codeweaver mcp --print {id}` to it by hand"),
             ),
             ClientError::YamlUninstall { path, client, table } => {
                 not_edited(&path, yaml(client), format!("remove `{NAME}` from `{table}` by hand"))

@@ -40,7 +40,7 @@ impl Shutdown {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
             _ = hangup.recv() => {}
-            () = self.ancestors.gone() => {}
+            () = self.ancestors.exited() => {}
         }
     }
 
@@ -66,7 +66,7 @@ impl Ancestors {
     }
 
     #[cfg(unix)]
-    async fn gone(&self) {
+    async fn exited(&self) {
         while *self == Ancestors::now() {
             tokio::time::sleep(POLL).await;
         }

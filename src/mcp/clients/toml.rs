@@ -10,9 +10,9 @@ pub(super) fn insert(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edit
     let table = tables.last().copied().unwrap_or_default();
     let document = parse(text)?;
     let around = find(&document, table)?;
-    let there = around.and_then(|around| around.get(NAME));
-    let after = match there {
-        Some(there) => update(text, there, entry)?,
+    let existing = around.and_then(|around| around.get(NAME));
+    let after = match existing {
+        Some(existing) => update(text, existing, entry)?,
         None if around.is_some_and(Item::is_inline_table) => {
             return Err(EditError(format!("`{}` in it is an inline table", table.join("."))));
         }
@@ -116,8 +116,8 @@ fn append(text: &str, table: &Keys, entry: &Entry) -> String {
 }
 
 /// Sets the fields of an existing entry that differ.
-fn update(text: &str, there: &Item, entry: &Entry) -> Result<String, EditError> {
-    let like = there.as_table_like().ok_or_else(|| EditError(format!("`{NAME}` in it is not a table")))?;
+fn update(text: &str, existing: &Item, entry: &Entry) -> Result<String, EditError> {
+    let like = existing.as_table_like().ok_or_else(|| EditError(format!("`{NAME}` in it is not a table")))?;
     let mut changes = Vec::new();
     for (name, value) in &entry.fields {
         match like.get(name) {
@@ -126,7 +126,7 @@ fn update(text: &str, there: &Item, entry: &Entry) -> Result<String, EditError> 
                 Some(span) => changes.push((span, value.to_line())),
                 None => return Err(EditError(format!("`{NAME}.{name}` in it is not a plain value"))),
             },
-            None => match there.as_table().and_then(Table::span) {
+            None => match existing.as_table().and_then(Table::span) {
                 Some(header) => {
                     let at =
                         header.end + text[header.end..].find(['\n', '\r']).unwrap_or(text.len() - header.end);
