@@ -70,7 +70,7 @@ impl Target for Lease {
     fn run(&mut self, case: &Case) -> u64 {
         if case.head == "lease" {
             write(&self.lock, &case.bytes);
-            assert_eq!(lock::holder(&self.lock), None, "nobody holds it");
+            assert_eq!(lock::holder(&self.lock), None, "no process holds it");
             let held = lock::Lock::acquire(&self.lock).expect("a free lock is taken");
             let holder = lock::holder(&self.lock).expect("it is held");
             assert!(!holder.is_empty() && holder.len() <= 600, "a holder of {} bytes", holder.len());

@@ -276,7 +276,7 @@ fn foreign_stores_are_refused() {
     };
     let world = World::new();
     world.repo.write(".codeweaver/nonce", "forged\n").write(".codeweaver/v1/x/state", "forged\n");
-    refused(&world, "a store that nobody made here");
+    refused(&world, "a store from elsewhere");
     world.repo.git(["add", "-f", "-A"]).git(["commit", "-q", "-m", "store"]);
     refused(&world, "a store in the tree");
     world.repo.git(["rm", "-rqf", "--cached", ".codeweaver"]).git(["commit", "-q", "-m", "none"]);

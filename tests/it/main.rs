@@ -43,6 +43,7 @@ mod mcp_tools;
 mod model2vec;
 mod mounts;
 mod navigation;
+mod printed;
 mod recompute;
 mod reference;
 mod sandbox;

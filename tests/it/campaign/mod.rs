@@ -205,7 +205,7 @@ impl Campaign {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Err("a lock is held for 20 s after everybody was killed".to_owned())
+        Err("a lock is held for 20 s after all processes were killed".to_owned())
     }
 
     fn check_after(&mut self, site: &Site, scene: &Scene, wanted: &[Answers]) -> Result<(), String> {
