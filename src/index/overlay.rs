@@ -1,8 +1,8 @@
 //! Overlay: changes that no snapshot contains, as an in-memory segment and entry file over a snapshot.
 //!
-//! The changes are the difference to a tree that is not indexed yet, uncommitted files, or both. They pass through the
-//! same [`plan`], [`build`] and [`publish::apply`] as an update, so everything that reads the result, statistics included,
-//! sees what a fresh index of the same state would show. Nothing is written.
+//! The changes are the difference to a tree that is not indexed yet, uncommitted files, or both. They pass
+//! through the same [`plan`], [`build`] and [`publish::apply`] as an update, so everything that reads the
+//! result, statistics included, sees what a fresh index of the same state would show. Nothing is written.
 
 use super::build::{self, BuildContext};
 use super::codebase::Codebase;
@@ -69,8 +69,8 @@ impl<'a> Overlay<'a> {
 
     /// Adds the difference between the tree of the snapshot and that of `target`.
     ///
-    /// Returns `false` and changes nothing if the difference has more than [`MAX_BLOBS`] new blobs, if the snapshot was
-    /// made under other settings, or without an embedder.
+    /// Returns `false` and changes nothing if the difference has more than [`MAX_BLOBS`] new blobs, if the
+    /// snapshot was made under other settings, or without an embedder.
     pub fn add_tree(&mut self, target: &Target) -> Result<bool, IndexError> {
         let OverlayContext { codebase, policy, embedder, progress, .. } = self.context;
         let Some(embedder) = embedder else { return Ok(false) };
@@ -90,8 +90,8 @@ impl<'a> Overlay<'a> {
         Ok(true)
     }
 
-    /// Adds the modified, added, deleted and untracked files of `status`. Returns how many it leaves out: all without an
-    /// embedder, else those beyond [`MAX_BLOBS`].
+    /// Adds the modified, added, deleted and untracked files of `status`. Returns how many it leaves out: all
+    /// without an embedder, else those beyond [`MAX_BLOBS`].
     pub fn add_worktree(&mut self, status: &WorktreeStatus) -> Result<usize, IndexError> {
         let OverlayContext { codebase, policy, embedder, progress, .. } = self.context;
         let changes = &status.changes.changes;
@@ -146,7 +146,8 @@ impl<'a> Overlay<'a> {
             Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => Vec::new(),
             bytes => bytes?.unwrap_or_default(),
         };
-        // The file may have changed since the comparison. The bytes read now are indexed, under their own oid.
+        // The file may have changed since the comparison. The bytes read now are indexed, under their own
+        // oid.
         let oid = git::hash_blob(&bytes, codebase.repo.object_hash());
         let file = PlannedFile {
             path: change.path.as_ref(),
@@ -163,7 +164,8 @@ impl<'a> Overlay<'a> {
         Ok(())
     }
 
-    /// The segment with the docs of the plan's jobs, from an earlier overlay or by `build`; `None` if there are no jobs.
+    /// The segment with the docs of the plan's jobs, from an earlier overlay or by `build`; `None` if there
+    /// are no jobs.
     fn segment(
         &self,
         plan: &Plan,

@@ -4,13 +4,14 @@ use super::error::QueryError;
 use crate::index::progress::Progress;
 use std::sync::Arc;
 
-/// Whether a stage should stop, because the time is up or the request was cancelled. Called from several threads.
+/// Whether a stage should stop, because the time is up or the request was cancelled. Called from several
+/// threads.
 pub type IsOver<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// A cancellation token. By default, a request is never cancelled.
 ///
-/// It is polled between the stages of a request and in their loops, from several threads, so it must be quick. A cancelled
-/// request ends with [`QueryError::Cancelled`] soon after.
+/// It is polled between the stages of a request and in their loops, from several threads, so it must be
+/// quick. A cancelled request ends with [`QueryError::Cancelled`] soon after.
 #[derive(Clone, Default)]
 pub struct Cancel(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 

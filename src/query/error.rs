@@ -33,10 +33,11 @@ pub enum QueryError {
     Cancelled,
 }
 
-/// Runs `answer` and turns a panic in it into [`QueryError::Internal`], so that one request fails and not the server.
+/// Runs `answer` and turns a panic in it into [`QueryError::Internal`], so that one request fails and not the
+/// server.
 ///
-/// A panic is a defect. It can also be the effect of a damaged store file: segments are mapped and searched without being
-/// hashed first, and third-party code relies on their structure.
+/// A panic is a defect. It can also be the effect of a damaged store file: segments are mapped and searched
+/// without being hashed first, and third-party code relies on their structure.
 pub fn guarded<T>(answer: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);

@@ -18,8 +18,8 @@ pub struct Located {
 /// The indexed file at `path`, which must be a [`clean`] path.
 ///
 /// # Errors
-/// [`QueryError::Parameter`] for a path that leaves the repository; [`QueryError::NotFound`], with the reason, if the file is
-/// not in the view or not indexed.
+/// [`QueryError::Parameter`] for a path that leaves the repository; [`QueryError::NotFound`], with the
+/// reason, if the file is not in the view or not indexed.
 pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
     let path = clean(path)?;
     let not_found = |why: &str| QueryError::NotFound { what: format!("{path} {why}") };
@@ -55,7 +55,8 @@ pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
 /// `path` without a leading `./`.
 ///
 /// # Errors
-/// [`QueryError::Parameter`] for absolute paths and those with `..` or NUL: only files of the repository are read.
+/// [`QueryError::Parameter`] for absolute paths and those with `..` or NUL: only files of the repository are
+/// read.
 pub fn clean(path: &str) -> Result<&str, QueryError> {
     let path = path.trim_start_matches("./");
     let escapes =

@@ -11,8 +11,8 @@
 //! * [`response`]: everything that is returned.
 //! * [`search`]: the sequence of these stages, for which `verify` compares the shown files with the disk.
 //!
-//! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths. [`path_facts`] are shared by
-//! retrieval and ranking.
+//! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths. [`path_facts`]
+//! are shared by retrieval and ranking.
 
 pub mod answer;
 mod cancel;

@@ -1,7 +1,7 @@
 //! Facts about paths that do not depend on the query: vector, terms by place, depth.
 //!
-//! A query needs them for hundreds of paths, so a long-lived process caches them ([`PathCache`]). They depend on the path
-//! and the model alone, not on the index, so nothing in the cache becomes outdated.
+//! A query needs them for hundreds of paths, so a long-lived process caches them ([`PathCache`]). They depend
+//! on the path and the model alone, not on the index, so nothing in the cache becomes outdated.
 
 use super::parse::names;
 use crate::embed::Embedder;

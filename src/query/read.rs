@@ -35,12 +35,12 @@ pub struct FileText {
 }
 
 impl Searcher {
-    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a bare repository
-    /// HEAD.
+    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a
+    /// bare repository HEAD.
     ///
     /// # Errors
-    /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository; [`QueryError::NotFound`] if there is no
-    /// such file.
+    /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository;
+    /// [`QueryError::NotFound`] if there is no such file.
     pub fn read(
         &self,
         path: &str,

@@ -66,7 +66,8 @@ pub enum WorktreeMode {
 
 /// The state of the codebase that a request is about.
 ///
-/// The default is HEAD with all uncommitted files. [`ViewRequest::new`] takes the settings of a codebase into account.
+/// The default is HEAD with all uncommitted files. [`ViewRequest::new`] takes the settings of a codebase into
+/// account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViewRequest {
     /// Branch, tag, commit or tree, without the working tree; `None` for HEAD.
@@ -162,7 +163,8 @@ impl Request {
     /// Checks the query and the limits.
     ///
     /// # Errors
-    /// [`QueryError::Parameter`] if the query is empty or a number is out of range. Nothing is corrected silently.
+    /// [`QueryError::Parameter`] if the query is empty or a number is out of range. Nothing is corrected
+    /// silently.
     pub fn check(&self) -> Result<(), QueryError> {
         let parameter = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
         if self.query.trim().is_empty() {

@@ -1,6 +1,7 @@
 //! Response: everything that is returned for a search, as it is printed and sent.
 //!
-//! Variants of enums are documented at the type where their own doc comments would change the JSON schema of the MCP tools.
+//! Variants of enums are documented at the type where their own doc comments would change the JSON schema of
+//! the MCP tools.
 
 use super::parse::intent::QueryIntent;
 use super::rank::Explanation;
@@ -30,7 +31,8 @@ pub struct Response {
     pub token_count: u32,
     /// Time to answer the request, in milliseconds.
     pub execution_time_ms: u64,
-    /// Kinds of evidence that found a candidate: `lexical_bm25`, `dense_exact`, `dense_signs`, `dense_hnsw`, `symbol`, `path`.
+    /// Kinds of evidence that found a candidate: `lexical_bm25`, `dense_exact`, `dense_signs`, `dense_hnsw`,
+    /// `symbol`, `path`.
     pub search_strategy: Vec<&'static str>,
     /// Languages of the matches, sorted.
     pub languages_found: Vec<String>,
@@ -68,7 +70,8 @@ pub struct Match {
     pub match_type: MatchType,
     /// Qualified names of symbols in the chunk.
     pub related_symbols: Vec<String>,
-    /// Hex oid of the contents from which the text is cut. That of a modified file may be in no object database.
+    /// Hex oid of the contents from which the text is cut. That of a modified file may be in no object
+    /// database.
     pub blob: String,
     /// The revision as typed, or `HEAD`.
     pub rev: String,

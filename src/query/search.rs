@@ -20,7 +20,8 @@ use std::time::Instant;
 
 /// Answers requests about one codebase.
 ///
-/// A long-lived process keeps one: it caches open files, the status of the working tree and facts about paths.
+/// A long-lived process keeps one: it caches open files, the status of the working tree and facts about
+/// paths.
 pub struct Searcher {
     /// The codebase that is searched.
     pub codebase: Codebase,
@@ -33,8 +34,8 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// A searcher with the model of the settings. If the model cannot be opened, searches go without dense retrieval and
-    /// say so in a warning.
+    /// A searcher with the model of the settings. If the model cannot be opened, searches go without dense
+    /// retrieval and say so in a warning.
     pub fn new(codebase: Codebase) -> Searcher {
         let (embedder, embedder_failure) = match embed::open(&codebase.settings.model) {
             Ok(embedder) => (Some(embedder), None),
@@ -63,8 +64,8 @@ impl Searcher {
 
     /// Answers `request`.
     ///
-    /// `update` is called if HEAD, or the revision of the request, is not indexed and the difference is too large for an
-    /// overlay. A searcher itself never writes.
+    /// `update` is called if HEAD, or the revision of the request, is not indexed and the difference is too
+    /// large for an overlay. A searcher itself never writes.
     ///
     /// # Errors
     /// [`QueryError::Parameter`] if the request makes no sense, [`QueryError::Gated`] if there is no index,
@@ -112,7 +113,8 @@ impl Searcher {
         answer::index_info(view, self.embedder().map_or("none", Embedder::name))
     }
 
-    /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at `deadline`.
+    /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
+    /// `deadline`.
     pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranking {
         let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
         let scope = view.scope(&request.filters);

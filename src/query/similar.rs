@@ -55,7 +55,8 @@ impl SimilarRequest {
 }
 
 impl Searcher {
-    /// Finds the chunks whose vectors are nearest to that of the chunk at `request.line`, without that chunk itself.
+    /// Finds the chunks whose vectors are nearest to that of the chunk at `request.line`, without that chunk
+    /// itself.
     ///
     /// # Errors
     /// [`QueryError::NotFound`] if there is no such chunk, and those of [`Searcher::search`].

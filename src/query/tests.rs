@@ -1,4 +1,4 @@
-//! Signals of the ranking, each on a small repository in which only that signal decides.
+//! Features of ranking, each on a small repository in which it decides alone.
 
 use super::{Mode, QueryError, Request, Searcher, Tuning, ViewRequest, WorktreeMode};
 use crate::eval::foreign;
@@ -43,23 +43,23 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-struct Asker {
+struct Fixture {
     searcher: Searcher,
     _repo: TestRepo,
 }
 
-impl Asker {
-    fn new() -> Asker {
+impl Fixture {
+    fn new() -> Fixture {
         let repo = TestRepo::with_files(FILES);
         let codebase = Codebase::open(repo.root(), &[]).unwrap();
         updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent)
             .unwrap();
         let searcher = Searcher::new(codebase).with_tuning(Tuning::for_small_indexes());
-        Asker { searcher, _repo: repo }
+        Fixture { searcher, _repo: repo }
     }
 
     /// Paths with their relevance, best first.
-    fn ask(&self, query: &str, mode: Mode) -> Vec<(String, f32)> {
+    fn search(&self, query: &str, mode: Mode) -> Vec<(String, f32)> {
         let mut request = Request::new(query, &self.searcher.codebase.settings);
         request.mode = mode;
         let committed = ViewRequest { worktree: WorktreeMode::Exclude, ..ViewRequest::default() };
@@ -70,13 +70,13 @@ impl Asker {
     }
 
     fn first(&self, query: &str, mode: Mode) -> String {
-        self.ask(query, mode).first().map(|(path, _)| path.clone()).unwrap_or_default()
+        self.search(query, mode).first().map(|(path, _)| path.clone()).unwrap_or_default()
     }
 }
 
 #[test]
-fn each_signal_brings_its_file_to_the_top() {
-    let asker = Asker::new();
+fn each_feature_ranks_its_file_first() {
+    let fixture = Fixture::new();
     for (query, expected) in [
         ("how are routes registered", "src/http/router.py"),
         ("where is a password verified against the stored hash", "src/auth/login.py"),
@@ -91,13 +91,13 @@ fn each_signal_brings_its_file_to_the_top() {
         ("how is the channel to a peer opened", "source/channel.cc"), // not its header in another folder
         ("File \"/opt/app/src/http/router.py\", line 6, in dispatch: TypeError", "src/http/router.py"),
     ] {
-        assert_eq!(asker.first(query, Mode::Hybrid), expected, "{query}");
+        assert_eq!(fixture.first(query, Mode::Hybrid), expected, "{query}");
     }
 }
 
 #[test]
-fn whatever_is_pasted_finds_its_place() {
-    let asker = Asker::new();
+fn pasted_texts_find_the_files_that_they_name() {
+    let fixture = Fixture::new();
     let long =
         (0..3000).map(|i| format!("at lib.Unrelated{i}.call(Unrelated{i}.java:{i})\n")).collect::<String>();
     let trace =
@@ -121,45 +121,46 @@ fn whatever_is_pasted_finds_its_place() {
         ("HttpServer.accept_connection socket timeout", "src/http/server.py"),
         ("registration of routes", "src/http/router.py"),
     ] {
-        assert_eq!(asker.first(query, Mode::Hybrid), expected, "{}", &query[..query.len().min(80)]);
+        assert_eq!(fixture.first(query, Mode::Hybrid), expected, "{}", &query[..query.len().min(80)]);
     }
 }
 
 #[test]
-fn the_path_alone_is_evidence_and_not_for_foreign_questions() {
-    let asker = Asker::new();
-    let relevance = |query: &str| asker.ask(query, Mode::Hybrid).first().cloned().unwrap_or_default();
+fn a_path_is_evidence_except_for_foreign_queries() {
+    let fixture = Fixture::new();
+    let relevance = |query: &str| fixture.search(query, Mode::Hybrid).first().cloned().unwrap_or_default();
     let (path, of_words) = relevance("util numbers");
     assert_eq!(path, "src/util/numbers.py");
     assert!(of_words > 0.3, "{of_words}");
-    // The nearest of all paths is as near as it is, not as near as can be.
+    // The relevance is absolute: the nearest of unrelated paths is still unrelated.
     let (_, foreign) = relevance("simmer tomato soup");
     assert!(foreign < 0.15, "{foreign}");
 }
 
 #[test]
-fn symbol_mode_completes_and_corrects_names_and_finds_nothing_else() {
-    let asker = Asker::new();
+fn symbol_mode_completes_and_corrects_names_only() {
+    let fixture = Fixture::new();
     for query in ["next_token", "nextToken", "next_tok", "NEXT_TOKEN", "next_tokn", "next token"] {
-        assert_eq!(asker.first(query, Mode::Symbol), "src/util/tokens.py", "{query}");
+        assert_eq!(fixture.first(query, Mode::Symbol), "src/util/tokens.py", "{query}");
     }
-    assert_eq!(asker.ask("DATABASE_of_password_rules", Mode::Symbol), []);
+    assert_eq!(fixture.search("DATABASE_of_password_rules", Mode::Symbol), []);
 }
 
 #[test]
-fn every_mode_answers_on_its_own_evidence() {
-    let asker = Asker::new();
+fn every_mode_works_on_its_own_evidence() {
+    let fixture = Fixture::new();
     for mode in [Mode::Keyword, Mode::Semantic, Mode::Hybrid] {
-        let found = asker.ask("load the stored hash of a user", mode);
+        let found = fixture.search("load the stored hash of a user", mode);
         assert_eq!(found[0].0, "src/auth/login.py", "{mode:?}");
         assert!(found.iter().all(|(_, relevance)| (0.0..=1.0).contains(relevance)));
     }
 }
 
 #[test]
-fn foreign_questions_have_little_relevance() {
-    let asker = Asker::new();
-    let best = |query: &str| asker.ask(query, Mode::Hybrid).first().map_or(0.0, |(_, relevance)| *relevance);
+fn foreign_queries_have_low_relevance() {
+    let fixture = Fixture::new();
+    let best =
+        |query: &str| fixture.search(query, Mode::Hybrid).first().map_or(0.0, |(_, relevance)| *relevance);
     let n_low = foreign::FOREIGN_QUERIES.iter().filter(|query| best(query) < 0.2).count();
     assert!(
         n_low * 10 >= foreign::FOREIGN_QUERIES.len() * 9,

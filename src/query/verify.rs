@@ -1,7 +1,8 @@
 //! Verification: an answer is returned only if its files are on disk as it shows them.
 //!
-//! A view may rest on an incremental status run, or on one that ran out of time. The files of the answer
-//! are then compared with the disk one by one, and on any difference the request is answered again from a full status run.
+//! A view may rest on an incremental status run, or on one that ran out of time. The files of the answer are
+//! then compared with the disk one by one, and on any difference the request is answered again from a full
+//! status run.
 
 use super::answer::Answer;
 use super::error::QueryError;
@@ -112,7 +113,8 @@ fn is_outdated(
     for found in matches.iter().filter(|found| found.state == MatchState::Committed) {
         let path = found.file.path.as_bytes().as_bstr();
         let unmodified = status.unmodified_blob(repo, path).map(|oid| oid.to_string());
-        // A file that is known to differ is shown as committed for a reason that another comparison does not remove.
+        // A file that is known to differ is shown as committed for a reason that another comparison does not
+        // remove.
         if unmodified.as_deref() == Some(found.blob.as_str()) || status.is_changed(path) {
             continue;
         }

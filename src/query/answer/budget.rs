@@ -37,7 +37,8 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Shortens `found` so that it fits after `used` tokens, and returns its tokens; `None` if it does not fit at all.
+    /// Shortens `found` so that it fits after `used` tokens, and returns its tokens; `None` if it does not
+    /// fit at all.
     ///
     /// The text is reduced to the signature first. The first match is then reduced to its location.
     pub fn fit(&self, found: &mut Match, used: u32, is_first: bool) -> Option<u32> {

@@ -6,8 +6,7 @@ use super::budget::Budget;
 use crate::git::BlobReader;
 use crate::index::Codebase;
 use crate::query::error::QueryError;
-use crate::query::rank::near_duplicates::NearDuplicate;
-use crate::query::rank::{RankedFile, class_of};
+use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Match, MatchType, Place, Span};
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
@@ -138,7 +137,8 @@ fn place(view: &View, duplicate: &NearDuplicate) -> Place {
     Place { path, span: (row.start_line, row.end_line) }
 }
 
-/// A further chunk of a file. Its relevance is that of the file, by its share of the evidence of the best chunk.
+/// A further chunk of a file. Its relevance is that of the file, by its share of the evidence of the best
+/// chunk.
 fn span(view: &View, file: &RankedFile, chunk: &Candidate) -> Span {
     let (segment, row) = view.row(chunk.id);
     let strength = |c: &Candidate| c.bm25 + c.cosine.max(0.0) + c.definition;

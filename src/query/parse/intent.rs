@@ -3,8 +3,8 @@
 use crate::chunk::SemanticClass;
 use crate::chunk::classes::TaskProfile;
 
-/// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or document
-/// something.
+/// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or
+/// document something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(
@@ -224,12 +224,14 @@ impl Intent {
 /// Maximum number of words that the reasoning names.
 const MAX_REASONS: usize = 5;
 
-/// Whether `word` is the name of an error type (`TypeError`, `NullPointerException`), with which pasted messages begin.
+/// Whether `word` is the name of an error type (`TypeError`, `NullPointerException`), with which pasted
+/// messages begin.
 fn is_error_type(word: &str) -> bool {
     ["error", "exception"].iter().any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
-/// The intent of `query`: the `given` one, or the one that most of its words suggest. `terms` are those of the query.
+/// The intent of `query`: the `given` one, or the one that most of its words suggest. `terms` are those of
+/// the query.
 pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
     let words: Vec<String> = query
         .split(|c: char| !c.is_alphanumeric())

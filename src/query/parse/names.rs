@@ -1,4 +1,5 @@
-//! Names in a query: which of its words may be the name of a definition, and the forms in which names are compared.
+//! Names in a query: which of its words may be the name of a definition, and the forms in which names are
+//! compared.
 
 use crate::query::request::Mode;
 use crate::text::{self, QueryTerm, stem};

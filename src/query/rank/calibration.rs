@@ -1,7 +1,7 @@
 //! Calibration: from scores, which compare within one query, to relevances, which compare between queries.
 
-use super::RankedFile;
 use super::features::Extractor;
+use super::ranked_file::RankedFile;
 use super::weights::Weights;
 use crate::query::retrieve::{Candidate, Candidates};
 
@@ -12,9 +12,10 @@ const CERTAIN_NEARNESS: f32 = 0.5;
 
 /// Sets the relevance of `files`, which are sorted by score.
 ///
-/// The relevance of the best file follows from absolute evidence: the share of the query that its chunks cover, their
-/// nearness, and whether they define what the query names. For the others it is multiplied by the square root of their
-/// share of the best score, because a use of a name scores far below its definition and is still relevant.
+/// The relevance of the best file follows from absolute evidence: the share of the query that its chunks
+/// cover, their nearness, and whether they define what the query names. For the others it is multiplied by
+/// the square root of their share of the best score, because a use of a name scores far below its definition
+/// and is still relevant.
 pub fn calibrate(
     extractor: &Extractor<'_>,
     weights: &Weights,

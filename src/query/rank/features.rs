@@ -1,9 +1,9 @@
 //! Features: every number that ranking knows about a candidate and its file.
 //!
-//! They are computed here and nowhere else, and are plain data. [`Features::contributions`] turns them into the summands
-//! of the score, which `--explain` shows; the trainer reads [`Features::linear`].
+//! They are computed here and nowhere else, and are plain data. [`Features::contributions`] turns them into
+//! the summands of the score, which `--explain` shows; the trainer reads [`Features::linear`].
 
-use super::Context;
+use super::context::{Context, share};
 use super::path_features::{self, PathQuery};
 use super::roles::Roles;
 use super::weights::Weights;
@@ -39,7 +39,8 @@ pub struct ChunkFeatures {
 /// Features of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FileFeatures {
-    /// Sum of [`Explanation::similarity`] over its chunks among the best of all, as a share of the best file's.
+    /// Sum of [`Explanation::similarity`] over its chunks among the best of all, as a share of the best
+    /// file's.
     pub sum: f32,
     /// [`Explanation::similarity`] of its second best chunk, as a share of the best of all.
     pub second_chunk: f32,
@@ -78,8 +79,8 @@ pub struct Features {
 
 /// How a score came about: the weighted features.
 ///
-/// `score` is the sum of all others × `prior` × `intent`. `lexical`, `dense`, `definition` and `importance` are those of
-/// the best chunk, the others those of the file.
+/// `score` is the sum of all others × `prior` × `intent`. `lexical`, `dense`, `definition` and `importance`
+/// are those of the best chunk, the others those of the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[allow(missing_docs, reason = "the fields are the features of the same names, times their weights")]
 pub struct Explanation {
@@ -205,8 +206,8 @@ impl Features {
         e
     }
 
-    /// The factors of the weights in [`LINEAR_WEIGHTS`]: before prior and intent, the score is the sum of their products.
-    /// They depend on the other `weights`.
+    /// The factors of the weights in [`LINEAR_WEIGHTS`]: before prior and intent, the score is the sum of
+    /// their products. They depend on the other `weights`.
     pub fn linear(&self, weights: &Weights) -> [f32; LINEAR_WEIGHTS.len()] {
         let Features { chunk, file } = self;
         let size = chunk.size_factor(weights);
@@ -231,7 +232,8 @@ impl Features {
     }
 }
 
-/// Computes the features of candidates. Most are relative to the other candidates, so it is made once for all.
+/// Computes the features of candidates. Most are relative to the other candidates, so it is made once for
+/// all.
 pub struct Extractor<'a> {
     context: &'a Context<'a>,
     candidates: &'a Candidates,
@@ -284,7 +286,8 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Features of the file at `entry` with the chunk `best`. `sums` is what [`chunk_sums`] returned for its doc.
+    /// Features of the file at `entry` with the chunk `best`. `sums` is what [`chunk_sums`] returned for its
+    /// doc.
     pub fn file(&self, entry: u32, best: &Candidate, sums: ChunkSums) -> FileFeatures {
         let Context { view, query, weights, .. } = *self.context;
         let (path, flags) = view.entry(entry);
@@ -330,8 +333,8 @@ pub struct ChunkSums {
     pub second: f32,
 }
 
-/// The sums of every doc. `chunks` are docs with the contributions of their chunks, in an order that does not depend on how
-/// the store is segmented.
+/// The sums of every doc. `chunks` are docs with the contributions of their chunks, in an order that does not
+/// depend on how the store is segmented.
 pub fn chunk_sums(chunks: &[(u32, Explanation)], weights: &Weights) -> FxHashMap<u32, ChunkSums> {
     let mut order: Vec<(f32, usize)> = chunks.iter().map(|(_, e)| e.similarity()).zip(0..).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -350,11 +353,6 @@ pub fn chunk_sums(chunks: &[(u32, Explanation)], weights: &Weights) -> FxHashMap
     let max = files.values().map(|(_, file)| file.sum).fold(0.0, f32::max);
     let relative = |file: ChunkSums| ChunkSums { sum: share(file.sum, max), ..file };
     files.into_iter().map(|(doc, (_, file))| (doc, relative(file))).collect()
-}
-
-/// `value` as a share of `max`, 0–1.
-pub fn share(value: f32, max: f32) -> f32 {
-    if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// Class of a candidate's chunk.

@@ -1,66 +1,34 @@
 //! Rank: from candidates to files in order, each with its best chunks. No I/O.
 //!
 //! * [`weights`]: the one table of weights.
-//! * [`features`]: what is known about a candidate, as plain data; [`path_features`] and [`roles`] are parts of it.
+//! * [`context`], [`ranked_file`]: what goes in and what comes out.
+//! * [`features`]: what is known about a candidate, as plain data; [`path_features`] and [`roles`] are parts
+//!   of it.
 //! * [`calibration`]: from scores to relevances.
 //! * [`near_duplicates`]: files that say almost the same as a better one.
 //!
-//! The score of a file is that of its best chunk, plus what the file has as a whole, plus how well its path fits, times
-//! priors for its role. `docs/ranking.md` describes each feature and its contribution to the quality of results.
+//! The score of a file is that of its best chunk, plus what the file has as a whole, plus how well its path
+//! fits, times priors for its role. `docs/ranking.md` describes each feature and its contribution to the
+//! quality of results.
 
 pub mod calibration;
+pub mod context;
 pub mod features;
 pub mod near_duplicates;
 pub mod path_features;
+pub mod ranked_file;
 pub mod roles;
 pub mod weights;
 
-use super::parse::ParsedQuery;
 use super::parse::mentions;
-use super::path_facts::PathCache;
-use super::request::Filters;
 use super::retrieve::{Candidate, Candidates};
-use super::view::View;
 use super::view::scope::passes_path;
-use crate::chunk::classes::TaskProfile;
+pub use context::Context;
 use features::{ChunkFeatures, ChunkSums, Extractor, FileFeatures, chunk_sums};
 pub use features::{Explanation, Features, class_of};
-use near_duplicates::NearDuplicate;
+pub use ranked_file::{NearDuplicate, RankedFile};
 use roles::Roles;
 pub use weights::{WEIGHTS, Weights};
-
-/// What files are ranked by.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    pub view: &'a View,
-    pub query: &'a ParsedQuery,
-    /// The importance profile of the request, if it names one.
-    pub task: Option<TaskProfile>,
-    pub weights: &'a Weights,
-    pub paths: &'a PathCache,
-    /// A blob is shown only at paths that pass.
-    pub filters: &'a Filters,
-}
-
-/// A file with its chunks.
-#[derive(Debug, Clone)]
-pub struct RankedFile {
-    /// The entry that is shown.
-    pub entry: u32,
-    pub doc: u32,
-    /// Further entries with the same blob.
-    pub also_at: Vec<u32>,
-    /// Files that rank below it and say almost the same.
-    pub near_duplicates: Vec<NearDuplicate>,
-    /// Best first, at least one.
-    pub chunks: Vec<Candidate>,
-    /// Of the file and its best chunk.
-    pub features: Features,
-    /// The weighted features, and the score by which files are ordered.
-    pub explanation: Explanation,
-    /// How likely it is that the file answers the query, 0–1. Comparable between queries.
-    pub relevance: f32,
-}
 
 /// A candidate with its features.
 struct ScoredChunk {
@@ -90,8 +58,8 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     files
 }
 
-/// Ranks chunks by their similarity alone, each as if it were a file. For evaluation: it shows the quality of retrieval
-/// without the features of files.
+/// Ranks chunks by their similarity alone, each as if it were a file. For evaluation: it shows the quality of
+/// retrieval without the features of files.
 pub fn chunks(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     let extractor = Extractor::new(context, candidates);
     let mut scored = score_chunks(context, &extractor, candidates);

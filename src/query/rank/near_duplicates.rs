@@ -1,29 +1,23 @@
 //! Near-duplicates: files whose best chunk says almost the same as that of a better-ranked file.
 //!
-//! Copies with small changes (a vendored version, a second dialect, generated siblings) rank side by side for every query
-//! and take the places of other results. They are listed with the better file instead. Files with equal bytes are one result
-//! at several paths already.
+//! Copies with small changes (a vendored version, a second dialect, generated siblings) rank side by side for
+//! every query and take the places of other results. They are listed with the better file instead. Files with
+//! equal bytes are one result at several paths already.
 
-use super::RankedFile;
-use crate::query::view::{RowId, View};
+use super::ranked_file::{NearDuplicate, RankedFile};
+use crate::query::view::View;
 use crate::sys::DotKernel;
 
 /// Number of best files that are compared with each other.
 const MAX_FILES: usize = 40;
-/// Minimum cosine of two best chunks. Their titles must be equal too, because siblings that differ in meaning can be as near
-/// (`FromJson`, `ToJson`).
+/// Minimum cosine of two best chunks. Their titles must be equal too, because siblings that differ in meaning
+/// can be as near (`FromJson`, `ToJson`).
 const MIN_COSINE: f64 = 0.985;
 /// Minimum length of the shorter chunk in tokens, as a share of the longer one.
 const MIN_LENGTH_SHARE: f32 = 0.95;
 
-/// A near-duplicate: its entry and its best chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NearDuplicate {
-    pub entry: u32,
-    pub id: RowId,
-}
-
-/// Moves each of the first files that is a near-duplicate of a better one into that one. Files that the query names stay.
+/// Moves each of the first files that is a near-duplicate of a better one into that one. Files that the query
+/// names stay.
 pub fn fold(view: &View, files: Vec<RankedFile>) -> Vec<RankedFile> {
     let mut kept: Vec<(RankedFile, DotKernel, f64)> = Vec::with_capacity(MAX_FILES);
     let mut files = files.into_iter();

@@ -1,7 +1,7 @@
-//! Features of paths: terms of the query in a path, names that a file is called after, headers and their implementations.
+//! Features of paths: terms of the query in a path, names that a file is called after, headers and their
+//! implementations.
 
-use super::Context;
-use super::features::share;
+use super::context::{Context, share};
 use super::weights::Weights;
 use crate::query::parse::names;
 use crate::query::path_facts::{PathFacts, Place};
@@ -59,8 +59,8 @@ impl<'a> PathQuery<'a> {
         PathQuery { terms, mean_cosine, max_cosine }
     }
 
-    /// Weighted share of the query's terms that a path has, 0–1. Terms in folders count less than those in the file's name,
-    /// and a name with other words counts less.
+    /// Weighted share of the query's terms that a path has, 0–1. Terms in folders count less than those in
+    /// the file's name, and a name with other words counts less.
     pub fn share(&self, path: &PathFacts, weights: &Weights) -> f32 {
         let mut fits = vec![0.0f32; self.terms.len()];
         let (mut n_parts, mut n_fit) = (0.0f32, 0.0f32);
@@ -85,12 +85,14 @@ impl<'a> PathQuery<'a> {
         recall * (1.0 - weights.path_precision * (1.0 - precision))
     }
 
-    /// Cosine of a candidate's path above the mean of the candidates, as a share of the best candidate's, 0–1.
+    /// Cosine of a candidate's path above the mean of the candidates, as a share of the best candidate's,
+    /// 0–1.
     pub fn relative_cosine(&self, candidate: &Candidate) -> f32 {
         share(candidate.path_cosine - self.mean_cosine, self.max_cosine - self.mean_cosine)
     }
 
-    /// Cosine of a candidate's path above the mean of the candidates, as a share of the maximum possible, 0–1.
+    /// Cosine of a candidate's path above the mean of the candidates, as a share of the maximum possible,
+    /// 0–1.
     pub fn absolute_cosine(&self, candidate: &Candidate) -> f32 {
         ((candidate.path_cosine - self.mean_cosine) / (1.0 - self.mean_cosine).max(0.1)).clamp(0.0, 1.0)
     }
@@ -125,8 +127,8 @@ pub fn implementations(context: &Context<'_>, candidates: &Candidates) -> FxHash
         .collect()
 }
 
-/// Whether `path` is a header that a file of the same name implements: one in `implementations`, as `src/a.cc` for
-/// `include/x/a.h`, or one in the same folder.
+/// Whether `path` is a header that a file of the same name implements: one in `implementations`, as
+/// `src/a.cc` for `include/x/a.h`, or one in the same folder.
 pub fn has_implementation(view: &View, path: &[u8], implementations: &FxHashSet<Vec<u8>>) -> bool {
     let Some((name, extension)) = split_name(path) else { return false };
     let Some((_, extensions)) = HEADERS.iter().find(|(header, _)| extension == header.as_bytes()) else {

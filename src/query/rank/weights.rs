@@ -1,7 +1,7 @@
 //! Weights: one table for all features, read from `weights.json`, which is compiled in.
 //!
-//! The weights in which the score is linear are learned by `codeweaver-train rank`, which writes that file; the others were
-//! set by hand on the development repositories that are not held out. See `docs/ranking.md`.
+//! The weights in which the score is linear are learned by `codeweaver-train rank`, which writes that file;
+//! the others were set by hand on the development repositories that are not held out. See `docs/ranking.md`.
 
 use crate::query::retrieve::lexical::Bm25;
 use crate::store::postings::{FIELDS, Field};
@@ -68,10 +68,12 @@ pub struct Weights {
     pub whole_files: f32,
     /// Number of best chunks of all files that count towards `file_sum`.
     pub sum_over: f32,
-    /// Number of tokens at which the similarity of a chunk counts half: a few words are similar to many queries.
+    /// Number of tokens at which the similarity of a chunk counts half: a few words are similar to many
+    /// queries.
     pub small_chunk: f32,
 
-    /// Factor for tests. This and the following factors apply unless the query asks for the role; the least of them counts.
+    /// Factor for tests. This and the following factors apply unless the query asks for the role; the least
+    /// of them counts.
     pub prior_test: f32,
     /// Factor for examples.
     pub prior_example: f32,

@@ -1,10 +1,12 @@
-//! Binary quantisation: a scan in two steps, for scopes in which reading all vectors would be most of a query.
+//! Binary quantisation: a scan in two steps, for scopes in which reading all vectors would be most of a
+//! query.
 //!
-//! First the sign bits of all vectors, an eighth of the memory, are compared with those of the query. Then the vectors with
-//! the least Hamming distances are scored exactly. Which ones these are depends on the rows of the scope and not on how the
-//! store is segmented, so answers are as reproducible as those of the exact scan. `docs/performance.md` has the recall.
+//! First the sign bits of all vectors, an eighth of the memory, are compared with those of the query. Then
+//! the vectors with the least Hamming distances are scored exactly. Which ones these are depends on the rows
+//! of the scope and not on how the store is segmented, so answers are as reproducible as those of the exact
+//! scan. `docs/performance.md` has the recall.
 
-use super::dense::{DenseSearch, poll_runs};
+use super::exact_scan::{DenseSearch, poll_runs};
 use super::parallel;
 use super::top_k::TopK;
 use crate::query::view::RowId;

@@ -1,7 +1,7 @@
 //! Lexical retrieval: BM25 of chunks and of whole files, with the statistics of live rows.
 //!
-//! Scores are summed in the order of the query's terms and, for a term, of the fields, and the rows of a file are in one
-//! segment. So no score depends on how the store is segmented.
+//! Scores are summed in the order of the query's terms and, for a term, of the fields, and the rows of a file
+//! are in one segment. So no score depends on how the store is segmented.
 
 use super::parallel;
 use super::top_k::{TopK, first};
@@ -12,7 +12,8 @@ use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
 use crate::store::segment::Segment;
 use crate::text::QueryTerm;
 
-/// Number of terms that are scored between two polls of [`IsOver`], and whose files are held in memory at once.
+/// Number of terms that are scored between two polls of [`IsOver`], and whose files are held in memory at
+/// once.
 const POLL_TERMS: usize = 8;
 /// Number of best files whose rows become candidates, and of best rows of each.
 const MAX_FILES: usize = 64;
@@ -77,8 +78,8 @@ struct Term {
 type Lists<'a> = [Option<PostingList<'a>>; N_FIELDS];
 
 impl LexicalSearch<'_> {
-    /// Scores all rows of the scope that have one of `terms`, and all files. Once it is over, the remaining terms are left
-    /// out for all rows.
+    /// Scores all rows of the scope that have one of `terms`, and all files. Once it is over, the remaining
+    /// terms are left out for all rows.
     pub fn score(&self, terms: &[QueryTerm]) -> LexicalScores {
         let LexicalSearch { view, min_parallel_rows, .. } = *self;
         let n_segments = view.reader.segments.len();
@@ -125,7 +126,8 @@ impl LexicalSearch<'_> {
         LexicalScores { segments, idf, n_scored, min_parallel_rows }
     }
 
-    /// Adds the scores of a block of terms to the rows of segment `s`, and collects the docs that have each term.
+    /// Adds the scores of a block of terms to the rows of segment `s`, and collects the docs that have each
+    /// term.
     fn score_rows(&self, s: usize, block: &[Term], segment: &mut InSegment<'_>) {
         let scores = &mut segment.scores;
         scores.tf_of_docs.clear();
@@ -175,8 +177,8 @@ impl LexicalSearch<'_> {
         });
     }
 
-    /// Adds the scores of a block of terms to the files of segment `s`. `n_files` is the number of files of the view that
-    /// have each term.
+    /// Adds the scores of a block of terms to the files of segment `s`. `n_files` is the number of files of
+    /// the view that have each term.
     fn score_files(&self, s: usize, block: &[Term], n_files: &[usize], scores: &mut SegmentScores) {
         let totals = &self.view.snapshot.totals;
         let average = (totals.field_len[Field::Body as usize] as f32 / totals.n_paths.max(1) as f32).max(1.0);
@@ -283,7 +285,8 @@ struct SegmentScores {
     /// By doc.
     files: Vec<FileLexical>,
     frequencies: Frequencies,
-    /// For each term of the block, the docs that have it with its weighted frequency, in the order of the postings.
+    /// For each term of the block, the docs that have it with its weighted frequency, in the order of the
+    /// postings.
     tf_of_docs: Vec<Vec<(u32, f32)>>,
     n_scored: u64,
 }
@@ -341,8 +344,8 @@ fn idf(n: f32, df: f32) -> f32 {
     libm::logf(1.0 + (n - df + 0.5).max(0.0) / (df + 0.5))
 }
 
-/// The idf of a term for coverage. A term that no chunk has counts as much as the rarest, so that a query about something
-/// that is not in the repository is not covered.
+/// The idf of a term for coverage. A term that no chunk has counts as much as the rarest, so that a query
+/// about something that is not in the repository is not covered.
 fn coverage_idf(n_rows: f32, idf: f32) -> f32 {
     if idf > 0.0 { idf } else { libm::logf(1.0 + n_rows / 0.5) }
 }

@@ -1,17 +1,18 @@
 //! Retrieve: from a parsed query to candidates, by four kinds of evidence.
 //!
 //! * [`lexical`]: BM25 of chunks and of whole files;
-//! * [`dense`]: nearest vectors, by exact scan, [`binary_quantisation`] or HNSW;
+//! * [`dense`]: nearest vectors, by `exact_scan`, [`binary_quantisation`] or HNSW;
 //! * [`symbols`]: chunks that define what the query names;
 //! * [`paths`]: chunks of files whose paths have the terms of the query, or that the query names.
 //!
-//! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by score, blob and
-//! position ([`top_k`]), so the candidates do not depend on how the store is segmented.
+//! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by
+//! score, blob and position (`top_k`), so the candidates do not depend on how the store is segmented.
 //!
-//! [`parallel`] and [`Tuning`] divide the work among threads.
+//! `parallel` divides the work among threads, from the sizes in [`Tuning`].
 
 pub mod binary_quantisation;
 pub mod dense;
+mod exact_scan;
 pub mod lexical;
 mod parallel;
 mod paths;
@@ -195,8 +196,8 @@ impl Retrieval<'_> {
         Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
     }
 
-    /// The names in the query. In a sentence, a name is less certain the more paths contain it: the name of the project is
-    /// in many queries about it.
+    /// The names in the query. In a sentence, a name is less certain the more paths contain it: the name of
+    /// the project is in many queries about it.
     fn names(&self) -> Vec<QueryName> {
         let discounted = |name: &QueryName| {
             let term = stem(&names::normalised(names::last_segment(&name.name)));
@@ -251,7 +252,8 @@ impl PathCosines<'_> {
     }
 }
 
-/// The best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the vectors.
+/// The best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the
+/// vectors.
 pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> Vec<(f32, RowId)> {
     if !search.fits() {
         return Vec::new();

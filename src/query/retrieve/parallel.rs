@@ -1,7 +1,8 @@
 //! Data-parallel loops over segments.
 //!
-//! They run on rayon threads: the tasks are independent scans that need little stack, and results are put in the order of
-//! the items, so answers do not depend on scheduling. Parsing needs large stacks and uses threads of its own elsewhere.
+//! They run on rayon threads: the tasks are independent scans that need little stack, and results are put in
+//! the order of the items, so answers do not depend on scheduling. Parsing needs large stacks and uses
+//! threads of its own elsewhere.
 
 use rayon::ThreadPool;
 use rayon::prelude::*;

@@ -52,7 +52,8 @@ pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches 
     }
 }
 
-/// Share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths that are skipped.
+/// Share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths that are
+/// skipped.
 pub fn share_with(view: &View, term: &str) -> f32 {
     let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
         let mut n = 0u32;

@@ -15,10 +15,11 @@ const MAX_NAMES: usize = 100_000;
 /// Maximum number of names that a prefix is completed to.
 const MAX_COMPLETIONS: usize = 200;
 
-/// The rows that define one of `names`, with how well the best definition fits, 0–1: 1 for the name as written, less for
-/// another naming style, another qualifier or a part of the name.
+/// The rows that define one of `names`, with how well the best definition fits, 0–1: 1 for the name as
+/// written, less for another naming style, another qualifier or a part of the name.
 ///
-/// If `fuzzy`, names are also completed and corrected by one edit. So is a name that is the only one and is defined nowhere.
+/// If `fuzzy`, names are also completed and corrected by one edit. So is a name that is the only one and is
+/// defined nowhere.
 pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> FxHashMap<RowId, f32> {
     let segments = view.reader.segments.iter();
     let postings: Vec<_> = segments.map(|segment| segment.postings()).collect();
@@ -62,8 +63,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Adds the rows of segment `s` that have one of `terms` as a symbol term and a symbol that fits `name`. Returns the
-    /// best fit.
+    /// Adds the rows of segment `s` that have one of `terms` as a symbol term and a symbol that fits `name`.
+    /// Returns the best fit.
     fn add(
         &mut self,
         s: usize,
@@ -160,7 +161,8 @@ impl<'a> NameForms<'a> {
     }
 }
 
-/// Factor for the kind of a symbol. Members, keys and `impl` blocks often have a name that is defined elsewhere.
+/// Factor for the kind of a symbol. Members, keys and `impl` blocks often have a name that is defined
+/// elsewhere.
 fn kind_factor(kind: u8) -> f32 {
     use SymbolKind as K;
     match SymbolKind::from_u8(kind) {
@@ -170,8 +172,8 @@ fn kind_factor(kind: u8) -> f32 {
     }
 }
 
-/// Index terms of all words one edit away from `word` (a letter inserted, deleted or replaced, or two adjacent letters
-/// swapped), sorted.
+/// Index terms of all words one edit away from `word` (a letter inserted, deleted or replaced, or two
+/// adjacent letters swapped), sorted.
 fn misspellings(word: &str) -> Vec<String> {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     if !word.is_ascii() || word.len() > text::MAX_TERM_BYTES {
@@ -201,7 +203,8 @@ fn misspellings(word: &str) -> Vec<String> {
     terms
 }
 
-/// Whether one inserted, deleted or replaced letter, or two swapped adjacent letters, make one word of the other.
+/// Whether one inserted, deleted or replaced letter, or two swapped adjacent letters, make one word of the
+/// other.
 fn is_one_edit_apart(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (short, long) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };

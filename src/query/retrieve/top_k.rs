@@ -1,7 +1,7 @@
 //! Top-k: the best of many scored rows.
 //!
-//! Ties are broken by blob and position, never by row number, so that the cut does not depend on how the store is
-//! segmented.
+//! Ties are broken by blob and position, never by row number, so that the cut does not depend on how the
+//! store is segmented.
 
 use crate::query::view::{RowId, View};
 use crate::store::rows::DocKey;

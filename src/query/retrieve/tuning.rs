@@ -1,15 +1,15 @@
 //! Thresholds of retrieval that depend on the machine and not on the query.
 
-/// Sizes from which faster methods pay off. Answers to the same view do not depend on `min_parallel_rows`; the others decide
-/// how many rows are scored exactly.
+/// Sizes from which faster methods pay off. Answers to the same view do not depend on `min_parallel_rows`;
+/// the others decide how many rows are scored exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// Minimum number of rows for which segments are divided among threads. Below, starting the work costs as much as it
-    /// saves.
+    /// Minimum number of rows for which segments are divided among threads. Below, starting the work costs as
+    /// much as it saves.
     pub min_parallel_rows: u64,
-    /// Minimum number of rows in scope for which [`Ann::Auto`](crate::query::Ann::Auto) uses binary quantisation. Below, an
-    /// exact scan takes about as long.
+    /// Minimum number of rows in scope for which [`Ann::Auto`](crate::query::Ann::Auto) uses binary
+    /// quantisation. Below, an exact scan takes about as long.
     pub min_quantised_rows: u64,
     /// Minimum number of rows that binary quantisation scores exactly.
     pub min_rescored_rows: u64,

@@ -1,14 +1,15 @@
 //! Freshness: how current the index is, and the update of an index that is behind.
 //!
-//! Whether it is behind follows from git and the state file alone. Nothing is written here: an update is requested from the
-//! updater, and not while a first index or a reindex is being built.
+//! Whether it is behind follows from git and the state file alone. Nothing is written here: an update is
+//! requested from the updater, and not while a first index or a reindex is being built.
 
 use crate::index::{Codebase, Lifecycle, Target};
 use crate::query::error::QueryError;
 use crate::store::state::State;
 use std::time::Duration;
 
-/// Requests an update to a target and waits for it, at most for the duration. Returns whether the target is indexed.
+/// Requests an update to a target and waits for it, at most for the duration. Returns whether the target is
+/// indexed.
 ///
 /// Queries never write to the store; the caller decides which process does.
 pub type RequestUpdate<'a> = &'a dyn Fn(&Target, Duration) -> bool;
@@ -40,15 +41,16 @@ pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
     Ok(if is_current { Freshness::Fresh } else { Freshness::Stale })
 }
 
-/// Whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a repository without commits.
+/// Whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a repository
+/// without commits.
 pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>) -> bool {
     let head = state.and_then(|state| state.heads.get(&codebase.worktree_key));
     let key = codebase.snapshot_key(tree.unwrap_or_default());
     head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
 }
 
-/// Requests an update to `target` and waits at most `timeout`: `synced`, `stale` if the time was not enough, or
-/// `skipped_indexing` if a first index or a reindex is being built.
+/// Requests an update to `target` and waits at most `timeout`: `synced`, `stale` if the time was not enough,
+/// or `skipped_indexing` if a first index or a reindex is being built.
 pub fn sync(
     codebase: &Codebase,
     target: &Target,

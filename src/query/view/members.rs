@@ -1,4 +1,5 @@
-//! Members of a view: its live rows and entries, and the scopes of recent filters. Cached for requests on the same view.
+//! Members of a view: its live rows and entries, and the scopes of recent filters. Cached for requests on the
+//! same view.
 
 use super::scope::Scope;
 use crate::query::request::Filters;
@@ -15,7 +16,8 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 /// Maximum number of scopes in the cache. An agent uses few different filters.
 const MAX_SCOPES: usize = 4;
 
-/// A value that the first thread computes, while threads that need the same value wait. Others are not blocked.
+/// A value that the first thread computes, while threads that need the same value wait. Others are not
+/// blocked.
 type Shared<T> = Arc<OnceLock<Arc<T>>>;
 
 /// The live rows and entries of one view.
@@ -93,8 +95,8 @@ impl MembersCache {
     }
 }
 
-/// Everything that members depend on. Segments are held weakly, so that one that was merged away is unmapped when no view
-/// uses it.
+/// Everything that members depend on. Segments are held weakly, so that one that was merged away is unmapped
+/// when no view uses it.
 struct Key {
     state: Arc<State>,
     segments: Vec<Weak<Segment>>,
@@ -113,7 +115,8 @@ impl Key {
     }
 
     fn matches(&self, reader: &StoreReader, live: &RoaringBitmap) -> bool {
-        // Overlay segments are shared between views, so identity is enough; overlay entries are made anew for each view.
+        // Overlay segments are shared between views, so identity is enough; overlay entries are made anew for
+        // each view.
         let same_segments = self.segments.len() == reader.segments.len()
             && self
                 .segments

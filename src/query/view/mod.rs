@@ -1,7 +1,7 @@
 //! View: the snapshot with its overlays that one request is answered from.
 //!
 //! * [`open`]: from a [`ViewRequest`](super::request::ViewRequest) to a view.
-//! * [`members`]: which rows and entries a view has.
+//! * `members`: which rows and entries a view has.
 //! * [`scope`]: which of its rows pass the filters of a request.
 //! * [`freshness`]: how current the index is, and the update of an index that is behind.
 
@@ -26,8 +26,8 @@ use rustc_hash::FxHashMap;
 use scope::Scope;
 use std::sync::Arc;
 
-/// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`), changed in the
-/// working tree (`dirty`), or neither in git's index nor ignored (`untracked`).
+/// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
+/// changed in the working tree (`dirty`), or neither in git's index nor ignored (`untracked`).
 // The variants have no doc comments of their own because those would change the JSON schema of the MCP tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

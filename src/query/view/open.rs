@@ -1,4 +1,5 @@
-//! Opening of a view: the revision is resolved, the working tree compared, and what the snapshot lacks laid over it.
+//! Opening of a view: the revision is resolved, the working tree compared, and what the snapshot lacks laid
+//! over it.
 //!
 //! Nothing is written. What is too much for an overlay is left to the updater, for which
 //! [`ViewSource::open_or_update`] waits.
@@ -21,7 +22,8 @@ use crate::store::state::Head;
 use crate::worktree::{StatusEngine, WorktreeStatus};
 use std::time::Duration;
 
-/// Maximum number of times that the state is read again because a snapshot that it names was collected meanwhile.
+/// Maximum number of times that the state is read again because a snapshot that it names was collected
+/// meanwhile.
 const MAX_RETRIES: usize = 3;
 /// How long a request for a named revision waits for the updater. It cannot be answered from another tree.
 const REVISION_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -58,8 +60,8 @@ pub struct ViewCache {
 /// Result of [`ViewSource::open`].
 pub enum Opened {
     View(Box<View>),
-    /// The tree is not indexed, and the difference is too large for an overlay. Holds a view of another tree, if there
-    /// is one.
+    /// The tree is not indexed, and the difference is too large for an overlay. Holds a view of another tree,
+    /// if there is one.
     Behind(Option<Box<View>>),
 }
 
@@ -98,11 +100,13 @@ impl<'a> ViewSource<'a> {
         }
     }
 
-    /// Opens the view of `wanted`. If its tree is not indexed, requests an update and waits: at most `timeout` for HEAD,
-    /// after which the view of an older tree is returned, and up to an hour for a named revision.
+    /// Opens the view of `wanted`. If its tree is not indexed, requests an update and waits: at most
+    /// `timeout` for HEAD, after which the view of an older tree is returned, and up to an hour for a named
+    /// revision.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] if a named revision could not be indexed; [`QueryError::Gated`] if there is no index.
+    /// [`QueryError::NotFound`] if a named revision could not be indexed; [`QueryError::Gated`] if there is
+    /// no index.
     pub fn open_or_update(
         &self,
         wanted: &ViewTarget,
@@ -142,7 +146,8 @@ impl<'a> ViewSource<'a> {
         let mut attempt = 0;
         loop {
             match self.try_open(wanted) {
-                // The snapshot was collected after the state that names it was read. By now there is a newer state.
+                // The snapshot was collected after the state that names it was read. By now there is a newer
+                // state.
                 Err(QueryError::Store(e)) if e.is_not_found() && attempt < MAX_RETRIES => attempt += 1,
                 result => return result,
             }
@@ -194,7 +199,8 @@ impl<'a> ViewSource<'a> {
         })
     }
 
-    /// Opens the view of `wanted` with the overlay of the changes that `status` returns; `None` leaves the working tree out.
+    /// Opens the view of `wanted` with the overlay of the changes that `status` returns; `None` leaves the
+    /// working tree out.
     fn open_with_status(
         &self,
         wanted: &ViewTarget,
@@ -205,7 +211,8 @@ impl<'a> ViewSource<'a> {
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
         let own = reader.state.heads.get(&codebase.worktree_key).cloned();
-        // While a complete index is being replaced, its snapshot answers; only a first index answers as it grows.
+        // While a complete index is being replaced, its snapshot answers; only a first index answers as it
+        // grows.
         let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
         if let Some(head) = own.as_ref().filter(is_first)
             && let Some(snapshot) = reader.snapshot(&head.snapshot)?

@@ -80,8 +80,8 @@ pub fn passes_path(filters: &Filters, path: &[u8], flags: PathFlags) -> bool {
         && !matches(&filters.exclude_paths)
 }
 
-/// Whether `glob` matches `path`. `*` stays within a folder, `**` does not. A glob without a slash also matches file names at
-/// any depth, and the path of a folder matches everything below it.
+/// Whether `glob` matches `path`. `*` stays within a folder, `**` does not. A glob without a slash also
+/// matches file names at any depth, and the path of a folder matches everything below it.
 fn glob_matches(glob: &str, path: &[u8]) -> bool {
     let glob = glob.trim_start_matches("./").trim_end_matches('/');
     if glob.is_empty() || glob == "." {

@@ -1,0 +1,32 @@
+//! Result of ranking.
+
+use super::features::{Explanation, Features};
+use crate::query::retrieve::Candidate;
+use crate::query::view::RowId;
+
+/// A file with its chunks.
+#[derive(Debug, Clone)]
+pub struct RankedFile {
+    /// The entry that is shown.
+    pub entry: u32,
+    pub doc: u32,
+    /// Further entries with the same blob.
+    pub also_at: Vec<u32>,
+    /// Files that rank below it and say almost the same.
+    pub near_duplicates: Vec<NearDuplicate>,
+    /// Best first, at least one.
+    pub chunks: Vec<Candidate>,
+    /// Of the file and its best chunk.
+    pub features: Features,
+    /// The weighted features, and the score by which files are ordered.
+    pub explanation: Explanation,
+    /// How likely it is that the file answers the query, 0–1. Comparable between queries.
+    pub relevance: f32,
+}
+
+/// A near-duplicate: its entry and its best chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NearDuplicate {
+    pub entry: u32,
+    pub id: RowId,
+}
