@@ -1,0 +1,228 @@
+//! The data files of the grammars, compiled to tables by kind id.
+//!
+//! `data/symbols.txt` lists for each language the nodes that are definitions, how their names are found,
+//! which nodes are comments, which attach to the following definition, and which are not searched.
+//! `data/classes.txt` maps kinds to semantic classes. Both are compiled once per language and process. A walk
+//! then costs one table look-up per node.
+
+mod compile;
+
+use tree_sitter::{Language, Node};
+
+use super::{SemanticClass, SymbolKind};
+
+/// Properties of a node kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KindInfo {
+    pub class: SemanticClass,
+    pub named: bool,
+    /// A comment: attaches to the definition that follows, and documents it.
+    pub comment: bool,
+    /// An attribute or decorator: attaches to the definition that follows.
+    pub attach: bool,
+    /// Belongs to the node before it.
+    pub follow: bool,
+    /// Is not searched for definitions.
+    pub skip: bool,
+    first_rule: u16,
+    rules: u16,
+}
+
+/// A rule by which nodes of a kind are definitions.
+#[derive(Debug)]
+pub(crate) struct SymbolRule {
+    pub kind: SymbolKind,
+    pub name: NameFrom,
+    /// Text that precedes the name in the qualified name, for example the receiver of a Go method.
+    pub scope: Option<Path>,
+    /// The node that ends the signature.
+    pub body: Path,
+    /// All must hold.
+    pub conditions: Vec<Condition>,
+    /// Consecutive definitions of one name are one symbol (equations of a function).
+    pub merge: bool,
+    /// The name is not split at separators.
+    pub verbatim: bool,
+    /// Applies only below fewer enclosing definitions than this.
+    pub max_nesting: u8,
+    pub class: Option<SemanticClass>,
+}
+
+/// Where the name of a definition is.
+#[derive(Debug)]
+pub(crate) enum NameFrom {
+    Path(Path),
+    /// C-family declarator: the innermost identifier of the field `declarator`.
+    Declarator,
+    /// The signature is the name.
+    Head,
+    /// A fixed name.
+    Fixed(&'static str),
+}
+
+/// Alternatives, each a chain of steps from the node.
+#[derive(Debug, Default)]
+pub(crate) struct Path(Vec<Vec<Step>>);
+
+#[derive(Debug)]
+enum Step {
+    /// Child by field.
+    Field(u16),
+    /// First named child of one of these kinds.
+    Child(Vec<u16>),
+    /// First node of one of these kinds, depth first, the node itself included.
+    Descendant(Vec<u16>),
+    /// Named child by position.
+    Nth(u32),
+}
+
+/// A condition of a rule.
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// There is a node at the path.
+    Has(Path),
+    /// There is no node at the path.
+    Lacks(Path),
+    /// The node at the path is of one of these kinds.
+    Is(Path, Vec<u16>),
+    /// The text at the path is one of these; see [`matches_word`] for `*`.
+    Text(Path, Vec<&'static str>),
+    /// The text at the path is none of these.
+    NotText(Path, Vec<&'static str>),
+    /// The parent is of one of these kinds.
+    In(Vec<u16>),
+}
+
+/// All tables of one grammar.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    kinds: Vec<KindInfo>,
+    rules: Vec<SymbolRule>,
+    /// Joins the parts of a qualified name.
+    pub separator: &'static str,
+    /// Names of methods that are constructors.
+    pub constructors: Vec<&'static str>,
+    /// Names of callables that are tests; see [`matches_word`] for `*`.
+    pub test_names: Vec<&'static str>,
+    /// Text in the annotations or signature of a callable that makes it a test.
+    pub test_markers: Vec<&'static str>,
+    /// Path of documentation inside a definition (Python docstrings).
+    pub inner_doc: Option<Path>,
+    /// A method with the name of its class is a constructor.
+    pub constructor_is_class_name: bool,
+}
+
+const PLAIN: KindInfo = KindInfo {
+    class: SemanticClass::Unknown,
+    named: false,
+    comment: false,
+    attach: false,
+    follow: false,
+    skip: false,
+    first_rule: 0,
+    rules: 0,
+};
+
+impl Rules {
+    /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored (a test names
+    /// them).
+    pub fn of(name: &str, language: &Language) -> Self {
+        compile::compile(name, language)
+    }
+
+    #[inline]
+    pub fn kind(&self, kind: u16) -> &KindInfo {
+        self.kinds.get(usize::from(kind)).unwrap_or(&PLAIN)
+    }
+
+    pub fn rules_of(&self, info: &KindInfo) -> &[SymbolRule] {
+        let first = usize::from(info.first_rule);
+        &self.rules[first..first + usize::from(info.rules)]
+    }
+}
+
+impl KindInfo {
+    #[inline]
+    pub fn may_define(&self) -> bool {
+        self.rules > 0
+    }
+}
+
+/// Maximum number of nodes that one [`Step::Descendant`] visits.
+const MAX_DESCENDANTS: usize = 64;
+
+impl Path {
+    pub fn find<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
+        self.0.iter().find_map(|steps| steps.iter().try_fold(node, |node, step| step.take(node)))
+    }
+}
+
+impl Step {
+    fn take<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
+        match self {
+            Self::Field(id) => node.child_by_field_id(*id),
+            Self::Nth(n) => node.named_child(*n),
+            Self::Child(kinds) => {
+                let mut cursor = node.walk();
+                if !cursor.goto_first_child() {
+                    return None;
+                }
+                loop {
+                    if kinds.contains(&cursor.node().kind_id()) {
+                        return Some(cursor.node());
+                    }
+                    if !cursor.goto_next_sibling() {
+                        return None;
+                    }
+                }
+            }
+            Self::Descendant(kinds) => {
+                let mut cursor = node.walk();
+                for _ in 0..MAX_DESCENDANTS {
+                    if kinds.contains(&cursor.node().kind_id()) {
+                        return Some(cursor.node());
+                    }
+                    if cursor.goto_first_child() {
+                        continue;
+                    }
+                    while !cursor.goto_next_sibling() {
+                        if !cursor.goto_parent() {
+                            return None;
+                        }
+                    }
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Condition {
+    pub fn holds(&self, node: Node<'_>, parent_kind: u16, source: &[u8]) -> bool {
+        match self {
+            Self::Has(path) => path.find(node).is_some(),
+            Self::Lacks(path) => path.find(node).is_none(),
+            Self::Is(path, kinds) => path.find(node).is_some_and(|found| kinds.contains(&found.kind_id())),
+            Self::Text(path, words) => path.find(node).is_some_and(|found| {
+                let text = &source[found.byte_range()];
+                words.iter().any(|word| matches_word(text, word))
+            }),
+            Self::NotText(path, words) => path.find(node).is_none_or(|found| {
+                let text = &source[found.byte_range()];
+                !words.iter().any(|word| matches_word(text, word))
+            }),
+            Self::In(kinds) => kinds.contains(&parent_kind),
+        }
+    }
+}
+
+/// Whether `text` is `word`. A `*` at the start or the end of `word` stands for anything.
+pub(crate) fn matches_word(text: &[u8], word: &str) -> bool {
+    if let Some(prefix) = word.strip_suffix('*') {
+        text.starts_with(prefix.as_bytes())
+    } else if let Some(suffix) = word.strip_prefix('*') {
+        text.ends_with(suffix.as_bytes())
+    } else {
+        text == word.as_bytes()
+    }
+}
