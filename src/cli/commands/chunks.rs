@@ -140,10 +140,7 @@ fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Resu
         writeln!(out, "{}", row(language, stats))?;
     }
     writeln!(out, "{}", context.paint.bold(row("all", &report.total)))?;
-    writeln!(
-        out,
-        "\nmean: tokens per chunk; mean >800 and 200-800: only chunks of files with more than 800 tokens"
-    )?;
+    writeln!(out, "\nmean: tokens per chunk; mean >800, 200-800: chunks of files with more than 800 tokens")?;
     for (language, samples) in &report.samples {
         writeln!(out, "\n{}", context.paint.bold(language))?;
         for sample in samples {
