@@ -325,7 +325,7 @@ fn errors_have_three_lines() {
     $ git codeweaver search --rev nonsense x
     error: 'nonsense' does not name a commit or tree here
       why: couldn't parse revision, input="nonsense"
-      fix: `git rev-parse --verify REV` shows what git makes of the name
+      fix: run `git rev-parse --verify REV` to see how git resolves the name
     [exit code 2]
     "#);
     insta::assert_snapshot!(shown(&repo, &["config", "get", "searh.limit"]), @r"
