@@ -69,7 +69,7 @@ impl<'a> Overlay<'a> {
 
     /// Adds the difference between the tree of the snapshot and that of `target`.
     ///
-    /// Returns `false` and changes nothing if the difference has more than [`MAX_BLOBS`] new blobs, if the
+    /// Returns `false` and changes nothing if the difference has more than `MAX_BLOBS` new blobs, if the
     /// snapshot was made under other settings, or without an embedder.
     pub fn add_tree(&mut self, target: &Target) -> Result<bool, IndexError> {
         let OverlayContext { codebase, policy, embedder, progress, .. } = self.context;
@@ -91,7 +91,7 @@ impl<'a> Overlay<'a> {
     }
 
     /// Adds the modified, added, deleted and untracked files of `status`. Returns how many it leaves out: all
-    /// without an embedder, else those beyond [`MAX_BLOBS`].
+    /// without an embedder, else those beyond `MAX_BLOBS`.
     pub fn add_worktree(&mut self, status: &WorktreeStatus) -> Result<usize, IndexError> {
         let OverlayContext { codebase, policy, embedder, progress, .. } = self.context;
         let changes = &status.changes.changes;

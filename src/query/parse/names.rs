@@ -24,7 +24,7 @@ pub struct QueryName {
 
 /// The names in `query`: identifiers with certainty 1, then capitalised words.
 ///
-/// In symbol mode, every word and every sequence of up to [`MAX_WORDS_IN_NAME`] words is a name too.
+/// In symbol mode, every word and every sequence of up to four words is a name too.
 pub fn find(query: &str, terms: &[QueryTerm], mode: Mode) -> Vec<QueryName> {
     let identifiers = text::identifiers(query);
     let mut names: Vec<QueryName> =

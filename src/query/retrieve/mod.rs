@@ -3,7 +3,7 @@
 //! * [`lexical`]: BM25 of chunks and of whole files;
 //! * [`dense`]: nearest vectors, by `exact_scan`, [`binary_quantisation`] or HNSW;
 //! * [`symbols`]: chunks that define what the query names;
-//! * [`paths`]: chunks of files whose paths have the terms of the query, or that the query names.
+//! * `paths`: chunks of files whose paths have the terms of the query, or that the query names.
 //!
 //! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by
 //! score, blob and position (`top_k`), so the candidates do not depend on how the store is segmented.
