@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench fuzz -- TARGET --cases N [--seed S] [--findings DIR]  one target, or `all`
-//! cargo bench --bench fuzz -- adversarial [--bytes N] [LANGUAGE]            time and memory of adversarial sources
+//! cargo bench --bench fuzz -- adversarial [--bytes N] [LANGUAGE]            cost of adversarial sources
 //! cargo bench --bench fuzz -- replay TARGET FILE                            one case
 //! cargo bench --bench fuzz -- minimise TARGET FILE                          shrink a failing case, in place
 //! ```

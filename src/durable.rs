@@ -1,14 +1,16 @@
-//! Replacement of a file as one step: a temporary file beside it, then a rename.
+//! Atomic replacement of a file: a temporary file beside it, then a rename.
 //!
-//! Readers see the old bytes or the new ones, never a mixture, and a process that is killed in between leaves the old file.
-//! Rename alone is atomic but not durable: after a power cut the new name may refer to a file whose bytes never reached the
-//! disk. Callers that need durability call [`Staged::sync`] before the rename and sync the directory after it.
+//! Readers see the old bytes or the new ones, never a mixture, and a process that is killed in between leaves
+//! the old file. Rename alone is atomic but not durable: after a power cut the new name may refer to a file
+//! whose bytes never reached the disk. Callers that need durability call [`Staged::sync`] before the rename
+//! and sync the directory after it.
 
 use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Options for a replacement; the defaults are a file that only its owner can read and an anonymous temporary name.
+/// Options for a replacement; the defaults are a file that only its owner can read and an anonymous temporary
+/// name.
 #[derive(Debug, Clone, Copy)]
 pub struct Replacement<'a> {
     path: &'a Path,

@@ -1,31 +1,37 @@
-//! The semantic code index that lives in git.
+//! A semantic code index that lives in git.
 //!
-//! Everything derived from a blob is keyed by that blob; everything derived from a tree is a cheap view over blobs. That
-//! makes branch switches, rebases, worktrees and time travel free: going to a tree whose blobs are known embeds nothing.
+//! Everything derived from a blob is keyed by that blob, and everything derived from a tree is a cheap view
+//! over blobs. Branch switches, rebases, worktrees and searches of old revisions therefore embed nothing if
+//! their blobs are indexed. `docs/architecture.md` describes the design, `docs/glossary.md` the terms.
 //!
 //! ```text
 //! git objects ─► policy ─► chunk ─► embed ─► shard (Parquet) ─► segment (postings, symbols, records)
 //!                                                                  │
-//!                     snapshot(tree, settings) = which entries (path → doc) are live
+//!                        snapshot(tree, settings) = live entries (path → doc)
 //!                                                                  │
-//!            query ─► retrieve (dense, lexical, symbol, path) ─► fuse ─► rank ─► budget ─► response
+//!        query ─► parse ─► view ─► retrieve (dense, lexical, symbol, path) ─► rank ─► answer ─► response
 //! ```
 //!
-//! The modules, in the order data flows; each imports only from those above it:
+//! The modules, in the order in which data flows; each imports only from those before it:
 //!
-//! * [`config`]: settings with their origin, defaults and validation.
+//! * [`sync`], [`random`], [`durable`]: locks, random bits, atomic replacement of files.
 //! * [`text`]: terms of code and prose, shared by the lexical index, the query and the built-in model.
-//! * [`git`]: repository, tree diff, revisions, working-tree state, hooks.
-//! * [`chunk`]: languages, and bytes of a blob → chunks with their symbols.
-//! * [`policy`]: which paths and blobs are indexed, and why the others are not.
+//! * [`config`]: settings with their origin, defaults and validation.
+//! * [`sys`]: memory maps and SIMD kernels, the only unsafe code.
+//! * [`git`]: repository, revisions, trees, tree diff, blobs.
+//! * [`worktree`]: the status engine: which files differ from git's index and from a tree.
+//! * [`hooks`]: installation and removal of git hooks.
+//! * [`process`]: detached child processes.
+//! * [`chunk`]: languages, and the bytes of a blob → chunks with their symbols.
+//! * [`policy`]: which paths and blobs are indexed, and the skip reason of the others.
 //! * [`embed`]: chunks and queries → int8 vectors.
-//! * [`store`]: what lies in `.codeweaver/` and how it is published, verified and collected.
-//! * [`index`]: the update pipeline from a wanted tree to a published snapshot.
-//! * [`query`]: a question → ranked matches, with the proof of their freshness.
-//! * [`graph`]: a symbol → its definitions, callers, callees and mentions.
-//! * [`eval`]: labelled questions → how good the ranking is.
+//! * [`store`]: the files in `.codeweaver/`, their publication and verification.
+//! * [`index`]: updates from a wanted tree to a published snapshot; overlays; garbage collection.
+//! * [`query`]: queries → ranked matches, with their freshness.
+//! * [`xref`]: a symbol → its definitions, callers, callees and references.
+//! * [`eval`]: labelled queries → figures of the ranking.
 //! * [`mcp`]: the stdio server for coding agents.
-//! * [`cli`]: one small file per verb: parse, call the library, render.
+//! * [`cli`]: one file for each command: parse, call the library, render.
 
 pub mod chunk;
 pub mod cli;

@@ -3,8 +3,8 @@
 /// Returns 64 random bits.
 ///
 /// # Panics
-/// If the operating system has no source of randomness. The hash maps of the standard library panic in the same case, so no
-/// process gets this far without one.
+/// If the operating system has no source of randomness. The hash maps of the standard library panic in the
+/// same case, so no process gets this far without one.
 pub fn bits64() -> u64 {
     getrandom::u64().expect("the operating system has a source of randomness")
 }

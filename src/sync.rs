@@ -1,8 +1,8 @@
 //! Locks whose poisoning is ignored.
 //!
-//! What the locks of this crate guard are caches, lists of open files and counters that are valid after every single
-//! assignment, so a panic cannot leave them half-changed. Passing the poisoning on would turn one failed request of a server
-//! into the failure of all later ones.
+//! The locks of this crate guard caches, lists of open files and counters that are valid after every single
+//! single assignment, so a panic cannot leave them half-changed. Passing the poisoning on would turn one
+//! failed request of a server into the failure of all later ones.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

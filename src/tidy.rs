@@ -1,8 +1,8 @@
-//! Conventions that the compiler does not hold.
+//! Tests of conventions that the compiler does not check.
 
 use std::path::{Path, PathBuf};
 
-/// Folders in the order data flows; each may import only from those before it.
+/// Modules in the order in which data flows; each may import only from those before it.
 const FLOW: [&str; 20] = [
     "sync", "random", "durable", "text", "config", "sys", "git", "worktree", "hooks", "process", "chunk",
     "policy", "embed", "store", "index", "query", "xref", "eval", "mcp", "cli",

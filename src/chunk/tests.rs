@@ -77,8 +77,8 @@ fn symbols(blob: &ChunkedBlob) -> Vec<&Symbol> {
     blob.chunks.iter().flat_map(|chunk| &chunk.symbols).collect()
 }
 
-/// Asserts what holds for the chunks of any bytes: they are in bounds and in order, cover all that is not blank, do not cut
-/// a character, keep the limits, and contain their symbols.
+/// Asserts what holds for the chunks of any bytes: they are in bounds and in order, cover all that is not
+/// blank, do not cut a character, keep the limits, and contain their symbols.
 fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings, what: &str) {
     let blank = |part: &[u8]| {
         part.iter().all(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xef | 0xbb | 0xbf))

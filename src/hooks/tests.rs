@@ -15,7 +15,8 @@ use super::install::{inspect_with, install_with, uninstall_with};
 use super::survey::survey_with;
 use super::*;
 
-/// A repository with a directory name that would break careless quoting, and the git that the library runs in it.
+/// A repository with a directory name that would break careless quoting, and the git that the library runs in
+/// it.
 struct TestRepo {
     repo: codeweaver_testkit::TestRepo,
     root: PathBuf,

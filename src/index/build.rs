@@ -272,7 +272,7 @@ impl Worker<'_> {
         let units: Vec<&[J]> = jobs.chunks(jobs.len().div_ceil(n_units).max(1)).collect();
         let next = AtomicUsize::new(0);
         let n_threads = threads.clamp(1, units.len().max(1));
-        let journal = Journal::of_question(self.context.codebase, n_threads);
+        let journal = Journal::of_query(self.context.codebase, n_threads);
         let take = |thread: usize| -> Result<Vec<(usize, Unit)>, IndexError> {
             let worker = Worker { journal: Some((&journal, thread)), ..*self };
             let (mut blobs, mut done) = (self.context.codebase.repo.blobs(), Vec::new());

@@ -1,7 +1,7 @@
 //! The check whether a codebase may answer a request now, and the reason if it may not.
 //!
-//! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns one codebase: a
-//! repository that is being indexed does not block requests about others.
+//! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns
+//! one codebase: a repository that is being indexed does not block requests about others.
 
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;

@@ -1,10 +1,10 @@
 //! Crash journal: the blobs that are being parsed, on disk.
 //!
-//! Grammars are C code of many authors, and one that aborts takes the process with it. Without a record the
-//! next run would parse the same blob again, at every hook or query. After an unclean end the recorded blobs
-//! are suspects: before one is parsed again, a child process parses it, and only if that child dies of a
-//! fault of its own is the blob skipped as `crashed`. Blobs that killed a child are remembered. A killed
-//! process (`kill -9`) therefore never costs a file its place, and a crash costs one run or one answer.
+//! Grammars are C code of many authors, and one that aborts ends the process. Without a record the next run
+//! would parse the same blob again, at every hook or query. After an unclean end the recorded blobs are
+//! suspects: before one is parsed again, a child process parses it, and the blob is skipped as `crashed` only
+//! if that child is ended by a fault. Blobs that end a child are remembered. A killed process (`kill -9`)
+//! therefore never removes a file from the index, and a crash costs one run or one answer.
 
 use super::background;
 use super::codebase::Codebase;
@@ -28,9 +28,9 @@ pub const PARSER_STACK: usize = 16 << 20;
 /// Bytes of a slot: a hexadecimal object id, padded with NUL.
 const SLOT: usize = 64;
 /// Maximum number of journals of dead queries that are read.
-const MOST_LEFT: usize = 64;
+const MAX_ORPHANS: usize = 64;
 /// Age at which the journal of a dead query is ignored, since its files have probably changed.
-const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
+const MAX_ORPHAN_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Size above which the list of crashing blobs starts over.
 const MAX_CRASHED_BYTES: u64 = 256 << 10;
 
@@ -42,9 +42,10 @@ pub struct Journal {
     own: Option<PathBuf>,
     suspects: BTreeSet<Oid>,
     /// Journals of queries that died, with the suspects of each.
-    left: Vec<(PathBuf, BTreeSet<Oid>)>,
-    judged: Mutex<BTreeSet<Oid>>,
-    /// Lines of blobs that are known to end a process.
+    orphans: Vec<(PathBuf, BTreeSet<Oid>)>,
+    /// Suspects that this run has probed.
+    probed: Mutex<BTreeSet<Oid>>,
+    /// Lines of the crashed file: blobs whose parsing ends a process.
     crashed: BTreeSet<String>,
     crashed_file: PathBuf,
     settings: String,
@@ -57,7 +58,7 @@ impl Journal {
     /// starts over with a slot for each of `n_threads`.
     pub fn open(codebase: &Codebase, n_threads: usize) -> Result<Journal, IndexError> {
         let path = codebase.layout.cache().join(format!("parsing-{}", codebase.worktree_key));
-        let suspects = noted(&path);
+        let suspects = recorded_blobs(&path);
         std::fs::create_dir_all(codebase.layout.cache()).map_err(StoreError::io("create", &path))?;
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         file.set_len((n_threads * SLOT) as u64).map_err(StoreError::io("write", &path))?;
@@ -68,12 +69,12 @@ impl Journal {
 
     /// Opens the journal of a query that parses files which are not indexed. Any number of queries run at
     /// once, so each has a file of its own and keeps it locked; an unlocked one belongs to a query that died.
-    pub fn of_question(codebase: &Codebase, n_threads: usize) -> Journal {
+    pub fn of_query(codebase: &Codebase, n_threads: usize) -> Journal {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut journal = Journal::empty(codebase);
         let prefix = format!("asking-{}-", codebase.worktree_key);
-        journal.left = left_behind(&codebase.layout.cache(), &prefix);
-        journal.suspects = journal.left.iter().flat_map(|(_, oids)| oids).copied().collect();
+        journal.orphans = orphaned_journals(&codebase.layout.cache(), &prefix);
+        journal.suspects = journal.orphans.iter().flat_map(|(_, oids)| oids).copied().collect();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = codebase.layout.cache().join(format!("{prefix}{}-{number}", std::process::id()));
         let created = File::create(&path).and_then(|file| {
@@ -95,8 +96,8 @@ impl Journal {
             file: None,
             own: None,
             suspects: BTreeSet::new(),
-            left: Vec::new(),
-            judged: Mutex::default(),
+            orphans: Vec::new(),
+            probed: Mutex::default(),
             crashed: crashed.lines().map(str::to_owned).collect(),
             crashed_file,
             settings: codebase.settings_fingerprint.chars().take(16).collect(),
@@ -111,7 +112,7 @@ impl Journal {
         Entered { journal: self, thread }
     }
 
-    /// Whether parsing `bytes`, the blob `oid`, as `language` ends a process. Only suspects are tried, each
+    /// Whether parsing `bytes`, the blob `oid`, as `language` ends a process. Only suspects are probed, each
     /// in a process of its own.
     pub fn crashes(&self, oid: &Oid, language: LanguageId, bytes: &[u8]) -> bool {
         let line = format!("{oid} {} {}", language.name(), self.settings);
@@ -121,15 +122,16 @@ impl Journal {
         if !self.suspects.contains(oid) {
             return false;
         }
-        let dies = self.probe_dies(language, bytes);
-        if dies {
+        let crashes = self.probe_crashes(language, bytes);
+        if crashes {
             self.remember(&line);
         }
-        sync::lock(&self.judged).insert(*oid);
-        dies
+        sync::lock(&self.probed).insert(*oid);
+        crashes
     }
 
-    fn probe_dies(&self, language: LanguageId, bytes: &[u8]) -> bool {
+    /// Whether a child process that parses `bytes` is ended by a fault.
+    fn probe_crashes(&self, language: LanguageId, bytes: &[u8]) -> bool {
         let Ok(program) = background::program_file() else { return false };
         let child = Command::new(program)
             .current_dir(&self.root)
@@ -144,10 +146,10 @@ impl Journal {
             // A child that has already ended reads nothing; its status says why.
             let _ = stdin.write_all(bytes);
         }
-        child.wait().is_ok_and(|status| died_of_itself(&status))
+        child.wait().is_ok_and(|status| ended_by_fault(&status))
     }
 
-    /// Appends a line, best effort: if it cannot be written, the next query tries the blob again.
+    /// Appends a line, best effort: if it cannot be written, the next query probes the blob again.
     fn remember(&self, line: &str) {
         let is_full = std::fs::metadata(&self.crashed_file).is_ok_and(|file| file.len() > MAX_CRASHED_BYTES);
         let opened = OpenOptions::new()
@@ -175,13 +177,13 @@ impl Drop for Journal {
     fn drop(&mut self) {
         let Some(own) = &self.own else { return };
         let _ = std::fs::remove_file(own);
-        let judged = sync::lock(&self.judged);
-        for (path, oids) in &self.left {
+        let probed = sync::lock(&self.probed);
+        for (path, oids) in &self.orphans {
             let age = std::fs::metadata(path)
                 .and_then(|file| file.modified())
                 .ok()
                 .and_then(|at| at.elapsed().ok());
-            if oids.is_subset(&judged) || age.is_some_and(|age| age > FORGOTTEN) {
+            if oids.is_subset(&probed) || age.is_some_and(|age| age > MAX_ORPHAN_AGE) {
                 let _ = std::fs::remove_file(path);
             }
         }
@@ -201,7 +203,7 @@ impl Drop for Entered<'_> {
 }
 
 /// The blobs that a journal records as being parsed.
-fn noted(path: &Path) -> BTreeSet<Oid> {
+fn recorded_blobs(path: &Path) -> BTreeSet<Oid> {
     let text = std::fs::read(path).unwrap_or_default();
     let oids = text.chunks(SLOT).filter_map(|slot| {
         let end = slot.iter().position(|&b| b == 0).unwrap_or(slot.len());
@@ -210,16 +212,18 @@ fn noted(path: &Path) -> BTreeSet<Oid> {
     oids.collect()
 }
 
-fn left_behind(cache: &Path, prefix: &str) -> Vec<(PathBuf, BTreeSet<Oid>)> {
+/// Journals whose name begins with `prefix` and whose process has ended while parsing, with the recorded
+/// blobs; at most [`MAX_ORPHANS`].
+fn orphaned_journals(cache: &Path, prefix: &str) -> Vec<(PathBuf, BTreeSet<Oid>)> {
     let files = std::fs::read_dir(cache).into_iter().flatten().flatten();
     let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(prefix));
-    let left = ours.map(|file| file.path()).filter_map(|path| {
+    let orphans = ours.map(|file| file.path()).filter_map(|path| {
         let is_free = File::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok());
         // A journal that was just created is not locked yet, and is empty.
-        let oids = if is_free { noted(&path) } else { BTreeSet::new() };
+        let oids = if is_free { recorded_blobs(&path) } else { BTreeSet::new() };
         (!oids.is_empty()).then_some((path, oids))
     });
-    left.take(MOST_LEFT).collect()
+    orphans.take(MAX_ORPHANS).collect()
 }
 
 /// Parses standard input and does nothing else. The child process of [`Journal::crashes`] runs this.
@@ -241,7 +245,7 @@ pub fn probe(codebase: &Codebase, language: &str) -> std::io::Result<()> {
 
 /// Whether the process ended by a signal that is not used to stop processes from outside.
 #[cfg(unix)]
-fn died_of_itself(status: &std::process::ExitStatus) -> bool {
+fn ended_by_fault(status: &std::process::ExitStatus) -> bool {
     use rustix::process::Signal;
     use std::os::unix::process::ExitStatusExt;
     let faults = [Signal::ABORT, Signal::SEGV, Signal::BUS, Signal::ILL, Signal::FPE];
@@ -249,7 +253,7 @@ fn died_of_itself(status: &std::process::ExitStatus) -> bool {
 }
 
 #[cfg(not(unix))]
-fn died_of_itself(status: &std::process::ExitStatus) -> bool {
+fn ended_by_fault(status: &std::process::ExitStatus) -> bool {
     status.code().is_some_and(|code| code < 0)
 }
 
@@ -262,15 +266,15 @@ mod tests {
     fn only_faults_count_as_crashes() {
         let run =
             |script: &str| Command::new("sh").args(["-c", script]).stderr(Stdio::null()).status().unwrap();
-        assert!(died_of_itself(&run("kill -ABRT $$")));
-        assert!(died_of_itself(&run("kill -SEGV $$")));
-        assert!(!died_of_itself(&run("kill -KILL $$")));
-        assert!(!died_of_itself(&run("kill -TERM $$")));
-        assert!(!died_of_itself(&run("exit 3")));
+        assert!(ended_by_fault(&run("kill -ABRT $$")));
+        assert!(ended_by_fault(&run("kill -SEGV $$")));
+        assert!(!ended_by_fault(&run("kill -KILL $$")));
+        assert!(!ended_by_fault(&run("kill -TERM $$")));
+        assert!(!ended_by_fault(&run("exit 3")));
     }
 
     #[test]
-    fn only_what_a_dead_question_was_parsing_is_suspect() {
+    fn only_blobs_that_a_dead_query_was_parsing_are_suspect() {
         let dir = tempfile::tempdir().unwrap();
         let oid = "0123456789abcdef0123456789abcdef01234567";
         let write = |name: &str, oid: &str| {
@@ -284,9 +288,9 @@ mod tests {
         write("asking-side-4-0", oid);
         let alive = File::open(dir.path().join("asking-main-3-0")).unwrap();
         alive.lock().unwrap();
-        let left = left_behind(dir.path(), "asking-main-");
-        assert_eq!(left.len(), 1, "{left:?}");
-        assert_eq!(left[0].0, dir.path().join("asking-main-1-0"));
-        assert_eq!(left[0].1.first().unwrap().to_string(), oid);
+        let orphans = orphaned_journals(dir.path(), "asking-main-");
+        assert_eq!(orphans.len(), 1, "{orphans:?}");
+        assert_eq!(orphans[0].0, dir.path().join("asking-main-1-0"));
+        assert_eq!(orphans[0].1.first().unwrap().to_string(), oid);
     }
 }

@@ -11,7 +11,7 @@
 //! | `stale:N` | the N-th step fails once, as on a network drive that has lost the file handle |
 //! | `nolock` | every lock is granted, as on a network drive without working locks |
 //! | `parse:WORD` | the process dies when it parses a file that contains this word, as in a faulty grammar |
-//! | `lost:N` | the N-th rename happens and is reported as failed, as when the reply of a file server is lost |
+//! | `lost:N` | the N-th rename happens and is reported as failed, as if the reply of a server was lost |
 
 use std::io;
 

@@ -1,12 +1,12 @@
 //! The directories and files of a store.
 //!
 //! ```text
-//! .codeweaver/                  beside the common git directory, shared by all linked worktrees; 0700 nonce
-//! equals `codeweaver-nonce` in the common git directory, or the store is not trusted locks/ wanted/ cache/
-//! leases, update requests, status caches v1/<vector space>/          one store per vector space, so that two
-//! models never mix
+//! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700
+//!   nonce                       must equal `codeweaver-nonce` in the common git directory
+//!   locks/  wanted/  cache/     leases, update requests, status caches and logs
+//!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix
 //!     state                     names everything current
-//!     shards/<blake3>.parquet   truth
+//!     shards/<blake3>.parquet   chunks and vectors: the source of truth
 //!     segments/<blake3>.seg     derived from a shard and git
 //!     entries/<blake3>.ent      paths
 //!     snapshots/<blake3>.snap   membership

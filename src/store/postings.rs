@@ -4,8 +4,8 @@
 //! list:
 //!
 //! ```text
-//! df varint, then per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16
-//! (12 bytes),
+//! df varint,
+//! then 12 bytes per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16,
 //! then the payloads (bit-packed row gaps, then tf − 1), then the tail × (df mod 128):
 //! varint of 2 · row gap + (1 if tf > 1), and tf as a varint if it is more than 1
 //! ```

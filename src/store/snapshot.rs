@@ -2,8 +2,8 @@
 //! needs.
 //!
 //! ```text
-//! magic "CWSNAP\0\0", version u32, header length u32, header (JSON), roaring bitmap of entry ids, BLAKE3 of
-//! all before
+//! magic "CWSNAP\0\0", version u32, header length u32, header (JSON), roaring bitmap of entry ids,
+//! BLAKE3 of everything before it
 //! ```
 //!
 //! The totals are maintained by adding and subtracting what a diff changes. A doc counts once, however many

@@ -37,7 +37,8 @@ impl LineIndex {
         self.starts.partition_point(|&start| start as usize <= offset) - 1
     }
 
-    /// 1-based line of a byte offset as an editor counts: the end of a text after a final `\n` is on a line of its own.
+    /// 1-based line of a byte offset as an editor counts: the end of a text after a final `\n` is on a line
+    /// of its own.
     pub fn editor_line(&self, offset: usize) -> usize {
         let past_last = self.ends_with_newline && offset >= self.n_bytes as usize;
         self.line_of(offset) + 1 + usize::from(past_last)

@@ -1,7 +1,8 @@
 //! Test harness shared by unit tests, integration tests, fuzz targets and benches.
 //!
 //! - [`TestRepo`]: a git repository in a temporary directory that sees nothing of the machine.
-//! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both streams.
+//! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both
+//!   streams.
 //! - [`program`]: the `git-codeweaver` executable under test.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
 //! - [`Tool`] and [`skip`]: what happens where an external program is missing.
