@@ -12,12 +12,17 @@ use crate::store::state::{Head, MARKER_KIND, Phase, State};
 use crate::store::{Layout, StoreLayout, StoreReader, lock};
 use std::path::{Path, PathBuf};
 
-/// Everything that is fixed while one command runs.
+/// One worktree of a repository, with its settings and its place in the store. Fixed while one command runs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Codebase {
+    /// The repository.
     pub repo: Repo,
+    /// The location of `.codeweaver/`.
     pub layout: Layout,
+    /// The settings in effect.
     pub settings: Settings,
+    /// Where each setting comes from, and warnings about ignored ones.
     pub loaded: Loaded,
     /// Name of this worktree within the shared store.
     pub worktree_key: String,
@@ -30,18 +35,26 @@ pub struct Codebase {
 /// Lifecycle state of a codebase, with the details that a gate reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lifecycle {
+    /// No index has been completed.
     NotIndexed,
     /// A first index or a reindex is running.
     Indexing,
+    /// An index answers.
     Indexed,
+    /// The first index failed, with the message of its error.
     IndexFailed(String),
+    /// The index was built for other settings.
     RequiresReindex {
+        /// Both sides of the difference.
         reason: String,
     },
 }
 
 impl Codebase {
-    /// Opens the repository that contains `dir`. `overrides` are settings from the command line.
+    /// Opens the repository that contains `dir`. `overrides` are settings (key, value) that take precedence over all files.
+    ///
+    /// # Errors
+    /// [`IndexError`] if there is no repository, if it uses an unsupported format, or if a setting is invalid.
     pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
         Codebase::of(Repo::discover(dir)?, overrides)
     }
@@ -69,6 +82,7 @@ impl Codebase {
         self.repo.work_dir().unwrap_or(self.repo.git_dir()).to_path_buf()
     }
 
+    /// The store of the vector space in effect.
     pub fn store(&self) -> StoreLayout {
         self.layout.store(&self.vector_space)
     }

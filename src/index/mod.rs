@@ -14,24 +14,40 @@
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
 //!   again. [`hnsw`]: HNSW for large segments.
 
+#[doc(hidden)]
 pub mod background;
+#[doc(hidden)]
 pub mod build;
+#[doc(hidden)]
 pub mod clear;
 pub mod codebase;
+#[doc(hidden)]
 pub mod compact;
 pub mod error;
+#[doc(hidden)]
 pub mod gate;
+#[doc(hidden)]
 pub mod gc;
+#[doc(hidden)]
 pub mod hnsw;
+#[doc(hidden)]
 pub mod journal;
+#[doc(hidden)]
 pub mod overlay;
+#[doc(hidden)]
 pub mod plan;
+#[doc(hidden)]
 pub mod progress;
+#[doc(hidden)]
 pub mod publish;
+#[doc(hidden)]
 pub mod recompute;
+#[doc(hidden)]
 pub mod repair;
+#[doc(hidden)]
 pub mod status;
 pub mod update;
+#[doc(hidden)]
 pub mod updater;
 
 pub use codebase::{Codebase, Lifecycle};

@@ -28,7 +28,9 @@ const REFUSE_FILES: usize = 500_000;
 pub struct Target {
     /// `None` is the empty tree of an unborn branch.
     pub tree: Option<Oid>,
+    /// The commit of the tree, if it has one.
     pub commit: Option<Oid>,
+    /// The branch of HEAD, for example `refs/heads/main`.
     pub reference: Option<String>,
     /// Whether the snapshot becomes the one that answers for this worktree.
     pub is_head: bool,
@@ -52,27 +54,38 @@ impl Target {
 pub struct UpdateOptions {
     /// Build everything again, without regard to the store.
     pub reindex: bool,
+    /// Allow a first index of more than 500,000 files.
     pub allow_huge: bool,
 }
 
 /// The result of an update. The counters prove that the work was that of the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct UpdateReport {
+    /// Hexadecimal oid of the tree.
     pub tree: String,
+    /// Hexadecimal oid of the commit.
     pub commit: Option<String>,
     /// Whether the tree was indexed already.
     pub known: bool,
+    /// Paths that the new snapshot has with another doc than the base, or not at all.
     pub files_changed: u64,
     /// Blobs read, chunked and embedded.
     pub blobs_indexed: u64,
+    /// Chunks written.
     pub chunks_created: u64,
+    /// Vectors computed, without reused ones.
     pub embedded_chunks: u64,
-    /// Totals of the snapshot.
+    /// Indexed paths of the snapshot.
     pub files: u64,
+    /// Chunks of the snapshot.
     pub chunks: u64,
+    /// Skipped paths of the snapshot by reason.
     pub skipped: BTreeMap<String, u64>,
+    /// Indexed paths without a known language, by extension.
     pub unknown_extensions: BTreeMap<String, u64>,
+    /// Bytes of all blobs read.
     pub bytes_read: u64,
+    /// Duration of the run in milliseconds.
     pub duration_ms: u64,
 }
 

@@ -7,27 +7,45 @@ use crate::store::StoreError;
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum QueryError {
+    /// The repository cannot be read, or the revision does not exist.
     #[error(transparent)]
     Git(#[from] GitError),
+    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An overlay cannot be built.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// The model fails.
     #[error(transparent)]
     Embed(#[from] EmbedError),
     /// A panic while the request was answered.
     #[error("internal error: {message}")]
-    Internal { message: String },
+    Internal {
+        /// The message of the panic.
+        message: String,
+    },
     /// There is no index to answer from, for the reason in the lifecycle.
     #[error("{}", gate_message(.0))]
     Gated(Lifecycle),
     /// A field of the request is out of range.
     #[error("{name} must be {must}, not {found}")]
-    Parameter { name: &'static str, must: &'static str, found: String },
+    Parameter {
+        /// The field.
+        name: &'static str,
+        /// The condition that it must meet.
+        must: &'static str,
+        /// Its value.
+        found: String,
+    },
     /// A file, line or revision does not exist.
     #[error("not found: {what}")]
-    NotFound { what: String },
+    NotFound {
+        /// The file, line or revision.
+        what: String,
+    },
     /// The request was cancelled ([`super::Cancel`]).
     #[error("the request was cancelled")]
     Cancelled,

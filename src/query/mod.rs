@@ -14,23 +14,30 @@
 //! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths. [`path_facts`]
 //! are shared by retrieval and ranking.
 
+#[doc(hidden)]
 pub mod answer;
 mod cancel;
 pub mod error;
+#[doc(hidden)]
 pub mod locate;
 pub mod outline;
+#[doc(hidden)]
 pub mod parse;
+#[doc(hidden)]
 pub mod path_facts;
+#[doc(hidden)]
 pub mod rank;
 pub mod read;
 pub mod request;
 pub mod response;
+#[doc(hidden)]
 pub mod retrieve;
 pub mod search;
 pub mod similar;
 #[cfg(test)]
 mod tests;
 mod verify;
+#[doc(hidden)]
 pub mod view;
 
 pub use cancel::Cancel;

@@ -48,6 +48,7 @@ pub struct Response {
 /// Whether a response is complete (`ok`) or `degraded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "documentation of `Ok` would change the JSON schema; see the type")]
 pub enum Status {
     Ok,
     /// Part of the index, time, or dense retrieval was missing; `warnings` has details.
@@ -156,6 +157,7 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "documentation of variants would change the JSON schema; see the type")]
 pub enum MatchType {
     Semantic,
     /// The chunk defines what the query names.
