@@ -1,6 +1,6 @@
 //! Settings with their defaults, validation and origin.
 //!
-//! Every key is one row of the table in [`keys`]. Parsing, validation, `config --show`, `config get` and
+//! Every key is one row of the table in `keys`. Parsing, validation, `config --show`, `config get` and
 //! `set`, the names of environment variables and `docs/configuration.md` are all derived from it. Sources,
 //! from lowest to highest precedence: defaults, environment, user file, repository file, command line. Keys
 //! that load libraries or models or change the behaviour of hooks are ignored in a repository file, because

@@ -7,11 +7,11 @@
 //! terms are persisted in segments: the same text must yield the same terms until [`TERMS_VERSION`] changes.
 //!
 //! * [`terms`]: text → terms.
-//! * [`stem`]: the suffix rules.
+//! * `stem`: the suffix rules.
 //! * [`entropy`]: keeps keys and hashes out of the terms.
-//! * [`affinity`]: similarity of two terms.
+//! * `affinity`: similarity of two terms.
 //! * [`lines`]: where the lines of a text start.
-//! * [`mentions`]: paths and lines in a query, as in stack traces.
+//! * `mentions`: paths and lines in a query, as in stack traces.
 //! * [`query`]: query → weighted terms, and the identifiers in it.
 
 mod affinity;

@@ -1,4 +1,4 @@
-//! The semantic step: a text → its syntax tree ([`parse`]) → atoms to pack, and symbols ([`walk`]).
+//! The semantic step: a text → its syntax tree (`parse`) → atoms to pack, and symbols (`walk`).
 
 mod parse;
 mod walk;
