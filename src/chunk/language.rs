@@ -302,7 +302,7 @@ fn lines(source: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 impl Table {
-    /// The first claim of a key wins. A test holds that keys are unique.
+    /// The first claim of a key wins. A test checks that keys are unique.
     fn parse(source: &'static str) -> Table {
         let mut table = Table {
             rows: Vec::new(),

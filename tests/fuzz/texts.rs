@@ -655,7 +655,7 @@ impl Target for SuiteFile {
             Ok(suite) => {
                 let n = suite.n_queries();
                 let kept = suite.repositories.iter().filter(|repository| repository.is_held_out()).count();
-                assert!(n <= case.bytes.len().max(1_000), "{n} questions");
+                assert!(n <= case.bytes.len().max(1_000), "{n} queries");
                 // A name is part of a path below the folder.
                 behaviour((size_class(n), kept))
             }

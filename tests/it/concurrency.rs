@@ -1,4 +1,4 @@
-//! Concurrent processes: readers never block and never see half a write; writers of several worktrees,
+//! Concurrent processes: readers never block and never see a partial write; writers of several worktrees,
 //! compaction and garbage collection run at once; no update request is lost.
 
 use crate::sandbox::{

@@ -36,15 +36,15 @@ fn an_uncommitted_file_that_aborts_a_search_is_left_out_of_the_next() {
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.write("src/bad.rs", BAD).write("src/good.rs", "pub fn beside_the_bad() {}\n");
     let search = ["search", "-o", "json", "beside_the_bad"];
-    assert_eq!(repo.codeweaver(search).code(), -1, "the first question dies");
+    assert_eq!(repo.codeweaver(search).code(), -1, "the first query dies");
     for _ in 0..2 {
         let answer = repo.codeweaver(search).success().json();
         assert_eq!(answer["matches"][0]["file"]["path"], "src/good.rs", "{answer:#}");
         assert_eq!(answer["index"]["skipped"]["crashed"], 1, "{}", answer["index"]);
     }
-    let left = std::fs::read_dir(repo.path(".codeweaver/cache")).unwrap().flatten();
-    let notes = left.filter(|file| file.file_name().to_string_lossy().starts_with("asking-")).count();
-    assert_eq!(notes, 0, "what the dead question left is settled");
+    let files = std::fs::read_dir(repo.path(".codeweaver/cache")).unwrap().flatten();
+    let n_journals = files.filter(|file| file.file_name().to_string_lossy().starts_with("asking-")).count();
+    assert_eq!(n_journals, 0, "the journal of the dead query is removed");
     // Once the file is another one, it is found.
     repo.write("src/bad.rs", "pub fn harmless_now() {}\n");
     assert_eq!(repo.found(&["harmless_now"])[0], "src/bad.rs");

@@ -82,7 +82,7 @@ fn a_tracked_or_linked_store_is_refused() {
     std::os::unix::fs::symlink("/tmp", linked.path(".codeweaver")).unwrap();
     linked.codeweaver(["init"]).fails(2).is_an_error("must not be used", "init");
     let foreign = TestRepo::with_files(FILES);
-    foreign.write(".codeweaver/nonce", "somebody else's\n");
+    foreign.write(".codeweaver/nonce", "another store\n");
     foreign.codeweaver(["init"]).fails(2).is_an_error("must not be used", "init");
     foreign.codeweaver(["search", "x"]).fails(2).is_an_error("must not be used", "init");
 }

@@ -52,13 +52,13 @@ fn call_graph(searcher: &Searcher, cancel: Cancel) -> Result<usize, QueryError> 
     Xref::new(searcher).query(&request, &|_, _| false).map(|response| response.edges.len())
 }
 
-const QUESTIONS: [(&str, Ask); 3] = [("search", search), ("similar", similar), ("call_graph", call_graph)];
+const REQUESTS: [(&str, Ask); 3] = [("search", search), ("similar", similar), ("call_graph", call_graph)];
 
 #[test]
 fn a_cancelled_request_stops_at_any_point() {
     let repo = busy();
     let searcher = searcher(open(repo.root()));
-    for (name, ask) in QUESTIONS {
+    for (name, ask) in REQUESTS {
         // Complete and repeated: all caches are warm.
         assert!(ask(&searcher, Cancel::default()).unwrap() > 0, "{name}");
         let counted = |stop_at: usize| {
@@ -86,7 +86,7 @@ fn a_cancelled_request_stops_at_any_point() {
 fn another_thread_can_cancel_a_request() {
     let repo = busy();
     let searcher = searcher(open(repo.root()));
-    for (name, ask) in QUESTIONS {
+    for (name, ask) in REQUESTS {
         let (begun, has_begun) = channel();
         let (go_on, may_go_on) = channel();
         let (n_checks, is_cancelled) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));

@@ -1,4 +1,4 @@
-//! The examples in `docs/mcp.md` are real: each request is made, and the page shows what came back.
+//! The examples in `docs/mcp.md` are real: each request is made, and the page shows the result.
 //!
 //! Set `CODEWEAVER_UPDATE_DOCS` to rewrite them.
 
@@ -79,7 +79,7 @@ fn the_examples_in_the_documentation_are_true() {
     };
     add(
         &mut client,
-        "A question before there is an index",
+        "A query before there is an index",
         "find_code",
         json!({ "query": "split a header line" }),
     );

@@ -132,7 +132,7 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
     assert_eq!(pages, whole, "page by page the same as at once");
     assert!(n_pages > 3);
     // A cursor belongs to its query.
-    let other = json!({ "query": "another question", "cursor": cursor });
+    let other = json!({ "query": "another query", "cursor": cursor });
     assert_eq!(client.refused("find_code", other)["code"], -32602);
     // Locations only: more of them for the same tokens.
     let places = client

@@ -38,7 +38,7 @@ fn indexed() -> TestRepo {
     repo
 }
 
-const QUESTIONS: &str = "
+const COMMANDS: &str = "
 for word in parse_header committed_after_the_index not_committed; do
   echo \"== $word\"; git-codeweaver search -o json $word
 done
@@ -51,7 +51,7 @@ echo '== end'
 ";
 
 fn answers_while_nothing_can_be_written(repo: &TestRepo, mount: &str) {
-    let script = format!("set -e; {mount}; set +e\n{QUESTIONS}");
+    let script = format!("set -e; {mount}; set +e\n{COMMANDS}");
     let Some(output) = in_namespace(repo, &script) else { return };
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(!err.contains("panicked"), "{err}");

@@ -38,7 +38,7 @@ pub enum ClientError {
     YamlInsert { path: PathBuf, client: &'static str, id: &'static str },
     #[error("{} is YAML and is not edited", path.display())]
     YamlUninstall { path: PathBuf, client: &'static str, table: String },
-    #[error("the home directory is not known, and so is the configuration of {client}")]
+    #[error("the home directory is not known, so the configuration of {client} cannot be found")]
     NoHome { client: &'static str },
     #[error("{client} has no configuration per project")]
     NoProjectFile { client: &'static str },

@@ -1,4 +1,4 @@
-//! Locations of configurations on each system. Only this module of the room reads environment variables.
+//! Locations of configurations on each system. Only this module of `clients` reads environment variables.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -295,7 +295,7 @@ pub const ROWS: &[Row] = &[
         },
     },
     Row {
-        name: "commit by plumbing, index and files left behind",
+        name: "commit by plumbing, index and files of the parent",
         make: |r| {
             plumbed(r, "src/new.rs", "new_by_plumbing");
             vec![

@@ -56,7 +56,7 @@ struct Builder {
     skips: Vec<Skip>,
     tokens: Vec<Token>,
     n_custom: u16,
-    /// Lines and flags of the table that are not understood. A test holds that there are none.
+    /// Lines and flags of the table that are not understood. A test checks that there are none.
     unknown: Vec<String>,
 }
 
