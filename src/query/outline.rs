@@ -60,7 +60,7 @@ impl Searcher {
     /// The outline of `path` in `rev`, or in the working tree if `None`.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`](super::QueryError::NotFound) if the file is not indexed, and those of
+    /// [`QueryError::NotFound`] if the file is not indexed, and those of
     /// [`Searcher::view`].
     pub fn outline(
         &self,
