@@ -119,7 +119,7 @@ fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.trim_start().starts_with('#'))
 }
 
-/// `(kind, pattern)` of every row. The kind is 0 if unknown; a test holds that there are none.
+/// `(kind, pattern)` of every row. The kind is 0 if unknown; a test checks that there are none.
 fn rows(table: &'static str) -> impl Iterator<Item = (Kinds, &'static str)> {
     lines(table).flat_map(|line| {
         let mut words = line.split_ascii_whitespace();

@@ -71,7 +71,7 @@ pub(super) struct NewEdge<'f> {
     pub depth: u32,
 }
 
-/// The symbol and line that a note is about, beside its file.
+/// The symbol and line that a note is about, in addition to its file.
 #[derive(Clone, Copy, Default)]
 pub(super) struct NoteSubject {
     pub symbol: Option<DefId>,
