@@ -7,7 +7,7 @@
 use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::config::HnswMode;
-use crate::store::hnsw::{HnswData, HnswHeader, HnswIndex};
+use crate::store::hnsw::{HnswData, HnswHeader, HnswIndex, HnswLimits};
 use crate::store::layout::write_atomically;
 use crate::store::live::LiveRows;
 use crate::store::lock::Lock;
@@ -80,7 +80,7 @@ impl Distance<i8> for Angular {
 }
 
 fn build(segment: &Segment) -> Result<HnswData, IndexError> {
-    let (n_rows, dim) = (segment.n_rows(), segment.dim());
+    let n_rows = segment.n_rows();
     debug_assert!(n_rows as usize <= shard::MAX_ROWS);
     let longest = (0..n_rows).map(|row| norm(segment.vector(row))).max().unwrap_or(1).max(1);
     let hnsw = Hnsw::<i8, Angular>::new(
@@ -94,7 +94,7 @@ fn build(segment: &Segment) -> Result<HnswData, IndexError> {
         hnsw.insert_slice((segment.vector(row), row as usize));
     }
     let mut data = freeze(&hnsw, n_rows);
-    measure(&mut data, segment, dim)?;
+    measure(&mut data, segment)?;
     Ok(data)
 }
 
@@ -132,7 +132,7 @@ fn freeze(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> HnswData {
 
 /// Finds the smallest candidate list at which the graph agrees with the exact scan, and writes list size and
 /// recall into the header.
-fn measure(data: &mut HnswData, segment: &Segment, dim: usize) -> Result<(), IndexError> {
+fn measure(data: &mut HnswData, segment: &Segment) -> Result<(), IndexError> {
     let graph = HnswIndex::in_memory(data)?;
     let n_rows = data.header.n_rows;
     let mut all = LiveRows::empty(n_rows);
@@ -149,7 +149,7 @@ fn measure(data: &mut HnswData, segment: &Segment, dim: usize) -> Result<(), Ind
             let mut exact: Vec<i32> = (0..n_rows).map(|r| kernel.dot(segment.vector(r))).collect();
             let keep = 10.min(exact.len());
             exact.sort_unstable_by(|a, b| b.cmp(a));
-            let found = graph.search(vectors, dim, &kernel, &all, keep, ef as usize);
+            let found = graph.search(vectors, &kernel, &all, HnswLimits { keep, ef: ef as usize });
             // Equal vectors are common in code: every row with the product of the tenth-best counts as found.
             hits += found.iter().filter(|(dot, _)| *dot >= exact[keep - 1]).count();
             wanted += keep;

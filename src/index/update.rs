@@ -89,16 +89,26 @@ pub struct UpdateReport {
     pub duration_ms: u64,
 }
 
-/// Brings the store to `target`; `files` are files of the store that are open already. The caller holds the
-/// work lease of this codebase.
+/// What an update works with.
+#[derive(Clone, Copy)]
+pub struct UpdateContext<'a> {
+    /// The worktree whose work lease the caller holds.
+    pub codebase: &'a Codebase,
+    /// The model of the settings.
+    pub embedder: &'a dyn Embedder,
+    /// Files of the store that are open already.
+    pub files: &'a OpenFiles,
+    /// Receives progress, and can stop the run.
+    pub progress: &'a dyn Progress,
+}
+
+/// Brings the store to `target`.
 pub fn update(
-    codebase: &Codebase,
-    embedder: &dyn Embedder,
-    files: &OpenFiles,
+    context: &UpdateContext<'_>,
     target: &Target,
     options: UpdateOptions,
-    progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
+    let UpdateContext { codebase, embedder, files, progress } = *context;
     let started = Instant::now();
     if let Some(path) = git::tracked_store(&codebase.repo, target.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() });

@@ -8,7 +8,7 @@
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::progress::Progress;
-use super::update::{Target, UpdateOptions, UpdateReport, update};
+use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;
@@ -118,10 +118,11 @@ fn update_readable(
 ) -> Result<UpdateReport, IndexError> {
     let files = super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
-    match update(codebase, embedder.as_ref(), &files, target, options, progress) {
+    let context = UpdateContext { codebase, embedder: embedder.as_ref(), files: &files, progress };
+    match update(&context, target, options) {
         // Garbage collection or repair renumbered the store. What was built is found again by its key.
         Err(IndexError::EpochChanged) => {
-            update(codebase, embedder.as_ref(), &OpenFiles::default(), target, options, progress)
+            update(&UpdateContext { files: &OpenFiles::default(), ..context }, target, options)
         }
         result => result,
     }

@@ -71,6 +71,14 @@ impl HnswData {
     }
 }
 
+/// How many rows a search returns, and the size of its candidate list.
+#[derive(Debug, Clone, Copy)]
+pub struct HnswLimits {
+    pub keep: usize,
+    /// At least `keep` is used.
+    pub ef: usize,
+}
+
 /// An opened graph.
 pub struct HnswIndex {
     file: Container,
@@ -108,16 +116,15 @@ impl HnswIndex {
     }
 
     /// The `keep` live rows with the largest dot products among those that a search with `ef` candidates
-    /// finds, as (dot product, row), best first.
+    /// finds, as (dot product, row), best first. `vectors` are those of the segment, row-major.
     pub fn search(
         &self,
         vectors: &[i8],
-        dim: usize,
         kernel: &DotKernel,
         live: &LiveRows,
-        keep: usize,
-        ef: usize,
+        HnswLimits { keep, ef }: HnswLimits,
     ) -> Vec<(i32, u32)> {
+        let dim = kernel.dim();
         if self.header.n_rows == 0 {
             return Vec::new();
         }

@@ -13,6 +13,11 @@ pub struct DotKernel {
 }
 
 impl DotKernel {
+    /// Number of components of the query.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
     /// Prepares `query` for repeated use. Components must be in −127..=127.
     pub fn new(query: &[i8]) -> DotKernel {
         let mut wide: Vec<i16> = query.iter().map(|&q| i16::from(q)).collect();

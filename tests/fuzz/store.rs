@@ -9,7 +9,7 @@ use codeweaver::config::{ChunkerSettings, Granularity};
 use codeweaver::git::{BStr, hash_blob};
 use codeweaver::store::StoreError;
 use codeweaver::store::entries::{self, Entries, NewEntry};
-use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex};
+use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex, HnswLimits};
 use codeweaver::store::live::LiveRows;
 use codeweaver::store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
 use codeweaver::store::rows::{DocKey, DocMeta, RowMeta, variant};
@@ -344,7 +344,7 @@ fn use_graph(graph: &HnswIndex) -> u64 {
     live.insert(n_rows / 3, n_rows);
     live.seal();
     let query: Vec<i8> = (0..DIM).map(|i| i as i8 * 5 - 40).collect();
-    let found = graph.search(&vectors, DIM, &DotKernel::new(&query), &live, 10, 40);
+    let found = graph.search(&vectors, &DotKernel::new(&query), &live, HnswLimits { keep: 10, ef: 40 });
     assert!(found.iter().all(|(_, row)| *row < n_rows && live.contains(*row)));
     behaviour((found.len(), size_class(n_rows as usize)))
 }

@@ -311,13 +311,12 @@ fn a_missing_blob_is_counted_and_comes_back() {
     assert_eq!((report.files, report.skipped.get("not_local")), (3, None), "{report:?}");
     let embedder = codeweaver::embed::open(&open(sandbox.root()).settings.model).unwrap();
     let codebase = open(sandbox.root());
-    let again = update::update(
-        &codebase,
-        embedder.as_ref(),
-        &OpenFiles::default(),
-        &Target::head(&codebase).unwrap(),
-        UpdateOptions::default(),
-        &codeweaver::index::progress::Silent,
-    );
+    let context = update::UpdateContext {
+        codebase: &codebase,
+        embedder: embedder.as_ref(),
+        files: &OpenFiles::default(),
+        progress: &codeweaver::index::progress::Silent,
+    };
+    let again = update::update(&context, &Target::head(&codebase).unwrap(), UpdateOptions::default());
     assert!(again.unwrap().known);
 }

@@ -7,7 +7,7 @@ use super::parallel;
 use crate::index::hnsw::{MIN_RECALL, MIN_ROWS};
 use crate::query::request::Ann;
 use crate::query::view::RowId;
-use crate::store::hnsw::HnswIndex;
+use crate::store::hnsw::{HnswIndex, HnswLimits};
 
 /// Minimum share of a segment's rows in scope for which HNSW is used. With fewer, most of the search visits
 /// rows out of scope.
@@ -98,7 +98,7 @@ impl DenseSearch<'_> {
         let segment = &self.view.reader.segments[s];
         let ef = (graph.header().ef as usize).max(self.k * 3);
         let live = &self.scope.rows[s];
-        let found = graph.search(segment.vectors(), segment.dim(), self.kernel, live, self.k, ef);
+        let found = graph.search(segment.vectors(), self.kernel, live, HnswLimits { keep: self.k, ef });
         let id = |row| RowId { segment: s as u32, row };
         found.into_iter().map(|(dot, row)| (dot as f32, id(row))).collect()
     }
