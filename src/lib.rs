@@ -1,13 +1,14 @@
 //! A semantic code index that lives in a git repository.
 //!
-//! Everything derived from a blob is keyed by that blob, and everything derived from a tree is a cheap view over blobs. Going
-//! to a tree whose blobs are known embeds nothing, so branch switches, rebases, worktrees and searches of old revisions are
-//! set operations. `docs/architecture.md` describes the design, `docs/glossary.md` the terms.
+//! Everything derived from a blob is keyed by that blob, and everything derived from a tree is a cheap view
+//! over blobs. Going to a tree whose blobs are known embeds nothing, so branch switches, rebases, worktrees
+//! and searches of old revisions are set operations. `docs/architecture.md` describes the design,
+//! `docs/glossary.md` the terms.
 //!
 //! # Example
 //!
-//! A [`Codebase`] is a worktree with its index, [`update`] brings the index to HEAD, and a [`Searcher`] answers a [`Request`].
-//! Uncommitted files are found too, without an update.
+//! A [`Codebase`] is a worktree with its index, [`update`] brings the index to HEAD, and a [`Searcher`]
+//! answers a [`Request`]. Uncommitted files are found too, without an update.
 //!
 //! ```
 //! use codeweaver::{Codebase, Request, Searcher, UpdateOptions};
@@ -15,9 +16,12 @@
 //! # let directory = tempfile::tempdir()?;
 //! # let root = directory.path();
 //! # for args in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "--message=x"]] {
-//! #     std::fs::write(root.join("session.rs"), "/// Signs the session cookie.\npub fn sign(cookie: &str) {}\n")?;
-//! #     let identity = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "core.hooksPath=/dev/null"];
-//! #     assert!(std::process::Command::new("git").current_dir(root).args(identity).args(args).status()?.success());
+//! #     let text = "/// Signs the session cookie.\npub fn sign(cookie: &str) {}\n";
+//! #     std::fs::write(root.join("session.rs"), text)?;
+//! #     let identity = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+//! #     let mut git = std::process::Command::new("git");
+//! #     git.current_dir(root).args(identity).args(["-c", "core.hooksPath=/dev/null"]).args(args);
+//! #     assert!(git.status()?.success());
 //! # }
 //! let codebase = Codebase::open(root, &[])?;
 //! let report = codeweaver::update(&codebase, UpdateOptions::default())?;
@@ -43,7 +47,8 @@
 //!
 //! The modules in the order in which data flows; each imports only from those above it, which a test checks:
 //!
-//! * `sync`, `random`, `durable`, `sys`, `process`: locks, random ids, atomic file replacement, memory maps and SIMD, processes.
+//! * `sync`, `random`, `durable`, `sys`, `process`: locks, random ids, atomic file replacement, memory maps
+//!   and SIMD, processes.
 //! * `text`: terms of code and prose, shared by the lexical index, the query and the built-in model.
 //! * `config`: settings with their origin, defaults and validation.
 //! * `git`: repository, trees, blobs and revisions.
@@ -60,8 +65,8 @@
 //! * `mcp`: the stdio server for coding agents.
 //! * `cli`: one small file per command.
 //!
-//! The types at the root of the crate are its interface. Everything else is public only for the program, the trainer and the
-//! benchmarks, and changes without notice.
+//! The types at the root of the crate are its interface. Everything else is public only for the program, the
+//! trainer and the benchmarks, and changes without notice.
 
 #![warn(missing_docs)]
 
@@ -120,18 +125,19 @@ pub use query::{
 
 /// Brings the index of `codebase` to HEAD, and creates it if there is none.
 ///
-/// Takes the work lease of the worktree for as long as it runs. An interrupted update resumes from its last checkpoint; the
-/// old index answers until the new one is published.
+/// Takes the work lease of the worktree for as long as it runs. An interrupted update resumes from its last
+/// checkpoint; the old index answers until the new one is published.
 ///
 /// # Errors
-/// [`IndexError`] if the repository or the store cannot be read or written, if another process holds the lease, or if the
-/// store is not trusted.
+/// [`IndexError`] if the repository or the store cannot be read or written, if another process holds the
+/// lease, or if the store is not trusted.
 pub fn update(codebase: &Codebase, options: UpdateOptions) -> Result<UpdateReport, Error> {
     let target = Target::head(codebase)?;
     Ok(index::updater::run(codebase, &target, options, &index::progress::Silent)?)
 }
 
-/// For [`Searcher::search`]: never updates the index while a request waits, so that it is answered from what is indexed.
+/// For [`Searcher::search`]: never updates the index while a request waits, so that it is answered from what
+/// is indexed.
 pub fn never_update(_: &Target, _: Duration) -> bool {
     false
 }

@@ -51,10 +51,12 @@ pub enum Lifecycle {
 }
 
 impl Codebase {
-    /// Opens the repository that contains `dir`. `overrides` are settings (key, value) that take precedence over all files.
+    /// Opens the repository that contains `dir`. `overrides` are settings (key, value) that take precedence
+    /// over all files.
     ///
     /// # Errors
-    /// [`IndexError`] if there is no repository, if it uses an unsupported format, or if a setting is invalid.
+    /// [`IndexError`] if there is no repository, if it uses an unsupported format, or if a setting is
+    /// invalid.
     pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
         Codebase::of(Repo::discover(dir)?, overrides)
     }

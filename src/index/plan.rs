@@ -56,7 +56,7 @@ pub struct Plan {
     pub unknown_extensions: BTreeMap<String, u64>,
 }
 
-/// Plans the way from `base` to `tree`; `None` is the empty tree. `base.totals.settings` tells whether the
+/// Plans the update from `base` to `tree`; `None` is the empty tree. `base.totals.settings` tells whether the
 /// base was decided under the present settings.
 pub fn plan(
     codebase: &Codebase,

@@ -12,16 +12,25 @@
 //!
 //! | rule | reason |
 //! |---|---|
-//! | links, gitlinks | [`Symlink`](SkipReason::Symlink), [`Submodule`](SkipReason::Submodule) |
-//! | the store itself, paths that git would not check out, `exclude` globs | [`Excluded`](SkipReason::Excluded) |
-//! | `include` globs, if there are any | [`NotIncluded`](SkipReason::NotIncluded) |
-//! | `.codeweaverignore`, attribute `codeweaver=off` | [`Ignored`](SkipReason::Ignored) |
-//! | names of credentials, unless in `include_secrets` or kept (below) | [`Secret`](SkipReason::Secret) |
-//! | attributes `linguist-generated`, `linguist-vendored` | [`Generated`](SkipReason::Generated), [`Vendored`](SkipReason::Vendored) |
+//! | links, gitlinks | [`Symlink`], [`Submodule`] |
+//! | the store itself, paths that git would not check out, `exclude` globs | [`Excluded`] |
+//! | `include` globs, if there are any | [`NotIncluded`] |
+//! | `.codeweaverignore`, attribute `codeweaver=off` | [`Ignored`] |
+//! | names of credentials, unless in `include_secrets` or kept (below) | [`Secret`] |
+//! | attributes `linguist-generated`, `linguist-vendored` | [`Generated`], [`Vendored`] |
 //! | the tables in `data/` | `LockFile`, `Minified`, `Generated`, `Vendored`, `Binary` |
 //!
 //! `-linguist-generated` and `-linguist-vendored` override the tables of that subject. The attribute
 //! `codeweaver` and a literal `!path` in `.codeweaverignore` override all tables except that of credentials.
+//!
+//! [`Excluded`]: SkipReason::Excluded
+//! [`Generated`]: SkipReason::Generated
+//! [`Ignored`]: SkipReason::Ignored
+//! [`NotIncluded`]: SkipReason::NotIncluded
+//! [`Secret`]: SkipReason::Secret
+//! [`Submodule`]: SkipReason::Submodule
+//! [`Symlink`]: SkipReason::Symlink
+//! [`Vendored`]: SkipReason::Vendored
 
 mod content;
 mod directory;

@@ -19,7 +19,8 @@
 //! | `@import.text` | import statement that [`super::import_syntax`] parses as text |
 //! | `@default` | default export of the module |
 //! | `@scope`, `@block`, `@class` | range of the names bound inside |
-//! | `@binding`, `@field`, `@self` with `@type` or `@type.call` | name of a value; its type, or the callee that makes it |
+//! | `@binding`, `@field`, `@self` | name of a value |
+//! | `@type`, `@type.call`, with one of these | type of the value, or the callee that makes it |
 //! | `@in.block` | flag: the scope of the binding is its block, not its function |
 //! | `@base` | a base of the enclosing type |
 //! | `@anonymous` | a type without a name |

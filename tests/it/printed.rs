@@ -1,7 +1,7 @@
 //! Printed output as inline snapshots. What differs between runs and machines is replaced by placeholders.
 //!
-//! After an intended change: `cargo insta test --accept --test it -- printed::` (needs `cargo install cargo-insta`), then
-//! review the diff. With `CI=true` a difference is a failure and nothing is written.
+//! After an intended change: `cargo insta test --accept --test it -- printed::` (needs `cargo install
+//! cargo-insta`), then review the diff. With `CI=true` a difference is a failure and nothing is written.
 
 use codeweaver_testkit::{FILES, Run, TestRepo, program};
 

@@ -90,7 +90,7 @@ pub struct Mined {
     pub skipped: BTreeMap<SkipReason, usize>,
 }
 
-/// A commit that changes more than this many times `max_files` paths of any kind is skipped without a look at
+/// A commit that changes more than this many times `max_files` paths of any kind is skipped without reading
 /// the paths.
 const PATHS_PER_FILE: usize = 10;
 /// Queries that share this part of their words are duplicates.

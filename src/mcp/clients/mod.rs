@@ -1,7 +1,7 @@
 //! Registration of the server in the configuration files of MCP clients.
 //!
 //! ```text
-//! table (data) ─► places (which file) ─► file (read) ─► edit (json, toml) ─► plan ─► diff, or receipt and file
+//! table (data) ─► places (which file) ─► file (read) ─► edit ─► plan ─► diff, or receipt and file
 //! ```
 //!
 //! * [`table`], [`entry`], [`places`]: the clients, the shape of their entries, and the location of their
