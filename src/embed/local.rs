@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_static_model_says_which_files_it_lacks() {
+    fn a_known_static_model_names_its_missing_files() {
         let model = folder(&["tokenizer.json"]);
         let found = LocalModel::find(
             &settings("minishlab/potion-base-8M", Some(model.path())),

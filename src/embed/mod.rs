@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_model_is_an_error_that_says_what_to_do() {
+    fn a_missing_model_is_an_error_with_a_fix() {
         let folder = tempfile::tempdir().unwrap();
         let settings = ModelSettings { path: Some(folder.path().into()), ..ModelSettings::default() };
         let error = open(&settings).err().unwrap();

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_what_the_standard_says() {
+    fn half_precision_numbers_follow_ieee_754() {
         for (bits, number) in [
             (0x0000, 0.0),
             (0x3c00, 1.0),

@@ -213,7 +213,7 @@ fn globs_of_the_settings_include_and_exclude() {
 }
 
 #[test]
-fn languages_come_from_attributes_settings_path_and_first_line() {
+fn languages_are_decided_by_attributes_settings_path_and_first_line() {
     let extensions = BTreeMap::from([
         ("inc".into(), "cpp".into()),
         (".tmpl.x".into(), "go".into()),
@@ -326,7 +326,7 @@ fn a_literal_exception_overrides_the_tables() {
 }
 
 #[test]
-fn rules_come_from_the_tree_and_not_from_the_working_tree() {
+fn rules_are_read_from_the_tree_and_not_from_the_working_tree() {
     let repo = TestRepo::with_files(&[("a.rs", "a\n"), (".codeweaverignore", "a.rs\n")]);
     let old = repo.oid("HEAD^{tree}");
     repo.write(".codeweaverignore", "b.rs\n");

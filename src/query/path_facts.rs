@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn cached_facts_equal_facts_computed_anew() {
+    fn cached_facts_equal_recomputed_facts() {
         let cache = PathCache::new(Some(crate::embed::open(&Default::default()).unwrap()));
         let first = cache.get(b"src/http/request_parser.rs");
         assert!(first.vector.as_ref().is_some_and(|vector| vector.iter().any(|&x| x != 0)));

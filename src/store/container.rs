@@ -150,11 +150,12 @@ fn parse_table(
     let mut sections = vec![None; MAX_SECTIONS];
     for i in 0..n_sections {
         let at = HEADER_LEN + i * ENTRY_LEN;
-        let offset = usize::try_from(read_u64(map, at + 8)).map_err(|_| damaged("a section lies outside"))?;
-        let len = usize::try_from(read_u64(map, at + 16)).map_err(|_| damaged("a section lies outside"))?;
+        let offset =
+            usize::try_from(read_u64(map, at + 8)).map_err(|_| damaged("a section is outside the file"))?;
+        let len =
+            usize::try_from(read_u64(map, at + 16)).map_err(|_| damaged("a section is outside the file"))?;
         let end = offset.checked_add(len).filter(|&end| end <= body_end && offset % 8 == 0);
-        let end =
-            end.ok_or_else(|| damaged("a section lies outside the file (it is shorter than it was)"))?;
+        let end = end.ok_or_else(|| damaged("a section is outside the file, which is truncated"))?;
         let slot = sections.get_mut(read_u32(map, at) as usize);
         *slot.ok_or_else(|| damaged("a section has an unknown number"))? = Some(offset..end);
     }
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_come_back_and_damage_is_named() {
+    fn sections_survive_a_round_trip_and_damage_is_named() {
         let container = open(&sample()).unwrap();
         assert_eq!(container.section(1).unwrap(), [1, 2, 3]);
         assert_eq!(container.records::<u32>(7).unwrap(), [42]);

@@ -124,7 +124,7 @@ impl Layout {
         let metadata = match std::fs::symlink_metadata(&self.root) {
             Ok(metadata) => metadata,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Trust::Absent),
-            Err(e) => return Err(StoreError::io("look at", &self.root)(e)),
+            Err(e) => return Err(StoreError::io("inspect", &self.root)(e)),
         };
         let untrusted = |why: &str| StoreError::Untrusted { path: self.root.clone(), why: why.to_owned() };
         if !metadata.is_dir() {

@@ -406,7 +406,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_shard_comes_back_as_it_was() {
+    fn a_shard_survives_a_round_trip() {
         for (n_docs, dim) in [(0, 256), (1, 256), (4, 384), (900, 64)] {
             let data = sample(n_docs, dim, 9);
             let file = tempfile::NamedTempFile::new().unwrap();

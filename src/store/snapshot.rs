@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_comes_back_and_damage_is_refused() {
+    fn a_snapshot_survives_a_round_trip_and_damage_is_refused() {
         let mut snapshot = Snapshot::default();
         snapshot.entries.extend([1, 2, 3, 70_000, 1_000_000]);
         snapshot.totals.vector_sum = vec![-5, 9];

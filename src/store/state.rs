@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_comes_back_and_damage_is_refused() {
+    fn a_state_survives_a_round_trip_and_damage_is_refused() {
         let mut state = State { generation: 4, ..State::default() };
         let segment = |doc_base| SegmentRef {
             name: "ab".into(),

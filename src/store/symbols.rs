@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_comes_back_and_damage_ends_it() {
+    fn symbols_survive_a_round_trip_and_damage_ends_iteration() {
         let mut random = fastrand::Rng::with_seed(3);
         let mut bytes = Vec::new();
         let mut chunks = Vec::new();

@@ -18,7 +18,7 @@ fn indexed() -> TestRepo {
 }
 
 #[test]
-fn to_understand_the_class_comes_first_and_tests_come_last() {
+fn understanding_ranks_the_class_first_and_tests_last() {
     let repo = indexed();
     let found = repo.found(&["--intent", "understand", "-l", "5", "how to authenticate users"]);
     assert_eq!(

@@ -259,7 +259,7 @@ fn cache_files_may_be_missing_or_damaged() {
 }
 
 #[test]
-fn a_foreign_nonce_is_refused_and_says_so() {
+fn a_foreign_nonce_is_refused_with_a_reason() {
     let sandbox = indexed();
     let nonce = sandbox.root().join(".codeweaver/nonce");
     for foreign in [Some("0123\n"), Some(""), None] {
@@ -295,7 +295,7 @@ fn a_lost_base_tree_costs_only_a_tree_walk() {
 }
 
 #[test]
-fn a_missing_blob_is_counted_and_comes_back() {
+fn a_missing_blob_is_counted_and_indexed_once_it_exists() {
     let sandbox =
         Sandbox::with(&[("a.py", "def alpha():\n    return 1\n"), ("b.py", "def beta():\n    return 2\n")]);
     let oid = sandbox.git_text(["rev-parse", "HEAD:b.py"]).trim().to_owned();

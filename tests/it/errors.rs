@@ -101,7 +101,7 @@ fn a_read_only_directory() {
 }
 
 #[test]
-fn a_store_that_cannot_be_made() {
+fn a_store_that_cannot_be_created_is_an_error() {
     // Permissions do not stop root; a file in the way does.
     let repo = TestRepo::with_files(FILES);
     repo.write(".git/info/exclude", ".codeweaver\n").write(".codeweaver", "a file\n");

@@ -186,7 +186,7 @@ fn mined_queries_are_answered_from_the_tree_before_the_commit() {
 }
 
 #[test]
-fn nothing_to_mine_says_why() {
+fn a_history_without_queries_reports_the_reason() {
     let repo = TestRepo::with_files(&[("src/reader.rs", READER)]);
     let run = repo.codeweaver(["eval", "mine"]);
     assert_eq!(run.code(), 1);

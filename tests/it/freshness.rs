@@ -31,7 +31,7 @@ fn an_edit_is_found_without_a_commit() {
 }
 
 #[test]
-fn a_staged_edit_says_so() {
+fn a_staged_edit_is_marked_staged() {
     let repo = indexed();
     repo.write("src/parse.rs", "pub fn staged_thought() {}\n").git(["add", "-A"]);
     let response = repo.codeweaver(["search", "-o", "json", "staged_thought"]).success().json();

@@ -79,7 +79,7 @@ fn a_hook_is_silent_outside_of_set_up_repositories_and_when_things_are_broken() 
 }
 
 #[test]
-fn a_deleted_store_comes_back_with_the_next_commit() {
+fn a_deleted_store_is_rebuilt_by_the_next_commit() {
     let repo = with_hooks().env("CODEWEAVER_HOOKS", "foreground");
     std::fs::remove_dir_all(repo.path(".codeweaver")).unwrap();
     repo.write("src/a.rs", "pub fn after_the_loss() {}\n").commit("next");

@@ -84,7 +84,7 @@ fn a_new_linked_worktree_embeds_nothing_and_answers_for_itself() {
 }
 
 #[test]
-fn reindex_builds_everything_anew() {
+fn reindex_rebuilds_everything() {
     let repo = indexed();
     let done = index(&repo, &["--reindex"]);
     assert_eq!(done["blobs_indexed"], FILES.len(), "{done}");

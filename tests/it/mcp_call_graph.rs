@@ -96,7 +96,7 @@ fn a_codebase_without_an_index_answers_with_a_status_envelope() {
 }
 
 #[test]
-fn the_token_limit_cuts_the_least_sure_edges_and_says_so() {
+fn the_token_limit_cuts_the_least_certain_edges_with_a_warning() {
     let mut many = String::from(
         "class A:\n    def go(self):\n        pass\n\n\nclass B:\n    def go(self):\n        pass\n\n\n",
     );

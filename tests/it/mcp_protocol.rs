@@ -18,7 +18,7 @@ fn code(response: &Value) -> i64 {
 }
 
 #[test]
-fn the_handshake_says_what_there_is_and_touches_no_repository() {
+fn the_handshake_lists_capabilities_and_touches_no_repository() {
     // Not even one that cannot be opened.
     let repo = TestRepo::empty_dir();
     repo.write(".git/HEAD", "damaged");

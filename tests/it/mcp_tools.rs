@@ -314,7 +314,7 @@ fn clearing_one_worktree_leaves_the_other_its_index() {
 }
 
 #[test]
-fn a_failed_run_says_why() {
+fn a_failed_run_reports_the_reason() {
     let repo = TestRepo::with_files(FILES);
     // Tracked by git, so it could come from any author.
     repo.write(".codeweaver/nonce", "crafted\n");

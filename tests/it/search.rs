@@ -105,7 +105,7 @@ fn locations_have_no_text_and_explain_has_a_sum() {
 }
 
 #[test]
-fn nothing_found_says_what_was_searched_and_what_to_try() {
+fn an_empty_result_reports_what_was_searched_and_what_to_try() {
     let repo = indexed();
     let run = repo.codeweaver(["search", "--min-score", "1", "haskell monad transformer"]);
     run.fails(1).says(&[

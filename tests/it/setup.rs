@@ -377,7 +377,7 @@ fn the_program_is_named_in_full_where_the_path_does_not_lead_to_it() {
 }
 
 #[test]
-fn an_entry_made_by_hand_is_completed_and_comes_back() {
+fn an_entry_written_by_hand_is_completed_and_restored() {
     let repo = repo();
     let file = home(&repo).join(".codeium/windsurf/mcp_config.json");
     let by_hand = "{\"mcpServers\": {\"git-codeweaver\": {\"command\": \"/opt/old\", \"disabled\": true}}}\n";
