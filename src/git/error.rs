@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::Oid;
 
-/// A failure to read from git. `Display` says what happened and why; [`GitError::fix`] says what to do about
-/// it.
+/// A failure to read from git. `Display` states what failed and why; [`GitError::fix`] states what to do
+/// about it.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// Neither the directory nor any of its parents is a git repository.

@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "codeweaver";
 /// Extension that pre-commit gives to an existing hook, which it then runs itself.
 const LEGACY: &str = "legacy";
 
-/// Where the hook directory is, which tells who uses it.
+/// Location of the hook directory, which determines its users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HooksDirLocation {
     /// Inside the git directory: used by this repository only, and never tracked.

@@ -103,7 +103,7 @@ pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
     process::spawn_detached(program_file()?, &args, &codebase.root(), none)
 }
 
-/// Arguments that tell a child which repository to use: none if its directory and git's variables suffice,
+/// Arguments that select the repository of a child: none if its directory and git's variables suffice,
 /// else `--project`.
 pub(super) fn place(codebase: &Codebase) -> Vec<OsString> {
     if codebase.repo.is_named() { vec!["--project".into(), codebase.root().into()] } else { Vec::new() }

@@ -143,7 +143,7 @@ impl Journal {
             .spawn();
         let Ok(mut child) = child else { return false };
         if let Some(mut stdin) = child.stdin.take() {
-            // A child that has already ended reads nothing; its status says why.
+            // A child that has already ended reads nothing; its exit status has the reason.
             let _ = stdin.write_all(bytes);
         }
         child.wait().is_ok_and(|status| ended_by_fault(&status))

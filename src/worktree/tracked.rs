@@ -194,7 +194,7 @@ fn scan_part(
     tracked
 }
 
-/// Whether the file has other hard links. Always false where the system does not tell.
+/// Whether the file has other hard links. Always false where the system does not report them.
 #[cfg(unix)]
 pub(super) fn has_several_links(meta: &std::fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(meta) > 1

@@ -165,8 +165,8 @@ impl UntrackedCache {
         self.is_complete.then(observations)
     }
 
-    /// Writes the cache file. Best effort. Listings that were not asked for are kept unless `is_complete`,
-    /// which says that the walk reached every directory.
+    /// Writes the cache file. Best effort. Listings that were not requested are kept unless `is_complete`,
+    /// that is, unless the walk reached every directory.
     pub fn store(mut self, is_complete: bool, tuning: &Tuning) {
         if !is_complete {
             self.current.extend(self.cached);

@@ -78,7 +78,8 @@ fn queries(report: &Value) -> &[Value] {
 /// The first five paths of every query, with the first right answer marked.
 fn rankings(report: &Value) -> String {
     let mut out = String::from(
-        "The first five results of every question of reference_queries.yml over fixtures/shop.\n`+` answered as expected, `-` not; `*` the first right answer.\n",
+        "The first five results of every query of reference_queries.yml over fixtures/shop.\n\
+         `+` answered as expected, `-` not; `*` the first right answer.\n",
     );
     for asked in queries(report) {
         let mark = if asked["expectation_met"] == true { '+' } else { '-' };
@@ -93,7 +94,7 @@ fn rankings(report: &Value) -> String {
     let share = |name: &str| report["overall"][name].as_f64().unwrap() * 100.0;
     let _ = write!(
         out,
-        "\n{} questions: {:.0} % within three, {:.0} % within five\n",
+        "\n{} queries: {:.0} % within three, {:.0} % within five\n",
         queries(report).len(),
         share("hit_at_3"),
         share("hit_at_5")
