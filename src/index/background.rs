@@ -99,13 +99,13 @@ pub fn build_graphs(codebase: &Codebase) {
 /// Any error of starting a process, for example that the program was moved.
 pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
     let none: [(&str, &str); 0] = [];
-    let args = [place(codebase), args.to_vec()].concat();
+    let args = [project_args(codebase), args.to_vec()].concat();
     process::spawn_detached(program_file()?, &args, &codebase.root(), none)
 }
 
 /// Arguments that select the repository of a child: none if its directory and git's variables suffice,
 /// else `--project`.
-pub(super) fn place(codebase: &Codebase) -> Vec<OsString> {
+pub(super) fn project_args(codebase: &Codebase) -> Vec<OsString> {
     if codebase.repo.is_named() { vec!["--project".into(), codebase.root().into()] } else { Vec::new() }
 }
 
@@ -129,7 +129,7 @@ fn start(codebase: &Codebase, target: &Target) -> io::Result<Child> {
 /// A command for this program in `codebase`, with null streams and without git's per-command variables.
 fn program(codebase: &Codebase, args: &[&str]) -> io::Result<Command> {
     let mut command = Command::new(program_file()?);
-    command.args(place(codebase)).args(args).current_dir(codebase.root());
+    command.args(project_args(codebase)).args(args).current_dir(codebase.root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for name in SHORT_LIVED_VARIABLES {
         command.env_remove(name);

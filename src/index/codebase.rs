@@ -109,7 +109,7 @@ impl Codebase {
     }
 
     /// Whether a snapshot of the target's tree is published, so that an update has nothing to build.
-    pub fn knows(&self, target: &Target) -> bool {
+    pub fn has_snapshot(&self, target: &Target) -> bool {
         let state = State::read(&self.store().state()).ok().flatten();
         state.is_some_and(|state| state.snapshots.contains_key(&self.snapshot_key(&target.tree_oid())))
     }

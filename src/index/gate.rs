@@ -99,7 +99,7 @@ impl Gate {
     }
 
     /// Whether the settings allow answers from the part that is indexed so far (`mcp.gate = "partial"`).
-    pub fn lets_through(&self, codebase: &Codebase) -> bool {
+    pub fn allows_partial_answers(&self, codebase: &Codebase) -> bool {
         self.reason == NonOkReason::Indexing && codebase.settings.mcp.gate == GateMode::Partial
     }
 }

@@ -50,7 +50,7 @@ pub struct Journal {
     crashed_file: PathBuf,
     settings: String,
     root: PathBuf,
-    place: Vec<OsString>,
+    project_args: Vec<OsString>,
 }
 
 impl Journal {
@@ -102,7 +102,7 @@ impl Journal {
             crashed_file,
             settings: codebase.settings_fingerprint.chars().take(16).collect(),
             root: codebase.root(),
-            place: background::place(codebase),
+            project_args: background::project_args(codebase),
         }
     }
 
@@ -135,7 +135,7 @@ impl Journal {
         let Ok(program) = background::program_file() else { return false };
         let child = Command::new(program)
             .current_dir(&self.root)
-            .args(&self.place)
+            .args(&self.project_args)
             .args(["hook", "probe", language.name()])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

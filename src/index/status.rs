@@ -273,7 +273,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         last_failure: own.and_then(|own| own.failure.clone()),
         hooks: hooks_info(codebase),
         model: ModelInfo { name: model_name(codebase), vector_space: codebase.vector_space.clone() },
-        update_wanted: codebase.layout.wanted().join(&codebase.worktree_key).exists(),
+        update_wanted: codebase.layout.update_requests().join(&codebase.worktree_key).exists(),
         lock_holder,
         warnings,
     })

@@ -95,7 +95,7 @@ fn run_leased(
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
     // The tree is indexed already, so the update only moves the head, and the status run can overlap with it.
-    if target.is_head && codebase.knows(target) {
+    if target.is_head && codebase.has_snapshot(target) {
         return std::thread::scope(|scope| {
             let comparing = scope.spawn(|| compare_files(codebase, target));
             let result = update_readable(codebase, target, options, progress);
@@ -167,7 +167,7 @@ pub fn lease(codebase: &Codebase) -> Result<Lock, IndexError> {
 }
 
 fn request_file(codebase: &Codebase) -> PathBuf {
-    codebase.layout.wanted().join(&codebase.worktree_key)
+    codebase.layout.update_requests().join(&codebase.worktree_key)
 }
 
 pub(super) fn clear_request(codebase: &Codebase) {

@@ -75,7 +75,7 @@ fn answer_if_clean(
 ) -> Result<Speculation, QueryError> {
     let WorktreeInput::Run(budget) = wanted.worktree else { return Ok(Speculation::Skipped) };
     source.codebase.check_trust()?;
-    if !source.was_clean(&wanted.target) || !source.codebase.knows(&wanted.target) {
+    if !source.was_clean(&wanted.target) || !source.codebase.has_snapshot(&wanted.target) {
         return Ok(Speculation::Skipped);
     }
     let committed = ViewTarget { worktree: WorktreeInput::Exclude, ..wanted.clone() };

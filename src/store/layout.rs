@@ -44,30 +44,37 @@ impl Layout {
         Layout { root: parent.join(DIR), common_dir: repo.common_dir().to_path_buf() }
     }
 
+    /// The directory `.codeweaver/`.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
+    /// Directory of lock files.
     pub fn locks(&self) -> PathBuf {
         self.root.join("locks")
     }
 
-    pub fn wanted(&self) -> PathBuf {
+    /// Directory of update requests, one file for each worktree.
+    pub fn update_requests(&self) -> PathBuf {
         self.root.join("wanted")
     }
 
+    /// Directory of status caches, crash journals and logs.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
 
+    /// Lock file of the work lease of one worktree.
     pub fn work_lock(&self, worktree_key: &str) -> PathBuf {
         self.locks().join(format!("work-{worktree_key}.lock"))
     }
 
+    /// Lock file held while HNSW graphs are built.
     pub fn graph_lock(&self) -> PathBuf {
         self.locks().join("graphs.lock")
     }
 
+    /// Lock file of the publish lock.
     pub fn publish_lock(&self) -> PathBuf {
         self.locks().join("publish.lock")
     }
@@ -171,7 +178,7 @@ impl Layout {
         };
         links(&self.root)
             .chain(links(&self.locks()))
-            .chain(links(&self.wanted()))
+            .chain(links(&self.update_requests()))
             .chain(links(&self.cache()))
             .chain(links(&stores))
             .chain(
@@ -229,7 +236,9 @@ impl Layout {
     }
 
     fn create_subdirs(&self) -> Result<(), StoreError> {
-        [self.locks(), self.wanted(), self.cache()].iter().try_for_each(|dir| create_private_dir(dir))
+        [self.locks(), self.update_requests(), self.cache()]
+            .iter()
+            .try_for_each(|dir| create_private_dir(dir))
     }
 }
 

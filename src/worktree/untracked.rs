@@ -34,7 +34,7 @@ pub(super) struct UntrackedScan {
 ///
 /// Leaves out nested repositories, the store and everything that `.gitignore`, `info/exclude` or the user's
 /// excludes file names. Does not follow links. Each directory is watched by `monitor` before it is read, and
-/// not read if the untracked cache knows its contents.
+/// not read if the untracked cache has its contents.
 pub(super) fn scan(
     context: &StatusContext,
     index: &gix::index::State,

@@ -196,7 +196,7 @@ fn no_update_request_is_lost() {
             updater::serve_requests(&codebase, &Silent).unwrap();
         });
         let codebase = open(root);
-        assert!(!codebase.layout.wanted().join("main").exists(), "round {round}");
+        assert!(!codebase.layout.update_requests().join("main").exists(), "round {round}");
         let tree = Target::head(&codebase).unwrap().tree.unwrap().to_string();
         let head = reader(root).state.heads["main"].clone();
         assert_eq!(head.snapshot, codebase.snapshot_key(&tree), "round {round}");
@@ -217,7 +217,7 @@ fn a_second_run_is_refused_and_a_dead_holder_is_not_waited_for() {
     }
     std::fs::write(codebase.layout.work_lock("main"), "PID 1, started 2020-01-01T00:00:00Z").unwrap();
     sandbox.index();
-    assert!(!codebase.layout.wanted().join("main").exists());
+    assert!(!codebase.layout.update_requests().join("main").exists());
 }
 
 /// Reading the holder of a lease must not look like holding it, neither to other readers nor to an updater.

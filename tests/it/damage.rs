@@ -237,7 +237,7 @@ fn cache_files_may_be_missing_or_damaged() {
             layout.cache().join("parsing-main"),
             layout.work_lock("main"),
             layout.publish_lock(),
-            layout.wanted().join("main"),
+            layout.update_requests().join("main"),
         ];
         for path in &files {
             let _ = std::fs::remove_file(path);
@@ -247,7 +247,7 @@ fn cache_files_may_be_missing_or_damaged() {
         assert!(sandbox.index().known);
         assert_eq!(answers(sandbox.root()), wanted);
     }
-    for dir in [layout.cache(), layout.wanted(), layout.locks()] {
+    for dir in [layout.cache(), layout.update_requests(), layout.locks()] {
         std::fs::remove_dir_all(dir).unwrap();
     }
     assert_eq!(answers(sandbox.root()), wanted);

@@ -200,7 +200,7 @@ impl Call {
             gate = gate::check(codebase);
         }
         let gate = gate.map_err(|error| CallError::of(error.into(), codebase))?;
-        match gate.filter(|gate| !gate.lets_through(codebase)) {
+        match gate.filter(|gate| !gate.allows_partial_answers(codebase)) {
             Some(gate) => {
                 let (root, reason) = (codebase.root(), gate.reason);
                 tracing::info!(component = "mcp", operation = "gate", codebase_root = %root.display(), ?reason, "blocked");

@@ -1,4 +1,4 @@
-//! Features: every number that ranking knows about a candidate and its file.
+//! Features: every number that ranking uses of a candidate and its file.
 //!
 //! They are computed here and nowhere else, and are plain data. [`Features::contributions`] turns them into
 //! the summands of the score, which `--explain` shows; the trainer reads [`Features::linear`].

@@ -187,7 +187,7 @@ impl<'a> ViewSource<'a> {
             }
         };
         let run = || self.status(&wanted.target, budget).map(Some);
-        if self.cache.worktree.is_monitored() || !codebase.knows(&wanted.target) {
+        if self.cache.worktree.is_monitored() || !codebase.has_snapshot(&wanted.target) {
             return self.open_with_status(wanted, run);
         }
         // A status run takes longer than opening the index and shares no state with it, so both run at once.
