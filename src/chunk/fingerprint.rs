@@ -28,6 +28,8 @@ pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
 }
 
 /// The part of a fingerprint that all languages have in common.
+///
+/// The data files are hashed whole, so even a changed comment in one of them is a new fingerprint.
 fn shared_fingerprint(settings: &ChunkerSettings) -> String {
     static DATA: LazyLock<String> = LazyLock::new(|| {
         let data = concat!(include_str!("data/symbols.txt"), include_str!("data/classes.txt"));

@@ -84,7 +84,7 @@ pub(super) fn is_manifest(name: &[u8]) -> bool {
     TABLES.manifests.contains(name)
 }
 
-/// Hash of all tables.
+/// Hash of all tables, comments included.
 pub(super) fn fingerprint() -> &'static str {
     &TABLES.fingerprint
 }

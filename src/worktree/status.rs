@@ -142,8 +142,8 @@ impl StatusEngine {
         self.lock().monitored.is_some()
     }
 
-    /// Whether the last status run of an earlier process, by its status cache, found the working tree equal to
-    /// `head_tree`. Does not stat any tracked file. Always false after the first run.
+    /// Whether the last status run of an earlier process, by its status cache, found the working tree equal
+    /// to `head_tree`. Does not stat any tracked file. Always false after the first run.
     pub fn was_clean(&self, repo: &Repo, head_tree: Option<&Oid>, cache_file: &Path) -> bool {
         let mut inner = self.lock();
         if inner.n_runs > 0 {
