@@ -300,14 +300,12 @@ fn help_of_index() {
 
     Examples:
       git codeweaver index                 update the index to HEAD
-      git codeweaver index v1.2            also index another revision, so that `search --rev v1.2` is
-      instant
+      git codeweaver index v1.2            also index v1.2, which makes `search --rev v1.2` instant
       git codeweaver index --reindex       rebuild the whole index
-      git codeweaver index --json          print one event per line; the last one is "done" with all
-      counters
+      git codeweaver index --json          print one event per line; "done" has all counters
 
-    Exit codes: 0 done, 1 refused because another run is active, 2 error, 130 interrupted (finished work
-    is kept).
+    Exit codes: 0 done, 1 refused because another run is active, 2 error,
+    130 interrupted (finished work is kept).
     "#);
 }
 
