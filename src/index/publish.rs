@@ -211,7 +211,7 @@ pub fn new_entries(
     entries.collect()
 }
 
-fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::segment::DocRecord> {
+fn doc_record(reader: &StoreReader, doc: u32) -> Option<&crate::store::records::DocRecord> {
     let (segment, ordinal) = reader.locate_doc(doc)?;
     reader.segments[segment].docs().get(ordinal as usize)
 }

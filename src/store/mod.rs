@@ -21,6 +21,7 @@ pub mod live;
 pub mod lock;
 pub mod postings;
 pub mod reader;
+pub mod records;
 pub mod rows;
 pub mod segment;
 pub mod shard;

@@ -21,6 +21,7 @@ use super::binary_quantisation::{self, SignBits};
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
+use super::records::{DocRecord, RowRecord, StringRef};
 use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
 use super::shard::ShardData;
 use super::symbols::{self, SymbolRecord, Symbols};
@@ -65,67 +66,6 @@ pub struct SegmentHeader {
     pub dim: u32,
     /// Bytes of an object id: 20 or 32.
     pub oid_len: u32,
-}
-
-/// A chunk, 56 bytes.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-pub struct RowRecord {
-    /// Ordinal of the doc in this segment.
-    pub doc: u32,
-    /// Half-open byte range in the blob.
-    pub start_byte: u32,
-    pub end_byte: u32,
-    /// 1-based, inclusive.
-    pub start_line: u32,
-    pub end_line: u32,
-    pub token_count: u32,
-    pub title: StringRef,
-    /// Start of its symbols in section 6.
-    pub symbols_at: u32,
-    pub n_symbols: u16,
-    /// Index into the language names.
-    pub language: u16,
-    /// Terms per field, saturating.
-    pub field_len: [u16; N_FIELDS],
-    pub class: u8,
-    pub source: u8,
-    pub is_container: u8,
-    pub zero: u8,
-}
-
-/// A doc, 56 bytes.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-pub struct DocRecord {
-    pub variant: u64,
-    /// Zero-padded beyond `oid_len` bytes.
-    pub oid: [u8; 32],
-    pub first_row: u32,
-    pub n_rows: u32,
-    pub blob_bytes: u32,
-    pub language: u16,
-    pub skipped: u8,
-    pub zero: u8,
-}
-
-impl DocRecord {
-    /// Its rows, which are contiguous.
-    pub fn rows(&self) -> Range<u32> {
-        self.first_row..self.first_row.saturating_add(self.n_rows)
-    }
-}
-
-/// A range of the strings section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub struct StringRef {
-    pub(super) offset: u32,
-    pub(super) len: u32,
-}
-
-impl StringRef {
-    pub const EMPTY: StringRef = StringRef { offset: 0, len: 0 };
 }
 
 /// A shard and its segment in memory. Docs are pushed in order, then both are written once.

@@ -12,7 +12,7 @@
 //! lines; kind, class, nesting u8
 //! ```
 
-use super::segment::{RowRecord, StringRef};
+use super::records::{RowRecord, StringRef};
 use super::varint;
 
 /// A definition.

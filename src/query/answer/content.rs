@@ -11,7 +11,7 @@ use crate::query::response::{Content, FileInfo, Match, MatchType, Place, Span};
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
 use crate::store::StoreError;
-use crate::store::segment::{RowRecord, StringRef};
+use crate::store::records::{RowRecord, StringRef};
 use crate::store::symbols::SymbolRecord;
 
 /// Maximum number of further spans of a file.
