@@ -1,7 +1,7 @@
 //! Locks whose poisoning is ignored.
 //!
 //! The locks of this crate guard caches, lists of open files and counters that are valid after every single
-//! single assignment, so a panic cannot leave them half-changed. Passing the poisoning on would turn one
+//! assignment, so a panic cannot leave them half-changed. Passing the poisoning on would turn one
 //! failed request of a server into the failure of all later ones.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
