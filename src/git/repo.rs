@@ -10,6 +10,9 @@ use super::{BlobReader, GitError};
 const LOCAL_VARIABLES: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
 
+/// Key of the main worktree.
+const MAIN: &str = "main";
+
 /// One worktree of a repository. Cheap to clone and shared between threads; every operation opens its own
 /// object handle.
 ///
@@ -145,7 +148,7 @@ impl Repo {
 
     /// Root of the main worktree; `None` for a bare repository.
     pub fn main_root(&self) -> Option<PathBuf> {
-        if self.git_dir() == self.common_dir() {
+        if !self.is_linked() {
             return self.work_dir().map(Path::to_owned);
         }
         let main = self.local().main_repo().ok()?;
@@ -155,22 +158,27 @@ impl Repo {
     /// A stable name of this worktree that is safe as a file name: `main`, or the name of the linked
     /// worktree's administrative directory with bytes other than `A-Za-z0-9._-` written as `%XX`.
     pub fn worktree_key(&self) -> String {
-        const MAIN: &str = "main";
-        if self.git_dir() == self.common_dir() {
-            return MAIN.into();
-        }
-        let name = self.git_dir().file_name().unwrap_or_default().as_encoded_bytes();
-        let mut key = String::with_capacity(name.len());
-        for (at, &byte) in name.iter().enumerate() {
-            let leading_dot = at == 0 && byte == b'.';
-            if (byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) && !leading_dot {
-                key.push(byte.into());
-            } else {
-                key.push_str(&format!("%{byte:02X}"));
+        if self.is_linked() { linked_key(self.git_dir()) } else { MAIN.into() }
+    }
+
+    /// The keys of all worktrees that git has not pruned, whether or not their directories can be reached.
+    pub fn worktree_keys(&self) -> std::io::Result<Vec<String>> {
+        let mut keys = vec![MAIN.to_owned()];
+        match std::fs::read_dir(self.common_dir().join("worktrees")) {
+            Ok(children) => {
+                for child in children {
+                    keys.push(linked_key(&child?.path()));
+                }
             }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
         }
-        // A linked worktree may itself be called `main` (or `MAIN`, on file systems that fold case).
-        if key.eq_ignore_ascii_case(MAIN) { format!("%{:02X}{}", key.as_bytes()[0], &key[1..]) } else { key }
+        Ok(keys)
+    }
+
+    /// Whether this worktree was made by `git worktree add`.
+    pub fn is_linked(&self) -> bool {
+        self.git_dir() != self.common_dir()
     }
 
     /// A reader of blobs for the calling thread.
@@ -202,6 +210,22 @@ impl Repo {
     pub(crate) fn unreadable(&self, error: &dyn std::fmt::Display) -> GitError {
         GitError::Unreadable { path: self.git_dir().to_owned(), reason: one_line(error) }
     }
+}
+
+/// The key of the linked worktree with this git directory.
+fn linked_key(git_dir: &Path) -> String {
+    let name = git_dir.file_name().unwrap_or_default().as_encoded_bytes();
+    let mut key = String::with_capacity(name.len());
+    for (at, &byte) in name.iter().enumerate() {
+        let leading_dot = at == 0 && byte == b'.';
+        if (byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) && !leading_dot {
+            key.push(byte.into());
+        } else {
+            key.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    // A linked worktree may itself be called `main` (or `MAIN`, on file systems that fold case).
+    if key.eq_ignore_ascii_case(MAIN) { format!("%{:02X}{}", key.as_bytes()[0], &key[1..]) } else { key }
 }
 
 impl std::fmt::Debug for Repo {

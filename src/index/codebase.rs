@@ -8,7 +8,7 @@ use crate::embed;
 use crate::git::Repo;
 use crate::policy;
 use crate::store::layout::Trust;
-use crate::store::state::{Head, MARKER_KIND, Phase, State};
+use crate::store::state::{Head, MARKER_KIND, Marker, Phase, State};
 use crate::store::{Layout, StoreLayout, StoreReader, lock};
 use std::path::{Path, PathBuf};
 
@@ -121,7 +121,7 @@ impl Codebase {
 
     /// As [`Self::lifecycle`], from the state alone.
     pub fn lifecycle_in(&self, state: Option<&State>) -> Lifecycle {
-        let head = state.and_then(|state| state.heads.get(&self.worktree_key));
+        let head = state.and_then(|state| self.head_in(state));
         let is_held = || self.lease_holder().is_some();
         match head {
             Some(head) => match head.phase {
@@ -147,14 +147,31 @@ impl Codebase {
         lock::holder(&self.layout.work_lock(&self.worktree_key))
     }
 
-    /// Whether the completion marker of `head` proves an index of this root in this vector space. The root is
-    /// compared because a new linked worktree can have the name, and so the head, of a removed one.
+    /// The head of this worktree, wherever its directory is now.
+    ///
+    /// `None` if the head under its name is that of another worktree: a new linked worktree can have the name
+    /// of a removed one. Every reader of a state asks here, so that all agree on what is indexed.
+    pub fn head_in<'s>(&self, state: &'s State) -> Option<&'s Head> {
+        let is_own = |head: &&Head| head.marker.as_ref().is_none_or(|marker| self.is_marked_by(marker));
+        state.heads.get(&self.worktree_key).filter(is_own)
+    }
+
+    /// Whether `marker` is of this worktree and not of another one of the same name. Its path does not decide
+    /// that: a directory can be moved, and be mounted at several places at once. The nonce proves that the
+    /// store is of this repository, which has one main worktree; a linked one has an identity of its own.
+    fn is_marked_by(&self, marker: &Marker) -> bool {
+        match &marker.worktree_id {
+            Some(id) => self.layout.worktree_id().as_ref() == Some(id),
+            // A marker of a linked worktree from a version that knew only paths.
+            None => !self.repo.is_linked() || marker.codebase_path == self.root().to_string_lossy(),
+        }
+    }
+
+    /// Whether the completion marker of `head` proves an index in this vector space.
     fn accepts(&self, head: &Head) -> bool {
-        head.marker.as_ref().is_some_and(|marker| {
-            marker.kind == MARKER_KIND
-                && marker.codebase_path == self.root().to_string_lossy()
-                && marker.fingerprint == self.vector_space
-        })
+        head.marker
+            .as_ref()
+            .is_some_and(|marker| marker.kind == MARKER_KIND && marker.fingerprint == self.vector_space)
     }
 
     /// Refuses a `.codeweaver` that git tracks or that was made for another repository.
@@ -168,7 +185,7 @@ impl Codebase {
         let mut others = self.layout.stores().into_iter().filter(|store| *store != ours);
         others.find_map(|store| {
             let reader = State::read(&store.state()).ok()??;
-            reader.heads.get(&self.worktree_key)?.marker.as_ref().map(|marker| {
+            self.head_in(&reader)?.marker.as_ref().map(|marker| {
                 format!(
                     "the index was built with {}, the settings name {}",
                     marker.fingerprint, self.vector_space

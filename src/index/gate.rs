@@ -87,7 +87,7 @@ impl Gate {
         };
         let is_indexing = reason == NonOkReason::Indexing;
         let (indexing, retry_after_ms) = if is_indexing { progress(codebase) } else { Default::default() };
-        let head = state.and_then(|state| state.heads.get(&codebase.worktree_key));
+        let head = state.and_then(|state| codebase.head_in(state));
         Some(Gate {
             reason,
             message: message(lifecycle),

@@ -80,9 +80,10 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
     let before = state.heads.len();
-    state.heads.retain(|_, head| {
-        head.marker.as_ref().is_none_or(|marker| Path::new(&marker.codebase_path).exists())
-    });
+    // Not by path: the directory of a worktree may be mounted elsewhere, or not at present.
+    if let Ok(keys) = codebase.repo.worktree_keys() {
+        state.heads.retain(|key, _| keys.contains(key));
+    }
     report.heads_dropped = (before - state.heads.len()) as u64;
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
 }

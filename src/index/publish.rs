@@ -91,7 +91,7 @@ pub fn publish(
     if publication.complete {
         state.snapshots.remove(&format!("partial.{}", codebase.worktree_key));
     }
-    let previous = state.heads.get(&codebase.worktree_key).cloned();
+    let previous = codebase.head_in(&state).cloned();
     if let Some(head) = set_head(&key, &snapshot.totals, previous) {
         state.heads.insert(codebase.worktree_key.clone(), head);
     }

@@ -182,7 +182,7 @@ pub fn unfinished(codebase: &Codebase) -> Option<u64> {
     if let Some(rebuild) = rebuild.filter(|rebuild| rebuild.is_usable(&codebase.settings_fingerprint)) {
         return Some(rebuild.n_rows());
     }
-    let head = state.heads.get(&codebase.worktree_key)?;
+    let head = codebase.head_in(&state)?;
     if head.marker.is_some() || head.phase != Phase::Indexing {
         return None;
     }
@@ -216,7 +216,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         }
     };
     let lifecycle = codebase.lifecycle(reader.as_ref());
-    let own = state.as_ref().and_then(|state| state.heads.get(&codebase.worktree_key));
+    let own = state.as_ref().and_then(|state| codebase.head_in(state));
     let snapshot = match (&reader, own) {
         (Some(reader), Some(head)) => reader.snapshot(&head.snapshot).unwrap_or_else(|e| {
             warnings.push(e.to_string());

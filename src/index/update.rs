@@ -115,7 +115,9 @@ pub fn update(
     }
     let store = codebase.create_store()?;
     let reader = StoreReader::open_with(&store, files)?.unwrap_or_else(|| StoreReader::empty(&store));
-    let mut run = Run { codebase, embedder, target, options, progress, files, started, kept: Vec::new() };
+    let worktree_id = if target.is_head { codebase.layout.create_worktree_id()? } else { None };
+    let kept = Vec::new();
+    let mut run = Run { codebase, embedder, target, options, progress, files, started, worktree_id, kept };
     if !options.reindex
         && let Some(kept) = run.unfinished_reindex(&reader)
     {
@@ -137,6 +139,8 @@ struct Run<'a> {
     progress: &'a dyn Progress,
     files: &'a OpenFiles,
     started: Instant,
+    /// See [`crate::store::Layout::worktree_id`].
+    worktree_id: Option<String>,
     /// Segments that an earlier run of the same reindex sealed.
     kept: Vec<SegmentRef>,
 }
@@ -215,7 +219,7 @@ impl Run<'_> {
 
     /// Handles a tree that is indexed: only the head may move.
     fn known(&self, reader: &StoreReader, key: &str, totals: &Totals) -> Result<UpdateReport, IndexError> {
-        let previous = reader.state.heads.get(&self.codebase.worktree_key);
+        let previous = self.codebase.head_in(&reader.state);
         let head = self.head(key, totals, previous.cloned(), RunRecord::default());
         if self.target.is_head && !previous.is_some_and(|previous| is_same_head(previous, &head)) {
             publish::change_state(self.codebase, |state| {
@@ -334,6 +338,7 @@ impl Run<'_> {
             marker: Some(Marker {
                 kind: MARKER_KIND.to_owned(),
                 codebase_path: self.codebase.root().to_string_lossy().into_owned(),
+                worktree_id: self.worktree_id.clone(),
                 fingerprint: self.codebase.vector_space.clone(),
                 indexed_files: totals.n_paths,
                 total_chunks: totals.n_rows,
@@ -420,7 +425,9 @@ fn restore_phase(head: &mut Head) {
 }
 
 fn is_same_head(a: &Head, b: &Head) -> bool {
-    let proof = |head: &Head| head.marker.as_ref().map(|m| (m.fingerprint.clone(), m.codebase_path.clone()));
+    let proof = |head: &Head| {
+        head.marker.as_ref().map(|m| (m.fingerprint.clone(), m.codebase_path.clone(), m.worktree_id.clone()))
+    };
     (a.phase, &a.snapshot, &a.commit, &a.reference, &a.failure, proof(a))
         == (b.phase, &b.snapshot, &b.commit, &b.reference, &b.failure, proof(b))
 }

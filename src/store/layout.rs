@@ -34,6 +34,8 @@ const FORMAT_DIR: &str = "v1";
 pub struct Layout {
     root: PathBuf,
     common_dir: PathBuf,
+    /// The git directory of a linked worktree.
+    linked_dir: Option<PathBuf>,
 }
 
 impl Layout {
@@ -41,7 +43,11 @@ impl Layout {
     /// repository. Creates nothing.
     pub fn of(repo: &Repo) -> Layout {
         let parent = repo.main_root().unwrap_or_else(|| repo.common_dir().to_path_buf());
-        Layout { root: parent.join(DIR), common_dir: repo.common_dir().to_path_buf() }
+        Layout {
+            root: parent.join(DIR),
+            common_dir: repo.common_dir().to_path_buf(),
+            linked_dir: repo.is_linked().then(|| repo.git_dir().to_path_buf()),
+        }
     }
 
     /// The directory `.codeweaver/`.
@@ -221,12 +227,34 @@ impl Layout {
         std::fs::remove_dir(&self.root)
     }
 
-    /// Removes only the nonce, which unbinds the directory.
+    /// Removes only the nonces in git directories, which unbinds the directory.
     pub fn forget(&self) -> Result<(), StoreError> {
-        let path = self.common_dir.join(NONCE_IN_GIT);
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io("remove", &path)(e)),
-            _ => Ok(()),
+        let linked = std::fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten();
+        for dir in linked.map(|child| child.path()).chain([self.common_dir.clone()]) {
+            let path = dir.join(NONCE_IN_GIT);
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(StoreError::io("remove", &path)(e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The identity of a linked worktree: a nonce in its git directory, which moves with it and goes with it.
+    /// `None` for the main worktree, and for a linked one that has not been indexed.
+    pub fn worktree_id(&self) -> Option<String> {
+        let id = std::fs::read_to_string(self.linked_dir.as_ref()?.join(NONCE_IN_GIT)).ok()?;
+        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+    }
+
+    /// As [`Self::worktree_id`]; makes one if there is none.
+    pub fn create_worktree_id(&self) -> Result<Option<String>, StoreError> {
+        match (&self.linked_dir, self.worktree_id()) {
+            (None, _) => Ok(None),
+            (Some(_), Some(id)) => Ok(Some(id)),
+            (Some(dir), None) => new_nonce(dir).map(|id| Some(id.trim().to_owned())),
         }
     }
 
@@ -383,9 +411,10 @@ fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
-fn new_nonce(common_dir: &Path) -> Result<String, StoreError> {
+/// Makes a nonce in a git directory.
+fn new_nonce(git_dir: &Path) -> Result<String, StoreError> {
     let nonce = format!("{}\n", random::hex128());
-    let path = common_dir.join(NONCE_IN_GIT);
+    let path = git_dir.join(NONCE_IN_GIT);
     let write = || -> std::io::Result<String> {
         fault::step()?;
         let staged = Replacement::of(&path).named(TEMPORARY_PREFIX, "").stage(nonce.as_bytes())?;

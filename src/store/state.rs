@@ -120,7 +120,11 @@ pub struct Head {
 #[serde(rename_all = "camelCase")]
 pub struct Marker {
     pub kind: String,
+    /// Where the worktree was then. It may have moved since, or be mounted elsewhere.
     pub codebase_path: String,
+    /// Identity of a linked worktree; absent for the main one, of which a repository has only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_id: Option<String>,
     pub fingerprint: String,
     pub indexed_files: u64,
     pub total_chunks: u64,

@@ -488,6 +488,7 @@ fn state(number: usize) -> State {
         marker: Some(Marker {
             kind: codeweaver::store::state::MARKER_KIND.to_owned(),
             codebase_path: "/src".to_owned(),
+            worktree_id: None,
             fingerprint: "f".to_owned(),
             indexed_files: 3,
             total_chunks: 9,

@@ -72,8 +72,13 @@ fn states_follow_each_other_as_the_table_says() {
     assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
     set(&|head| head.marker.as_mut().unwrap().kind = "another".to_owned());
     assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
-    set(&|head| head.marker.as_mut().unwrap().codebase_path = "/elsewhere".to_owned());
+    sandbox.index();
+    set(&|head| head.marker.as_mut().unwrap().worktree_id = Some("of another worktree".to_owned()));
     assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    sandbox.index();
+    // Its path proves nothing: the same directory can be anywhere.
+    set(&|head| head.marker.as_mut().unwrap().codebase_path = "/elsewhere".to_owned());
+    assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
     sandbox.index();
     assert_eq!(lifecycle_at(root), Lifecycle::Indexed);
 
@@ -435,12 +440,12 @@ fn several_processes_may_create_the_folder_at_once() {
 }
 
 #[test]
-fn a_moved_repository_is_reindexed_without_embedding() {
+fn a_moved_repository_stays_indexed() {
     let sandbox = sample();
     sandbox.index();
     let moved = sandbox.beside("moved");
     std::fs::rename(sandbox.root(), &moved).unwrap();
-    assert_eq!(lifecycle_at(&moved), Lifecycle::NotIndexed);
+    assert_eq!(lifecycle_at(&moved), Lifecycle::Indexed);
     let report = index(&moved);
     assert_eq!(report.embedded_chunks, 0);
     assert_eq!(lifecycle_at(&moved), Lifecycle::Indexed);

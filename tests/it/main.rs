@@ -42,6 +42,7 @@ mod mcp_protocol;
 mod mcp_tools;
 mod model2vec;
 mod mounts;
+mod moved;
 mod navigation;
 mod printed;
 mod recompute;

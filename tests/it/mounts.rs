@@ -3,11 +3,12 @@
 //! Permissions do not stop root, so the tests use mounts in a namespace of their own. Where the system allows
 //! no such namespace they are skipped; faults.rs injects the same errors everywhere.
 
+use crate::mcp_client::McpClient;
 use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use std::process::{Command, Output};
 
-/// Runs `script` in a mount namespace of its own; `None` where that is not allowed.
-fn in_namespace(repo: &TestRepo, script: &str) -> Option<Output> {
+/// A command that runs `script` in a mount namespace of its own; `None` where that is not allowed.
+fn namespaced(repo: &TestRepo, script: &str) -> Option<Command> {
     let allowed = |flags: &str| {
         let probe = "mount -t tmpfs -o size=1m tmpfs /mnt";
         let status = Command::new("unshare").args([flags, "sh", "-c", probe]).output();
@@ -21,7 +22,12 @@ fn in_namespace(repo: &TestRepo, script: &str) -> Option<Output> {
     let path =
         format!("{}:{}", program().parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
     command.args([flags, "sh", "-c", script]).env("PATH", path);
-    Some(command.output().unwrap())
+    Some(command)
+}
+
+/// Runs `script` in a mount namespace of its own; `None` where that is not allowed.
+fn in_namespace(repo: &TestRepo, script: &str) -> Option<Output> {
+    Some(namespaced(repo, script)?.output().unwrap())
 }
 
 /// What a script printed after `== NAME`, up to the next such line.
@@ -97,6 +103,54 @@ fn a_read_only_repository_is_searched() {
         "mount --bind . . && mount -o remount,ro,bind . && cd \"$PWD\"",
     );
     repo.codeweaver(["index", "--quiet"]).success();
+}
+
+/// As in a development container: the same repository under two paths at once.
+#[test]
+fn a_bind_mounted_repository_is_indexed_under_both_paths() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    std::fs::create_dir(repo.beside("container")).unwrap();
+    const MOUNT: &str = "mount --bind . ../container && cd ../container";
+    let script = format!(
+        "set -e; {MOUNT}; set +e
+for place in repo container repo container; do
+  cd \"../$place\"
+  echo '== status'; git-codeweaver status --json
+  echo '== search'; git-codeweaver search -o json parse_header
+  echo '== index'; git-codeweaver index --json
+done
+echo '== end'
+"
+    );
+    let Some(output) = in_namespace(&repo, &script) else { return };
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let answers = |name: &str| -> Vec<serde_json::Value> {
+        let label = format!("== {name}\n");
+        let texts =
+            out.split(&label).skip(1).map(|rest| rest.split_once("== ").map_or(rest, |(text, _)| text));
+        let parse = |text: &str| {
+            let last = text.lines().last().unwrap_or_default();
+            serde_json::from_str(text).or_else(|_| serde_json::from_str(last))
+        };
+        texts.map(|text| parse(text).unwrap_or_else(|e| panic!("{e}: {out}{err}"))).collect()
+    };
+    let (status, search, index) = (answers("status"), answers("search"), answers("index"));
+    assert_eq!((status.len(), search.len(), index.len()), (4, 4, 4), "{out}{err}");
+    for status in status {
+        assert_eq!((&status["state"], &status["current"]), (&"indexed".into(), &true.into()), "{status:#}");
+    }
+    for (search, index) in search.iter().zip(index) {
+        assert_eq!(search["matches"][0]["file"]["path"], "src/parse.rs");
+        assert_eq!((&index["known"], &index["embedded_chunks"]), (&true.into(), &0.into()), "{index}");
+    }
+    let mut server = namespaced(&repo, &format!("{MOUNT} && exec git-codeweaver mcp")).unwrap();
+    for command in [&mut server, repo.command(program()).arg("mcp")] {
+        let mut client = McpClient::of(std::mem::replace(command, Command::new("true")));
+        client.handshake();
+        let answer = client.ask("find_code", serde_json::json!({ "query": "parse_header" }));
+        assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs", "{answer:#}");
+    }
 }
 
 #[test]

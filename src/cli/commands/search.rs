@@ -317,7 +317,7 @@ pub fn update_if_behind(codebase: &Codebase) {
     let Ok(Some(state)) = State::read(&codebase.store().state()) else { return };
     let Ok(head) = codebase.repo.head() else { return };
     let key = codebase.snapshot_key(&head.tree.map(|oid| oid.to_string()).unwrap_or_default());
-    let indexed = state.heads.get(&codebase.worktree_key);
+    let indexed = codebase.head_in(&state);
     if indexed.is_none_or(|indexed| indexed.marker.is_some() && indexed.snapshot != key) {
         background::update_in_background(codebase);
     }

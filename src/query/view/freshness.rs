@@ -44,7 +44,7 @@ pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
 /// Whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a repository
 /// without commits.
 pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>) -> bool {
-    let head = state.and_then(|state| state.heads.get(&codebase.worktree_key));
+    let head = state.and_then(|state| codebase.head_in(state));
     let key = codebase.snapshot_key(tree.unwrap_or_default());
     head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
 }

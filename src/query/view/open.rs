@@ -210,7 +210,7 @@ impl<'a> ViewSource<'a> {
         let reader = StoreReader::open_with(&codebase.store(), &self.cache.files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
-        let own = reader.state.heads.get(&codebase.worktree_key).cloned();
+        let own = codebase.head_in(&reader.state).cloned();
         // While a complete index is being replaced, its snapshot answers; only a first index answers as it
         // grows.
         let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
@@ -275,7 +275,7 @@ impl<'a> ViewSource<'a> {
 
 /// The complete snapshot that an overlay starts from: of this worktree if it has one, else of another.
 fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
-    let own = reader.state.heads.get(&codebase.worktree_key);
+    let own = codebase.head_in(&reader.state);
     let others =
         reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
     for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
