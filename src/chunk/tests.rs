@@ -308,6 +308,24 @@ fn hostile_input_is_bounded_for_every_grammar() {
     }
 }
 
+/// Names of the symbols of a text.
+fn names(text: &str, of_language: &str) -> Vec<String> {
+    let blob = chunk_blob(text.as_bytes(), language(of_language), &ChunkerSettings::default());
+    check_both(text.as_bytes(), language(of_language), text);
+    symbols(&blob).iter().map(|symbol| symbol.qualified_name.clone()).collect()
+}
+
+#[test]
+fn items_inside_macros_of_rust_are_symbols() {
+    let text = "cfg_rt! {\n    /// Spawns it.\n    pub fn spawn_blocking() {}\n}\n\nimpl A {\n    cfg_net! {\n        \
+                fn b(&self) {}\n    }\n}\n\ncfg_if::cfg_if! {\n    if #[cfg(unix)] {\n        fn c() {}\n    } \
+                else {\n        fn d() {}\n    }\n}\n";
+    assert_eq!(names(text, "rust"), ["spawn_blocking", "A", "A::b", "c", "d"]);
+    let blob = chunk_blob(text.as_bytes(), language("rust"), &ChunkerSettings::default());
+    assert_eq!(symbols(&blob)[0].doc, "Spawns it.");
+    assert_eq!(symbols(&blob)[0].signature, "pub fn spawn_blocking()");
+}
+
 #[test]
 fn malformed_python_still_gives_chunks_and_symbols() {
     let blob = chunks("malformed.py", "python", &ChunkerSettings::default());

@@ -40,7 +40,7 @@ pub enum QueryError {
         /// Its value.
         found: String,
     },
-    /// A file, line or revision does not exist.
+    /// A file, line or revision was not found in what the answer is made from.
     #[error("not found: {what}")]
     NotFound {
         /// The file, line or revision.

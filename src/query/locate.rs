@@ -25,7 +25,7 @@ pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
     let not_found = |why: &str| QueryError::NotFound { what: format!("{path} {why}") };
     let entry = view.reader.find_entry(&view.snapshot.entries, path.as_bytes());
     let Some((record, _)) = entry.and_then(|id| view.reader.entry(id)) else {
-        return Err(not_found(&format!("is not in {}", view.spec)));
+        return Err(not_found(&format!("is not in the index of {}", view.spec)));
     };
     let located = view.reader.locate_doc(record.doc).and_then(|(s, ordinal)| {
         let segment = &view.reader.segments[s];

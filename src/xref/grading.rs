@@ -115,7 +115,7 @@ impl<'a, 'v> Grader<'a, 'v> {
                 return self.grade_by_include_or_count(ctx, found);
             }
         }
-        Resolution::unresolved("no definition of that path")
+        Resolution::unresolved("no definition of that path found")
     }
 
     /// Counts the definitions of the name, where no other evidence decides.
@@ -161,7 +161,7 @@ impl<'a, 'v> Grader<'a, 'v> {
         let fitting = self.filter.viable(ctx, found);
         let in_library = is_member && is_library_method(ctx.dialect.family, &ctx.site.name);
         match fitting.len() {
-            0 => Resolution::unresolved("no definition of that name"),
+            0 => Resolution::unresolved("no definition of that name found"),
             1 if in_library => Resolution {
                 grade: Grade::Ambiguous,
                 targets: fitting,

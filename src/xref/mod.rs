@@ -28,7 +28,7 @@
 //! | `exact` | proven by scope, import, package or the declared type of the receiver |
 //! | `unique_name` | not proven, but the repository has only one definition that fits |
 //! | `ambiguous` | several definitions fit, or the standard library has the name as well; all are listed |
-//! | `unresolved` | no definition in the repository: a library, or a value that is called |
+//! | `unresolved` | no definition found in the repository: a library, or a value that is called |
 
 mod arity;
 mod candidates;

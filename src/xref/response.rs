@@ -3,6 +3,9 @@
 use super::request::Direction;
 use crate::query::view::{Freshness, MatchState};
 
+/// Warning: no definition was found, which does not prove that there is none.
+pub const NOT_FOUND: &str = "CALL_GRAPH_NOT_FOUND: no definition was found in what is indexed; a library, a file that is \
+     not indexed, a macro that makes names, or text that cannot be parsed may have one";
 /// Warning code: notes were truncated.
 pub const NOTES_TRUNCATED: &str = "CALL_GRAPH_NOTES_TRUNCATED";
 /// Warning code: edges were truncated.
@@ -16,7 +19,7 @@ pub enum CallGraphStatus {
     /// Several definitions have the name. The edges of all are given, and each names the definition it refers
     /// to.
     Ambiguous,
-    /// No definition has the name.
+    /// No definition of the name was found in what is indexed.
     NotFound,
     /// The symbol is defined in a language that is not supported.
     Unsupported,
@@ -34,7 +37,7 @@ pub enum Grade {
     UniqueName,
     /// One of several definitions that fit, or a name that the standard library has as well.
     Ambiguous,
-    /// No definition in the repository.
+    /// No definition was found in the repository.
     Unresolved,
 }
 

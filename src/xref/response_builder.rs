@@ -9,8 +9,8 @@ use super::notes;
 use super::request::CallGraphRequest;
 use super::resolution::{LOCAL_VALUE, Resolution};
 use super::response::{
-    CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOTES_TRUNCATED,
-    Node, Note, Site,
+    CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOT_FOUND,
+    NOTES_TRUNCATED, Node, Note, Site,
 };
 use super::sources::Sources;
 use super::symbol_spec;
@@ -288,8 +288,10 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
+        let status = self.status(roots);
+        warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
         CallGraphResponse {
-            status: self.status(roots),
+            status,
             symbol: self.request.symbol.clone(),
             direction: self.request.direction,
             depth: self.request.depth,

@@ -150,7 +150,10 @@ fn several_definitions_of_a_name_are_distinguished() {
     // Names in one answer are valid in the next query.
     assert_eq!(ask(&repo, &["callers", "shop/shapes.py:26#Label.render"])["status"], "ok");
     assert_eq!(ask(&repo, &["callers", "shop.shapes.Label.render"])["roots"].as_array().unwrap().len(), 1);
-    repo.codeweaver(["graph", "callers", "no_such_name"]).fails(1).says(&["No definition of 'no_such_name'"]);
+    repo.codeweaver(["graph", "callers", "no_such_name"]).fails(1).says(&[
+        "No definition of 'no_such_name' found in the index of HEAD",
+        "CALL_GRAPH_NOT_FOUND: no definition was found in what is indexed",
+    ]);
     repo.codeweaver(["graph", "callers", "shop/shapes.py:4"]).success().says(&[
         "def helper(size)",
         "exact",
@@ -264,4 +267,25 @@ fn gates_are_those_of_search() {
     let unsupported = TestRepo::with_files(&[("a.lua", "function f()\n  f()\nend\n")]);
     unsupported.codeweaver(["init", "--no-hooks"]).success();
     assert_eq!(ask(&unsupported, &["callers", "f"])["status"], "unsupported");
+}
+
+#[test]
+fn items_inside_macros_have_definitions_and_callers() {
+    let repo = TestRepo::init();
+    repo.write(
+        "src/lib.rs",
+        "macro_rules! cfg_rt { ($($item:item)*) => { $($item)* } }\n\ncfg_rt! {\n    pub fn spawn_blocking() {}\n\n    \
+         pub fn spawn() {\n        spawn_blocking();\n    }\n}\n\nfn main() {\n    spawn_blocking();\n}\n",
+    );
+    repo.commit("macros");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let found = ask(&repo, &["definitions", "spawn_blocking"]);
+    assert_eq!(found["roots"], serde_json::json!(["src/lib.rs:4#spawn_blocking"]), "{found:#}");
+    has(
+        &ask(&repo, &["callers", "spawn_blocking"]),
+        &["exact spawn -> spawn_blocking", "exact main -> spawn_blocking"],
+    );
+    repo.codeweaver(["outline", "src/lib.rs"]).success().says(&["pub fn spawn_blocking()"]);
+    let uses = ask(&repo, &["references", "cfg_rt"]);
+    assert!(edges(&uses).iter().any(|edge| edge.ends_with("-> cfg_rt")), "{uses:#}");
 }

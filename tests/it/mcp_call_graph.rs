@@ -63,7 +63,7 @@ fn statuses_say_how_completely_a_query_was_answered() {
     for (symbol, status, said) in [
         ("helper", "ok", "callers of helper"),
         ("render", "ambiguous", "ambiguous: ask about one of these"),
-        ("nothing_like_it", "not_found", "look for it with find_code"),
+        ("nothing_like_it", "not_found", "was found in the index: look for it with find_code"),
         ("nowhere.py:1", "not_found", "look for it with find_code"),
         ("lonely", "unsupported", "use grep"),
     ] {

@@ -336,7 +336,7 @@ fn errors_have_three_lines() {
     insta::assert_snapshot!(shown(&repo, &["outline", "src/nothing.rs"]), @r"
     $ git codeweaver outline src/nothing.rs
     error: there is no such file or line
-      why: src/nothing.rs is not in HEAD
+      why: src/nothing.rs is not in the index of HEAD
       fix: `git codeweaver status --files` lists what is not indexed, and why
     [exit code 2]
     ");

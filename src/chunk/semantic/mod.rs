@@ -1,5 +1,6 @@
 //! The semantic step: a text → its syntax tree (`parse`) → atoms to pack, and symbols (`walk`).
 
+mod item_macros;
 mod parse;
 mod walk;
 

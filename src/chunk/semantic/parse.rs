@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
+use super::item_macros;
 use crate::chunk::DegradationReason;
 use crate::chunk::grammar::{self, Loaded};
 use crate::chunk::lines::TextIndex;
@@ -64,27 +65,46 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
         return Err(reason);
     }
     let bytes = visible(index.bytes(), grammar);
-    let budget = Budget::new(bytes.len() as u64);
-    let mut progress = |state: &ParseState| {
-        if budget.report(state.has_error()) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    let options = ParseOptions::new().progress_callback(&mut progress);
-    let mut read = |offset: usize, _| {
-        // To a scanner no more text is the end of the file. The next report then ends the parse.
-        if budget.read() { block(&bytes, offset) } else { &[] }
-    };
+    let name = grammar::GRAMMARS[grammar.index].name;
     PARSER.with_borrow_mut(|(parser, current)| {
         if *current != Some(grammar.index) {
             *current = None;
             parser.set_language(&grammar.language).map_err(|_| DegradationReason::NoGrammar)?;
             *current = Some(grammar.index);
         }
-        let tree = parser.parse_with_options(&mut read, None, Some(options));
-        if tree.is_none() {
-            parser.reset();
+        let n_bytes = bytes.len() as u64;
+        let tree =
+            parse_within(parser, &bytes, &Budget::new(n_bytes)).ok_or(DegradationReason::ParseBudget)?;
+        if name != "rust" {
+            return Ok(tree);
         }
-        tree.filter(|_| budget.is_left()).ok_or(DegradationReason::ParseBudget)
+        let probes = Budget::new(n_bytes);
+        let shown = item_macros::shown(&bytes, &tree, &mut |part| parse_within(parser, part, &probes));
+        let again = shown.and_then(|shown| parse_within(parser, &shown, &Budget::new(n_bytes)));
+        // Items that are well-formed by themselves may not be so where they are.
+        let is_better = |again: &Tree| tree.root_node().has_error() || !again.root_node().has_error();
+        Ok(again.filter(is_better).unwrap_or(tree))
     })
+}
+
+/// The tree of a text; `None` if the budget is used up.
+fn parse_within(parser: &mut Parser, bytes: &[u8], budget: &Budget) -> Option<Tree> {
+    if !budget.is_left() {
+        return None;
+    }
+    let mut progress = |state: &ParseState| {
+        if budget.report(state.has_error()) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut read = |offset: usize, _| {
+        // To a scanner no more text is the end of the file. The next report then ends the parse.
+        if budget.read() { block(bytes, offset) } else { &[] }
+    };
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    if tree.is_none() {
+        parser.reset();
+    }
+    tree.filter(|_| budget.is_left())
 }
 
 /// Why a text is not given to the parser, by its size and shape.

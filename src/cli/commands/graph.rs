@@ -30,7 +30,7 @@ Examples:
 Every edge has a grade: exact (proven by scope, import, package or declared type), unique_name (the only
 matching definition), ambiguous (all matching definitions are listed), unresolved (a library, or a value).
 
-Exit codes: 0 found, 1 nothing found, 2 error or not indexed.")]
+Exit codes: 0 found, 1 nothing found in what is indexed, 2 error or not indexed.")]
 pub struct GraphArgs {
     /// Relation to show
     #[arg(value_enum)]
@@ -133,7 +133,7 @@ fn headline(response: &CallGraphResponse) -> String {
     };
     match response.status {
         CallGraphStatus::NotFound => {
-            format!("No definition of '{symbol}' in {}", safe(&response.rev))
+            format!("No definition of '{symbol}' found in the index of {}", safe(&response.rev))
         }
         CallGraphStatus::Unsupported => {
             format!("'{symbol}' is defined in a language without call graph support")

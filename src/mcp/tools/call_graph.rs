@@ -246,7 +246,8 @@ fn headline(response: &CallGraphResponse) -> String {
     match (response.status, response.direction) {
         (CallGraphStatus::NotFound, _) => {
             format!(
-                "nothing called {symbol:?} is defined here: look for it with find_code, or name it by FILE:LINE"
+                "no definition of {symbol:?} was found in the index: look for it with find_code or grep, or name it by \
+                 FILE:LINE"
             )
         }
         (CallGraphStatus::Unsupported, _) => {
