@@ -3,7 +3,7 @@
 use super::args::{ColorWhen, GlobalArgs};
 use super::error::CliError;
 use super::render::{self, Paint};
-use crate::git::{GitError, Repo};
+use crate::git::{GitError, Prefix, Repo};
 use crate::index::{Codebase, IndexError};
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -67,17 +67,35 @@ impl Context {
         if self.is_explicit { Repo::discover_named(&self.dir) } else { Repo::discover(&self.dir) }
     }
 
-    /// Converts a path argument into a path relative to the root of the repository. As in git, a path that
-    /// exists below the current directory has precedence; any other path is taken as relative to the root.
-    pub fn repository_path(&self, codebase: &Codebase, typed: &str) -> String {
-        let root = codebase.root();
-        let current_dir = std::fs::canonicalize(&self.dir).unwrap_or_else(|_| root.clone());
-        let below = |path: PathBuf| Some(path.strip_prefix(&root).ok()?.to_string_lossy().into_owned());
-        let from_current_dir = current_dir.join(typed.trim_start_matches("./"));
-        if from_current_dir.exists() || Path::new(typed).is_absolute() {
-            return below(from_current_dir).unwrap_or_else(|| typed.to_owned());
+    /// The directory that paths are relative to: the current one, or that of `--project`.
+    pub fn prefix(&self, codebase: &Codebase) -> Prefix {
+        Prefix::of(&codebase.repo, &self.dir)
+    }
+
+    /// The repository path of the file that `typed` names, in `rev` or in the working tree.
+    ///
+    /// # Errors
+    /// It cannot name a file, or it names a directory of the working tree, or only from the root a file of
+    /// it.
+    pub fn file(&self, codebase: &Codebase, typed: &str, rev: Option<&str>) -> Result<String, CliError> {
+        let prefix = self.prefix(codebase);
+        let path = prefix.file(typed)?;
+        let Some(file) = prefix.on_disk(&path).filter(|_| rev.is_none()) else { return Ok(path) };
+        if file.is_dir() {
+            return Err(CliError::new(
+                format!("'{typed}' is a directory"),
+                "the command takes one file",
+                "name a file in it; `search --path` takes directories",
+            ));
         }
-        typed.to_owned()
+        match prefix.misplaced(typed) {
+            Some(from_root) => Err(CliError::new(
+                format!("there is no file {}", file.display()),
+                "paths are relative to the current directory",
+                format!("{from_root} names the file from the root"),
+            )),
+            None => Ok(path),
+        }
     }
 
     pub fn out(&self) -> BufWriter<StdoutLock<'static>> {

@@ -12,7 +12,7 @@ use crate::config::ConfigError;
 use crate::embed::EmbedError;
 use crate::eval::EvalError;
 use crate::eval::error::at;
-use crate::git::GitError;
+use crate::git::{GitError, PathspecError};
 use crate::hooks::HookError;
 use crate::index::{IndexError, Lifecycle};
 use crate::mcp::clients::ClientError;
@@ -238,6 +238,12 @@ impl From<GitError> for CliError {
             GitError::Io { .. } => (error.to_string(), root_cause(&error)),
         };
         CliError::new(what, why, fix)
+    }
+}
+
+impl From<PathspecError> for CliError {
+    fn from(error: PathspecError) -> Self {
+        CliError::new(error.to_string(), error.why(), error.fix())
     }
 }
 

@@ -3,6 +3,7 @@
 //! * [`args`]: the argument parser; [`commands`]: one small file per command.
 //! * [`context`]: repository, terminal and output streams of this invocation.
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
+//! * [`places`]: paths relative to the current directory, with links.
 //! * [`results`]: the printed form of matches.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
 //! * [`chunk_stats`]: chunking statistics of a tree.
@@ -17,6 +18,7 @@ pub mod commands;
 pub mod context;
 pub mod error;
 pub mod logging;
+pub mod places;
 pub mod progress;
 pub mod render;
 pub mod results;

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::error::CliError;
+use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use crate::chunk::LanguageId;
 use crate::index::status;
@@ -9,7 +10,6 @@ use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
 use crate::text;
 use std::io::Write;
-use std::path::Path;
 
 /// Number of lines shown of the text of a match.
 const BODY_LINES: usize = 8;
@@ -19,8 +19,7 @@ const MAX_LINE_CHARS: usize = 160;
 /// A response and the parameters of its printed form.
 pub struct Output<'a> {
     pub response: &'a Response,
-    /// Root of the repository, for links.
-    pub root: &'a Path,
+    pub places: Places,
     pub query: &'a str,
     /// Words that select the lines shown of each match.
     pub words: &'a str,
@@ -55,8 +54,9 @@ fn block(
     output: &Output<'_>,
 ) -> Result<(), CliError> {
     let paint = output.paint;
-    let place = format!("{}:{}-{}", safe(&found.file.path), found.span.0, found.span.1);
-    let linked = paint.link(&output.root.join(&found.file.path), found.span.0, &paint.title(&place));
+    let places = &output.places;
+    let place = format!("{}:{}-{}", places.path(&found.file.path), found.span.0, found.span.1);
+    let linked = places.link(&found.file.path, found.span.0, &paint.title(&place));
     let state = match found.state {
         MatchState::Committed => "",
         MatchState::Staged => ", staged",
@@ -88,7 +88,7 @@ fn block(
         writeln!(out, "   {}", paint.dim(format!("also in this file: {}", spans.join("; "))))?;
     }
     if !found.also_at.is_empty() {
-        let paths: Vec<_> = found.also_at.iter().take(4).map(|path| safe(path)).collect();
+        let paths: Vec<_> = found.also_at.iter().take(4).map(|path| places.path(path)).collect();
         writeln!(out, "   {}", paint.dim(format!("the same file: {}", paths.join(", "))))?;
     }
     if !found.near_copies.is_empty() {
@@ -96,7 +96,7 @@ fn block(
             .near_copies
             .iter()
             .take(4)
-            .map(|copy| format!("{}:{}", safe(&copy.path), copy.span.0))
+            .map(|copy| format!("{}:{}", places.path(&copy.path), copy.span.0))
             .collect();
         writeln!(out, "   {}", paint.dim(format!("nearly the same: {}", places.join(", "))))?;
     }
@@ -196,17 +196,22 @@ pub fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliErro
     }
     headline(out, response)?;
     for (i, found) in response.matches.iter().enumerate() {
-        markdown_block(out, i + 1, found)?;
+        markdown_block(out, i + 1, found, &output.places)?;
     }
     Ok(())
 }
 
-fn markdown_block(out: &mut impl Write, number: usize, found: &Match) -> Result<(), CliError> {
+fn markdown_block(
+    out: &mut impl Write,
+    number: usize,
+    found: &Match,
+    places: &Places,
+) -> Result<(), CliError> {
     let state = serde_json::to_value(found.state)?;
     writeln!(
         out,
         "\n## {number}. `{}:{}-{}`\n",
-        safe(&found.file.path).replace('`', "'"),
+        places.path(&found.file.path).replace('`', "'"),
         found.span.0,
         found.span.1
     )?;
@@ -237,7 +242,13 @@ pub fn fence(body: &str) -> String {
 }
 
 /// Prints suggestions for a search without matches: languages of the index, filters to relax, other commands.
-pub fn hints(context: &Context, searcher: &Searcher, request: &Request) -> Result<(), CliError> {
+/// `paths` are the path filters as typed.
+pub fn hints(
+    context: &Context,
+    searcher: &Searcher,
+    request: &Request,
+    paths: &[String],
+) -> Result<(), CliError> {
     let languages = status::status(&searcher.codebase, false)?.languages;
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
     let mut out = context.out();
@@ -257,6 +268,14 @@ pub fn hints(context: &Context, searcher: &Searcher, request: &Request) -> Resul
         && filters.kinds.is_empty()
         && filters.include_tests);
     writeln!(out, "Try:")?;
+    let prefix = context.prefix(&searcher.codebase);
+    for from_root in paths.iter().filter_map(|typed| prefix.misplaced(typed)) {
+        writeln!(
+            out,
+            "  --path {}   paths are relative to the current directory; this one is from the root",
+            safe(&from_root)
+        )?;
+    }
     if is_filtered {
         writeln!(out, "  fewer filters (--lang, --path, --exclude, --kind, --no-tests)")?;
     }

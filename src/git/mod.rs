@@ -9,6 +9,7 @@
 mod blobs;
 mod error;
 mod operation;
+mod pathspec;
 mod repo;
 mod revision;
 mod store_dir;
@@ -22,6 +23,7 @@ pub type Oid = gix::ObjectId;
 pub use blobs::{BlobReader, hash_blob};
 pub use error::GitError;
 pub use operation::Operation;
+pub use pathspec::{Pathspec, PathspecError, Prefix};
 pub use repo::Repo;
 pub use revision::{Head, Revision};
 pub use store_dir::{STORE_DIR, tracked_store};

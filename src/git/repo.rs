@@ -65,6 +65,9 @@ impl Repo {
             // indexed.
             options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
         }
+        // From a relative directory inside a bare repository, gix looks for `.git` in its parent.
+        let absolute = std::path::absolute(dir);
+        let dir = absolute.as_deref().unwrap_or(dir);
         // As git does: ceiling directories that do not contain `dir` have no effect.
         let upwards =
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };

@@ -4,8 +4,9 @@
 //! codebase are fixed, so it is reopened when a file from which they were read has changed.
 
 use super::answer::CallError;
+use crate::git::Prefix;
 use crate::index::{Codebase, IndexError};
-use crate::query::Searcher;
+use crate::query::{Filters, Searcher};
 use crate::sync;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -29,20 +30,24 @@ impl CallTarget {
 
     /// Converts a file argument into a path relative to the root. An absolute path must be inside the root.
     pub fn file(&self, file: &str) -> Result<String, CallError> {
-        let path = Path::new(file);
-        if !path.is_absolute() {
+        if !Path::new(file).is_absolute() {
             return Ok(file.to_owned());
         }
-        let root = self.codebase().root();
-        let below = path.strip_prefix(&root).ok().map(Path::to_path_buf).or_else(|| {
-            // The directory may contain symbolic links, as the temporary directory of macOS does.
-            let canonical = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
-            Some(canonical.strip_prefix(&root).ok()?.to_path_buf())
-        });
-        match below.as_deref().and_then(Path::to_str) {
-            Some(below) => Ok(below.to_owned()),
-            None => Err(CallError::parameter("file", "inside the repository", file)),
+        let root = Prefix::root(&self.codebase().repo);
+        root.file(file).map_err(|_| CallError::parameter("file", "inside the repository", file))
+    }
+
+    /// Adds path filters. They are relative to the root, or absolute and inside the root.
+    pub fn add_paths(&self, filters: &mut Filters, paths: &[String]) -> Result<(), CallError> {
+        let root = Prefix::root(&self.codebase().repo);
+        for path in paths {
+            let pathspec = root.pathspec(path).map_err(|error| {
+                let must = format!("paths or globs inside the repository ({})", error.why());
+                CallError::parameter("paths", &must, path)
+            })?;
+            filters.add_path(pathspec);
         }
+        Ok(())
     }
 }
 

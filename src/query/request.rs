@@ -5,6 +5,7 @@ use super::error::QueryError;
 use super::parse::intent::Intent;
 use crate::chunk::classes::TaskProfile;
 use crate::config::Settings;
+use crate::git::Pathspec;
 use std::time::Duration;
 
 /// Kinds of evidence that a search uses.
@@ -44,14 +45,22 @@ pub enum Ann {
 pub struct Filters {
     /// Names of languages.
     pub languages: Vec<String>,
-    /// Globs over repository-relative paths. The path of a folder includes everything below it.
-    pub paths: Vec<String>,
-    /// As `paths`, for what is left out.
-    pub exclude_paths: Vec<String>,
+    /// A file must match one of them.
+    pub paths: Vec<Pathspec>,
+    /// A file must match none of them.
+    pub exclude_paths: Vec<Pathspec>,
     /// Names of symbol kinds (`function`, `class`, …) or semantic classes (`DEFINITION_TYPE`, …).
     pub kinds: Vec<String>,
     /// Whether test files are searched.
     pub include_tests: bool,
+}
+
+impl Filters {
+    /// Adds the condition of a pathspec, which may be one on what is left out.
+    pub fn add_path(&mut self, pathspec: Pathspec) {
+        let conditions = if pathspec.is_exclude() { &mut self.exclude_paths } else { &mut self.paths };
+        conditions.push(pathspec);
+    }
 }
 
 /// Whether uncommitted files are part of a view.

@@ -164,6 +164,7 @@ impl Searcher {
             strategies: candidates.strategies,
             warnings,
             absent_languages: scope.absent_languages.clone(),
+            absent_paths: scope.absent_paths.clone(),
         }
     }
 

@@ -113,7 +113,8 @@ impl Searcher {
             n_candidates: candidates.list.len(),
             strategies: vec!["dense_exact"],
             warnings: Vec::new(),
-            absent_languages: Vec::new(),
+            absent_languages: scope.absent_languages.clone(),
+            absent_paths: scope.absent_paths.clone(),
         })
     }
 

@@ -44,6 +44,7 @@ mod model2vec;
 mod mounts;
 mod moved;
 mod navigation;
+mod paths;
 mod printed;
 mod recompute;
 mod reference;

@@ -50,8 +50,8 @@ fn an_outline_lists_definitions_of_any_revision() {
 #[test]
 fn files_are_named_as_seen_from_the_current_directory() {
     let repo = indexed();
-    repo.at("src").codeweaver(["outline", "parse.rs"]).success().says(&["src/parse.rs"]);
-    repo.at("src").codeweaver(["outline", "src/parse.rs"]).success().says(&["src/parse.rs"]);
+    repo.at("src").codeweaver(["outline", "parse.rs"]).success().says(&["parse.rs (rust"]);
+    repo.at("src").codeweaver(["outline", ":/src/parse.rs"]).success().says(&["parse.rs (rust"]);
     let absolute = repo.path("src/parse.rs");
     repo.codeweaver(["outline", absolute.to_str().unwrap()]).success().says(&["src/parse.rs"]);
 }

@@ -221,15 +221,17 @@ fn help_of_search() {
       -h, --help                    Print help
 
     Filters:
-          --lang <LANGUAGE>  Search only files in this language; can be repeated
-          --path <GLOB>      Search only files in this directory or matching this glob; can be repeated
-          --exclude <GLOB>   Exclude files in this directory or matching this glob; can be repeated
-          --kind <KIND>      Search only symbols of this kind (function, class, …) or class
-                             (DEFINITION_TYPE, …); can be repeated
-          --include-tests    Include tests; the default unless `search.include_tests` is false
-          --no-tests         Exclude tests
-          --rev <REV>        Branch, tag, commit or tree to search instead of HEAD and the working tree
-          --committed        Search only committed files, not the working tree
+          --lang <LANGUAGE>     Search only files in this language; can be repeated
+          --path <PATHSPEC>     Search only this file or directory, or files matching this glob,
+                                relative to the current directory (:/PATH: to the root); can be repeated
+          --exclude <PATHSPEC>  Exclude files; as --path
+          --kind <KIND>         Search only symbols of this kind (function, class, …) or class
+                                (DEFINITION_TYPE, …); can be repeated
+          --include-tests       Include tests; the default unless `search.include_tests` is false
+          --no-tests            Exclude tests
+          --rev <REV>           Branch, tag, commit or tree to search instead of HEAD and the working
+                                tree
+          --committed           Search only committed files, not the working tree
 
     Global options:
       -p, --project <PATH>  Directory inside the repository [default: the current directory]

@@ -1,5 +1,6 @@
 //! Repositories that are indexed and searched through the library in the test process.
 
+use codeweaver::git::Prefix;
 use codeweaver::index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
 use codeweaver::query::{Ann, Mode, Request, Response, Searcher, Tuning, WorktreeMode};
 use codeweaver::store::StoreReader;
@@ -149,7 +150,8 @@ pub fn search(searcher: &Searcher, query: &Query) -> Result<Response, codeweaver
     request.view.worktree = if query.committed { WorktreeMode::Exclude } else { WorktreeMode::Include };
     request.view.revision.clone_from(&query.rev);
     request.filters.languages = query.languages.iter().map(|&name| name.to_owned()).collect();
-    request.filters.paths = query.paths.iter().map(|&path| path.to_owned()).collect();
+    let root = Prefix::root(&searcher.codebase.repo);
+    query.paths.iter().for_each(|path| request.filters.add_path(root.pathspec(path).unwrap()));
     request.filters.include_tests = !query.no_tests;
     searcher.search(&request, &|_, _| false)
 }

@@ -49,13 +49,14 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
             write_stats(&mut out, &report, context)?
         }
     } else {
-        let path = context.repository_path(&codebase, args.file_or_rev.as_deref().unwrap_or_default());
+        let path = context.file(&codebase, args.file_or_rev.as_deref().unwrap_or_default(), None)?;
         let (language, chunked) = chunk_file(&codebase, &path)?;
         if args.json {
             let report = serde_json::json!({ "path": path, "language": language, "chunked": chunked });
             writeln!(out, "{}", render::json(&report, true)?)?;
         } else {
-            write_chunks(&mut out, &path, language, &chunked, context)?;
+            let shown = context.prefix(&codebase).shown(&path);
+            write_chunks(&mut out, &shown, language, &chunked, context)?;
         }
     }
     out.flush()?;
@@ -67,7 +68,7 @@ fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedB
     let bytes = read_worktree_file(&codebase.repo, path)?.ok_or_else(|| {
         CliError::new(
             format!("there is no file {path}"),
-            "paths are relative to the current directory or to the root of the repository",
+            "paths are relative to the current directory",
             "check the path; `chunks --stats REV` shows statistics of a tree",
         )
     })?;

@@ -4,6 +4,7 @@ use super::search::{Format, report_error, run_query, update_if_behind};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
+use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, count, plural, safe};
 use crate::query::Searcher;
 use crate::xref::{
@@ -12,7 +13,6 @@ use crate::xref::{
 use clap::{Args, ValueEnum};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Maximum number of unresolved edges of one node that are printed.
@@ -86,7 +86,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let format = if args.json { Format::Json } else { args.output_format };
     let symbol = match args.symbol.rsplit_once(':') {
         Some((file, line)) if line.parse::<u32>().is_ok() => {
-            format!("{}:{line}", context.repository_path(&codebase, file))
+            format!("{}:{line}", context.file(&codebase, file, args.rev.as_deref())?)
         }
         _ => args.symbol.clone(),
     };
@@ -96,6 +96,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     request.note_limit = args.note_limit.unwrap_or(request.note_limit);
     request.rev = args.rev;
     request.committed = args.committed;
+    let places = Places::new(context, &codebase, request.rev.as_deref());
     let searcher = Searcher::new(codebase);
     let response =
         match run_query(&searcher, context, |updater| Xref::new(&searcher).query(&request, updater)) {
@@ -105,8 +106,10 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let mut out = context.out();
     match format {
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
-        Format::Table => table(&mut out, &response, &searcher.codebase.root(), context.paint)?,
-        Format::Markdown => markdown(&mut out, &response)?,
+        Format::Table => {
+            table(&mut out, &headline(&response, &args.symbol), &response, &places, context.paint)?
+        }
+        Format::Markdown => markdown(&mut out, &headline(&response, &args.symbol), &response)?,
     }
     out.flush()?;
     drop(out);
@@ -122,8 +125,9 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(if is_empty { exit::NEGATIVE } else { 0 }))
 }
 
-fn headline(response: &CallGraphResponse) -> String {
-    let symbol = safe(&response.symbol).into_owned();
+/// What was asked for, with the symbol as typed.
+fn headline(response: &CallGraphResponse, symbol: &str) -> String {
+    let symbol = safe(symbol);
     let relation = match response.direction {
         Direction::Callers => "Callers of",
         Direction::Callees => "Callees of",
@@ -152,11 +156,12 @@ fn headline(response: &CallGraphResponse) -> String {
 
 fn table(
     out: &mut impl Write,
+    headline: &str,
     response: &CallGraphResponse,
-    root: &Path,
+    places: &Places,
     paint: Paint,
 ) -> Result<(), CliError> {
-    writeln!(out, "{}", headline(response))?;
+    writeln!(out, "{headline}")?;
     let nodes: BTreeMap<&str, &Node> =
         response.nodes.iter().map(|node| (node.symbol_id.as_str(), node)).collect();
     let towards_callers: &[bool] = match response.direction {
@@ -166,7 +171,7 @@ fn table(
     };
     for id in &response.roots {
         let Some(node) = nodes.get(id.as_str()) else { continue };
-        writeln!(out, "\n{}", label(node, root, paint))?;
+        writeln!(out, "\n{}", label(node, places, paint))?;
         if response.direction == Direction::Definitions {
             continue;
         }
@@ -175,7 +180,7 @@ fn table(
                 writeln!(out, "{}", paint.dim(if to_callers { "  called by" } else { "  calls" }))?;
             }
             let expanded = BTreeSet::from([id.as_str()]);
-            let mut tree = Tree { response, nodes: &nodes, root, paint, to_callers, expanded };
+            let mut tree = Tree { response, nodes: &nodes, places, paint, to_callers, expanded };
             tree.write_edges(out, id, 1)?;
         }
     }
@@ -191,13 +196,14 @@ fn table(
 }
 
 /// Formats the location and signature of a definition.
-fn label(node: &Node, root: &Path, paint: Paint) -> String {
+fn label(node: &Node, places: &Places, paint: Paint) -> String {
     let line = node.span.map_or(1, |span| span.0);
+    let path = places.path(&node.file);
     let location = match node.span {
-        Some(span) => format!("{}:{}-{}", safe(&node.file), span.0, span.1),
-        None => safe(&node.file).into_owned(),
+        Some(span) => format!("{path}:{}-{}", span.0, span.1),
+        None => path,
     };
-    let linked = paint.link(&root.join(&node.file), line, &paint.title(&location));
+    let linked = places.link(&node.file, line, &paint.title(&location));
     let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
     format!("{linked}  {}", safe(signature))
 }
@@ -206,7 +212,7 @@ fn label(node: &Node, root: &Path, paint: Paint) -> String {
 struct Tree<'a> {
     response: &'a CallGraphResponse,
     nodes: &'a BTreeMap<&'a str, &'a Node>,
-    root: &'a Path,
+    places: &'a Places,
     paint: Paint,
     /// Follows edges to callers instead of callees.
     to_callers: bool,
@@ -233,7 +239,7 @@ impl<'a> Tree<'a> {
                 }
             }
             let label = match far.and_then(|far| self.nodes.get(far)) {
-                Some(node) => label(node, self.root, self.paint),
+                Some(node) => label(node, self.places, self.paint),
                 None => safe(&edge.name).into_owned(),
             };
             writeln!(out, "{indent}{} {label}  {}", grade(edge, self.paint), self.paint.dim(sites(edge)))?;
@@ -271,9 +277,9 @@ fn sites(edge: &Edge) -> String {
     format!("({kind}{word} {}{more}: {}{of})", lines.join(", "), edge.evidence)
 }
 
-fn markdown(out: &mut impl Write, response: &CallGraphResponse) -> Result<(), CliError> {
+fn markdown(out: &mut impl Write, headline: &str, response: &CallGraphResponse) -> Result<(), CliError> {
     let code = |text: &str| format!("`{}`", safe(text).replace('`', "'"));
-    writeln!(out, "# {}\n", headline(response).replace('`', "'"))?;
+    writeln!(out, "# {}\n", headline.replace('`', "'"))?;
     for node in response.nodes.iter().filter(|node| response.roots.contains(&node.symbol_id)) {
         writeln!(out, "- {} {}", code(&node.symbol_id), code(&node.signature))?;
     }

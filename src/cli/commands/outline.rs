@@ -3,6 +3,7 @@
 use super::search::{Format, OutputArgs, report_error, run_query};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, safe};
 use crate::query::Searcher;
 use crate::query::outline::{Outline, OutlineSymbol};
@@ -29,7 +30,8 @@ pub struct OutlineArgs {
 
 pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    let path = context.repository_path(&codebase, &args.file);
+    let path = context.file(&codebase, &args.file, args.rev.as_deref())?;
+    let places = Places::new(context, &codebase, args.rev.as_deref());
     let searcher = Searcher::new(codebase);
     let result =
         run_query(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater));
@@ -39,22 +41,21 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let mut out = context.out();
     match args.output.format() {
-        Format::Table => table(&mut out, &outline, &searcher, context.paint)?,
-        Format::Markdown => markdown(&mut out, &outline)?,
+        Format::Table => table(&mut out, &outline, &places, context.paint)?,
+        Format::Markdown => markdown(&mut out, &outline, &places)?,
         Format::Json => writeln!(out, "{}", render::json(&outline, true)?)?,
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(out: &mut impl Write, outline: &Outline, searcher: &Searcher, paint: Paint) -> Result<(), CliError> {
+fn table(out: &mut impl Write, outline: &Outline, places: &Places, paint: Paint) -> Result<(), CliError> {
     let n = render::plural(outline.symbols.len() as u64, "definition");
-    writeln!(out, "{} ({}, {n})", paint.title(safe(&outline.path)), outline.language)?;
-    let file = searcher.codebase.root().join(&outline.path);
+    writeln!(out, "{} ({}, {n})", paint.title(places.path(&outline.path)), outline.language)?;
     let width = outline.symbols.iter().map(|s| s.span.1.to_string().len() * 2 + 1).max().unwrap_or(0);
     for symbol in &outline.symbols {
         let span = format!("{}-{}", symbol.span.0, symbol.span.1);
-        let place = paint.link(&file, symbol.span.0, &paint.dim(format!("{span:>width$}")));
+        let place = places.link(&outline.path, symbol.span.0, &paint.dim(format!("{span:>width$}")));
         writeln!(out, "{place}  {}{}", "  ".repeat(symbol.nesting.into()), label(symbol, paint))?;
     }
     Ok(())
@@ -69,8 +70,8 @@ fn label(symbol: &OutlineSymbol, paint: Paint) -> String {
     }
 }
 
-fn markdown(out: &mut impl Write, outline: &Outline) -> Result<(), CliError> {
-    writeln!(out, "# `{}`\n", safe(&outline.path).replace('`', "'"))?;
+fn markdown(out: &mut impl Write, outline: &Outline, places: &Places) -> Result<(), CliError> {
+    writeln!(out, "# `{}`\n", places.path(&outline.path).replace('`', "'"))?;
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
         let label = label(symbol, Paint::off()).replace('`', "'");

@@ -3,6 +3,7 @@
 use super::search::{Format, OutputArgs, report_error};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::places::Places;
 use crate::cli::{render, results};
 use crate::query::Searcher;
 use clap::Args;
@@ -29,7 +30,8 @@ pub struct ReadArgs {
 pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let (file, lines) = parse(&args.location);
-    let path = context.repository_path(&codebase, file);
+    let path = context.file(&codebase, file, args.rev.as_deref())?;
+    let places = Places::new(context, &codebase, args.rev.as_deref());
     let searcher = Searcher::new(codebase);
     let text = match searcher.read(&path, lines, args.rev.as_deref()) {
         Ok(text) => text,
@@ -47,7 +49,7 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
             let body = render::safe_lines(&text.text);
             let fence = results::fence(&body);
             let place =
-                format!("{}:{}-{}", render::safe(&text.path), text.span.0, text.span.1).replace('`', "'");
+                format!("{}:{}-{}", places.path(&text.path), text.span.0, text.span.1).replace('`', "'");
             writeln!(out, "`{place}`\n\n{fence}{}\n{body}\n{fence}", text.language)?;
         }
         Format::Json => writeln!(out, "{}", render::json(&text, true)?)?,

@@ -3,12 +3,14 @@
 use crate::chunk::classes::TaskProfile;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
+use crate::git::Prefix;
 use crate::index::gate::Gate;
 use crate::index::{Codebase, Lifecycle, Target, background};
 use crate::mcp::envelope::Envelope;
 use crate::query::view::freshness::RequestUpdate;
-use crate::query::{Ann, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
+use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
 use crate::store::StoreError;
 use crate::store::state::State;
 use clap::{Args, ValueEnum};
@@ -80,11 +82,12 @@ pub struct ScopeArgs {
     /// Search only files in this language; can be repeated
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Vec<String>,
-    /// Search only files in this directory or matching this glob; can be repeated
-    #[arg(long, value_name = "GLOB")]
+    /// Search only this file or directory, or files matching this glob, relative to the current directory
+    /// (:/PATH: to the root); can be repeated
+    #[arg(long, value_name = "PATHSPEC")]
     pub path: Vec<String>,
-    /// Exclude files in this directory or matching this glob; can be repeated
-    #[arg(long, value_name = "GLOB")]
+    /// Exclude files; as --path
+    #[arg(long, value_name = "PATHSPEC")]
     pub exclude: Vec<String>,
     /// Search only symbols of this kind (function, class, …) or class (DEFINITION_TYPE, …); can be repeated
     #[arg(long, value_name = "KIND")]
@@ -111,6 +114,23 @@ impl ScopeArgs {
             (_, true) => Some(false),
             _ => None,
         }
+    }
+
+    /// The conditions on results. Paths are relative to `prefix`; `include_tests` is the setting.
+    pub fn filters(&self, prefix: &Prefix, include_tests: bool) -> Result<Filters, CliError> {
+        let mut filters = Filters {
+            languages: self.lang.clone(),
+            kinds: self.kind.clone(),
+            include_tests: self.include_tests().unwrap_or(include_tests),
+            ..Filters::default()
+        };
+        for typed in &self.path {
+            filters.add_path(prefix.pathspec(typed)?);
+        }
+        for typed in &self.exclude {
+            filters.exclude_paths.push(prefix.pathspec(typed)?);
+        }
+        Ok(filters)
     }
 }
 
@@ -167,7 +187,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let output = results::Output {
         response: &response,
-        root: &searcher.codebase.root(),
+        places: Places::new(context, &searcher.codebase, args.scope.rev.as_deref()),
         query: &request.query,
         words: &request.query,
         paint: context.paint,
@@ -182,7 +202,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     drop(out);
     finish(&searcher.codebase, &response, args.output.format(), context);
     if response.matches.is_empty() && args.output.format() == Format::Table {
-        results::hints(context, &searcher, &request)?;
+        results::hints(context, &searcher, &request, &args.scope.path)?;
     }
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
 }
@@ -212,11 +232,7 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     request.token_limit = args.token_limit.unwrap_or(request.token_limit);
     request.explain = args.explain;
     request.without_content = args.locations;
-    request.filters.languages.clone_from(&args.scope.lang);
-    request.filters.paths.clone_from(&args.scope.path);
-    request.filters.exclude_paths.clone_from(&args.scope.exclude);
-    request.filters.kinds.clone_from(&args.scope.kind);
-    request.filters.include_tests = args.scope.include_tests().unwrap_or(request.filters.include_tests);
+    request.filters = args.scope.filters(&context.prefix(codebase), request.filters.include_tests)?;
     request.view.revision.clone_from(&args.scope.rev);
     if args.scope.committed {
         request.view.worktree = WorktreeMode::Exclude;

@@ -3,9 +3,10 @@
 use super::search::{Format, OutputArgs, ScopeArgs, report_error, run_query, update_if_behind};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
 use crate::query::similar::SimilarRequest;
-use crate::query::{Filters, Searcher, ViewRequest};
+use crate::query::{Searcher, ViewRequest};
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -53,16 +54,10 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let search = codebase.settings.search.clone();
     let request = SimilarRequest {
-        path: context.repository_path(&codebase, file),
+        path: context.file(&codebase, file, args.scope.rev.as_deref())?,
         line,
         view: ViewRequest { revision: args.scope.rev.clone(), ..ViewRequest::new(&codebase.settings) },
-        filters: Filters {
-            languages: args.scope.lang.clone(),
-            paths: args.scope.path.clone(),
-            exclude_paths: args.scope.exclude.clone(),
-            kinds: args.scope.kind.clone(),
-            include_tests: args.scope.include_tests().unwrap_or(search.include_tests),
-        },
+        filters: args.scope.filters(&context.prefix(&codebase), search.include_tests)?,
         offset: 0,
         limit: args.limit.unwrap_or(search.limit as usize),
         token_limit: args.token_limit.unwrap_or(search.token_limit),
@@ -74,14 +69,10 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         Ok(response) => response,
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
-    let query = format!("similar to {}:{}", request.path, request.line);
-    let output = results::Output {
-        response: &response,
-        root: &searcher.codebase.root(),
-        query: &query,
-        words: "",
-        paint: context.paint,
-    };
+    let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
+    let query = format!("similar to {}:{}", places.path(&request.path), request.line);
+    let output =
+        results::Output { response: &response, places, query: &query, words: "", paint: context.paint };
     let mut out = context.out();
     match args.output.format() {
         Format::Table => results::table(&mut out, &output)?,

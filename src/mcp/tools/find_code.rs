@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Search only files in these languages, for example ["python", "typescript"].
     focus_languages: Option<Vec<String>>,
     /// Search only files in these directories or matching these globs, relative to the root of the
-    /// repository.
+    /// repository or absolute.
     paths: Option<Vec<String>>,
     /// Branch, tag or commit to search instead of the working tree, without a checkout.
     rev: Option<String>,
@@ -66,14 +66,15 @@ impl Tool for FindCode {
         request.task = arguments.task.as_deref().map(task).transpose()?;
         request.filters.include_tests = arguments.include_tests.unwrap_or(false);
         request.filters.languages = arguments.focus_languages.unwrap_or_default();
-        request.filters.paths = arguments.paths.unwrap_or_default();
+        let paths = arguments.paths.unwrap_or_default();
+        target.add_paths(&mut request.filters, &paths)?;
         request.view.revision = arguments.rev;
         request.without_content = arguments.locations_only.unwrap_or(false);
         let key = (
             target.codebase().root(),
             &request.query,
             (request.intent, request.task, &request.view.revision),
-            (&request.filters.languages, &request.filters.paths, request.filters.include_tests),
+            (&request.filters.languages, &paths, request.filters.include_tests),
         );
         request.view.cancel = call.cancel();
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;

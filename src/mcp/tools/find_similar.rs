@@ -30,7 +30,8 @@ pub struct Arguments {
     include_tests: Option<bool>,
     /// Search only files in these languages.
     focus_languages: Option<Vec<String>>,
-    /// Search only files in these directories or matching these globs.
+    /// Search only files in these directories or matching these globs, relative to the root of the
+    /// repository or absolute.
     paths: Option<Vec<String>>,
     /// Branch, tag or commit to search instead of the working tree.
     rev: Option<String>,
@@ -65,7 +66,6 @@ impl Tool for FindSimilar {
             },
             filters: Filters {
                 languages: arguments.focus_languages.unwrap_or_default(),
-                paths: arguments.paths.unwrap_or_default(),
                 include_tests: arguments.include_tests.unwrap_or(false),
                 ..Filters::default()
             },
@@ -75,11 +75,13 @@ impl Tool for FindSimilar {
             min_score: settings.min_score,
             without_content: arguments.locations_only.unwrap_or(false),
         };
+        let paths = arguments.paths.unwrap_or_default();
+        target.add_paths(&mut request.filters, &paths)?;
         let filters = &request.filters;
         let key = (
             target.codebase().root(),
             (&request.path, line, &request.view.revision),
-            (&filters.languages, &filters.paths, filters.include_tests),
+            (&filters.languages, &paths, filters.include_tests),
         );
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;

@@ -10,7 +10,7 @@ use super::parse::intent::QueryIntent;
 use super::rank::RankedFile;
 use super::request::Request;
 use super::response::{IndexInfo, Match, Response, Status};
-use super::view::scope::canonical_language;
+use super::view::scope::{AbsentPath, canonical_language};
 use super::view::{Freshness, View};
 use crate::index::plan::skip_reason;
 use std::time::Duration;
@@ -32,6 +32,8 @@ pub struct Ranking {
     pub warnings: Vec<String>,
     /// Languages of the filters that the view does not have.
     pub absent_languages: Vec<String>,
+    /// Paths of the filters that match no indexed file.
+    pub absent_paths: Vec<AbsentPath>,
 }
 
 /// A ranking with the matches that are returned of it.
@@ -49,12 +51,16 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     let is_incomplete = view.freshness == Freshness::SkippedIndexing
         || (matches.is_empty() && n_skipped(view, "not_local") > 0);
     let is_degraded = is_incomplete || !warnings.is_empty();
+    // Without matches the summary says it.
+    if !matches.is_empty() {
+        warnings.extend(ranking.absent_paths.iter().map(no_such_path));
+    }
     let mut languages: Vec<String> = matches.iter().map(|found| found.file.language.clone()).collect();
     languages.sort();
     languages.dedup();
     Response {
         status: if is_degraded { Status::Degraded } else { Status::Ok },
-        summary: summary(request, view, &matches, &ranking.absent_languages),
+        summary: summary(request, view, &matches, &ranking.absent_languages, &ranking.absent_paths),
         query_intent: ranking.intent,
         total_matches: ranking.n_candidates,
         total_results: matches.len(),
@@ -104,10 +110,31 @@ fn n_skipped(view: &View, reason: &str) -> u64 {
         .sum()
 }
 
+fn no_such_path(absent: &AbsentPath) -> String {
+    let AbsentPath { pathspec, n_skipped } = absent;
+    match n_skipped {
+        0 => format!("no indexed file matches the path '{pathspec}'"),
+        1 => format!("the only file that matches the path '{pathspec}' is not indexed"),
+        n => format!("none of the {n} files that match the path '{pathspec}' is indexed"),
+    }
+}
+
 /// The best matches in one sentence, or what was searched if there are none. At most [`MAX_SUMMARY_BYTES`].
-fn summary(request: &Request, view: &View, matches: &[Match], absent_languages: &[String]) -> String {
+fn summary(
+    request: &Request,
+    view: &View,
+    matches: &[Match],
+    absent_languages: &[String],
+    absent_paths: &[AbsentPath],
+) -> String {
     let totals = &view.snapshot.totals;
-    let mut text = if matches.is_empty() {
+    let mut text = if matches.is_empty() && !absent_paths.is_empty() {
+        let said: Vec<String> = absent_paths.iter().map(no_such_path).collect();
+        match absent_paths.len() == request.filters.paths.len() {
+            true => format!("Nothing was searched: {}", said.join("; ")),
+            false => format!("No results found; {}", said.join("; ")),
+        }
+    } else if matches.is_empty() {
         let mut text =
             format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
         for name in absent_languages {

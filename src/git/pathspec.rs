@@ -1,0 +1,473 @@
+//! Paths as users type them, and as they are shown to them: git's pathspecs.
+//!
+//! A path is relative to the current directory, or to the root after `:/`, or absolute. Repository paths are
+//! relative to the root, with `/`, and without `.` and `..`.
+
+use super::Repo;
+use gix::bstr::{BString, ByteSlice};
+use gix::glob::wildmatch;
+use gix::pathspec::{MagicSignature, SearchMode};
+use std::path::{Path, PathBuf};
+
+/// The directory that typed and shown paths are relative to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix {
+    /// Canonical root of the worktree; `None` if bare.
+    root: Option<PathBuf>,
+    /// Repository path of the directory with a slash at its end; empty for the root.
+    dir: BString,
+}
+
+/// A condition on repository paths: a folder, a file or a glob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pathspec {
+    /// Only paths below this folder match. Taken literally; ends with a slash, or is empty.
+    folder: BString,
+    /// What the path below the folder must match; empty for everything.
+    glob: BString,
+    mode: Mode,
+    /// Matches folders with everything below them, but no files.
+    is_folder: bool,
+    is_exclude: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// A glob. Without a slash it also matches file names at any depth.
+    Glob,
+    /// A glob that matches the whole path, as after `:(glob)`.
+    WholeGlob,
+    Literal,
+}
+
+/// A typed path that cannot be used. `Display` states what; [`PathspecError::why`] and
+/// [`PathspecError::fix`] the rest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathspecError {
+    /// An absolute path, or one with `..`, that leads out of the worktree.
+    #[error("'{typed}' is outside the repository")]
+    Outside { typed: String, root: Option<PathBuf> },
+    /// Magic that is unknown or not supported.
+    #[error("the pathspec '{typed}' cannot be used")]
+    Magic { typed: String, why: String },
+    /// Magic where a single file is expected.
+    #[error("'{typed}' does not name one file")]
+    NotAFile { typed: String },
+    /// The empty text, or one with NUL.
+    #[error("{typed:?} is not a path")]
+    NotAPath { typed: String },
+}
+
+impl PathspecError {
+    /// The reason, in one sentence.
+    pub fn why(&self) -> String {
+        match self {
+            PathspecError::Outside { root: Some(root), .. } => format!("the root is {}", root.display()),
+            PathspecError::Outside { root: None, .. } => {
+                "the repository is bare, so its paths are relative to the root of a tree".to_owned()
+            }
+            PathspecError::Magic { why, .. } => why.clone(),
+            PathspecError::NotAFile { .. } => {
+                "a pathspec that excludes or is a glob can name many".to_owned()
+            }
+            PathspecError::NotAPath { .. } => "a path has at least one character, and no NUL".to_owned(),
+        }
+    }
+
+    /// What the user can do.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            PathspecError::Outside { root: Some(_), .. } => {
+                "name a path inside it, or another repository with --project"
+            }
+            PathspecError::Outside { root: None, .. } => "write the path as `git ls-tree -r HEAD` lists it",
+            PathspecError::Magic { .. } => {
+                "use a path, a glob, :/PATH (from the root), :!PATH (all but), :(glob)PATH or :(literal)PATH; \
+                 a name that begins with a colon is written ./:NAME"
+            }
+            PathspecError::NotAFile { .. } => "name a file: PATH, or :/PATH from the root",
+            PathspecError::NotAPath { .. } => "use . for the current directory, or :/ for the root",
+        }
+    }
+}
+
+impl Prefix {
+    /// The directory `dir`. Outside the worktree, inside the git directory and in a bare repository it is the
+    /// root.
+    pub fn of(repo: &Repo, dir: &Path) -> Prefix {
+        let root = repo.work_dir();
+        let below = std::fs::canonicalize(dir).ok().and_then(|dir| {
+            let is_git_dir = dir.starts_with(repo.git_dir()) || dir.starts_with(repo.common_dir());
+            let below = dir.strip_prefix(root?).ok().filter(|_| !is_git_dir)?;
+            Some(slashed(below))
+        });
+        let mut dir = below.unwrap_or_default();
+        if !dir.is_empty() {
+            dir.push(b'/');
+        }
+        Prefix { root: root.map(Path::to_owned), dir: dir.into() }
+    }
+
+    /// The root of the worktree.
+    pub fn root(repo: &Repo) -> Prefix {
+        Prefix { root: repo.work_dir().map(Path::to_owned), dir: BString::default() }
+    }
+
+    /// Whether this is the root.
+    pub fn is_root(&self) -> bool {
+        self.dir.is_empty()
+    }
+
+    /// The repository path of the file that `typed` names. It need not exist. Globs are not expanded.
+    ///
+    /// # Errors
+    /// [`PathspecError`] if it names no file or one outside of the worktree.
+    pub fn file(&self, typed: &str) -> Result<String, PathspecError> {
+        let mut parsed = Parsed::new(typed)?;
+        if parsed.is_exclude || parsed.mode == Mode::WholeGlob {
+            return Err(PathspecError::NotAFile { typed: typed.to_owned() });
+        }
+        if cfg!(windows) {
+            parsed.path = parsed.path.replace(b"\\", b"/").into();
+        }
+        let (parts, _) = self.resolve(&parsed)?;
+        Ok(parts.join(&b'/').to_str_lossy().into_owned())
+    }
+
+    /// The condition that `typed` states.
+    ///
+    /// # Errors
+    /// [`PathspecError`] if it can match nothing in the worktree, or has magic that is not supported.
+    pub fn pathspec(&self, typed: &str) -> Result<Pathspec, PathspecError> {
+        let parsed = Parsed::new(typed)?;
+        let (parts, n_literal) = self.resolve(&parsed)?;
+        let (folder, glob) = parts.split_at(n_literal);
+        let mut folder = folder.join(&b'/');
+        if !folder.is_empty() {
+            folder.push(b'/');
+        }
+        Ok(Pathspec {
+            folder: folder.into(),
+            glob: glob.join(&b'/').into(),
+            mode: parsed.mode,
+            is_folder: parsed.is_folder,
+            is_exclude: parsed.is_exclude,
+        })
+    }
+
+    /// `path`, which is a repository path, relative to this directory.
+    pub fn shown(&self, path: &str) -> String {
+        let dir = self.dir.to_str_lossy();
+        let mut below = path;
+        let mut n_common = 0;
+        for part in dir.split_inclusive('/') {
+            let Some(rest) = below.strip_prefix(part) else { break };
+            n_common += part.len();
+            below = rest;
+        }
+        let n_up = dir[n_common..].matches('/').count();
+        format!("{}{below}", "../".repeat(n_up))
+    }
+
+    /// The file at the repository path `path`; `None` in a bare repository.
+    pub fn on_disk(&self, path: &str) -> Option<PathBuf> {
+        Some(self.root.as_ref()?.join(path))
+    }
+
+    /// The way to write `typed` from the root, if the working tree has such a file or directory there and not
+    /// below this directory.
+    pub fn misplaced(&self, typed: &str) -> Option<String> {
+        let from_root = format!(":/{typed}");
+        let exists = |typed: &str| Some(self.on_disk(&self.file(typed).ok()?)?.symlink_metadata().is_ok());
+        (!self.is_root() && !exists(typed)? && exists(&from_root)?).then_some(from_root)
+    }
+
+    /// The parts of the repository path of `parsed`, and how many of them are those of this directory.
+    fn resolve(&self, parsed: &Parsed<'_>) -> Result<(Vec<Vec<u8>>, usize), PathspecError> {
+        let outside = || PathspecError::Outside { typed: parsed.typed.to_owned(), root: self.root.clone() };
+        let is_absolute = parsed.path.starts_with(b"/") || Path::new(parsed.typed).is_absolute();
+        let (base, path) = if is_absolute && !parsed.is_top {
+            let path = lexically_normal(&parsed.path).ok_or_else(outside)?;
+            (&b""[..], self.below_root(&path).ok_or_else(outside)?)
+        } else {
+            (if parsed.is_top { &b""[..] } else { self.dir.as_slice() }, parsed.path.to_vec())
+        };
+        let mut parts: Vec<Vec<u8>> =
+            base.split(|&b| b == b'/').filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect();
+        let mut n_literal = parts.len();
+        for part in path.split(|&b| b == b'/') {
+            match part {
+                b"" | b"." => {}
+                b".." => {
+                    parts.pop().ok_or_else(outside)?;
+                    n_literal = n_literal.min(parts.len());
+                }
+                part => parts.push(part.to_vec()),
+            }
+        }
+        Ok((parts, n_literal))
+    }
+
+    /// The part of an absolute path below the root. Symbolic links and bind mounts above the root are
+    /// followed, those below it are not.
+    fn below_root(&self, path: &Path) -> Option<Vec<u8>> {
+        let root = self.root.as_ref()?;
+        if let Ok(below) = path.strip_prefix(root) {
+            return Some(slashed(below));
+        }
+        let mut ancestors: Vec<&Path> = path.ancestors().collect();
+        ancestors.reverse();
+        let same =
+            ancestors.into_iter().find(|dir| std::fs::canonicalize(dir).is_ok_and(|dir| dir == *root))?;
+        Some(slashed(path.strip_prefix(same).ok()?))
+    }
+}
+
+impl Pathspec {
+    /// Whether it is about what is left out (`:!PATH`).
+    pub fn is_exclude(&self) -> bool {
+        self.is_exclude
+    }
+
+    /// Whether it matches the file at a repository path. A folder matches everything below it. `*` and `?`
+    /// stay within a folder, `**` does not. A glob without a slash also matches the names of files at any
+    /// depth below the directory that it is relative to. What is excluded is said by [`Self::is_exclude`].
+    pub fn matches(&self, path: &[u8]) -> bool {
+        let Some(path) = path.strip_prefix(self.folder.as_slice()) else { return false };
+        if self.glob.is_empty() {
+            return true;
+        }
+        // Literally first, as git does: names may have brackets (`app/[id]`).
+        if let Some(below) = path.strip_prefix(self.glob.as_slice())
+            && (below.first() == Some(&b'/') || (below.is_empty() && !self.is_folder))
+        {
+            return true;
+        }
+        let fits = |path: &[u8]| {
+            let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+            gix::glob::wildmatch(self.glob.as_bstr(), path.as_bstr(), mode)
+        };
+        let has_slash = self.glob.contains(&b'/');
+        let last_part = self.glob.rsplit(|&b| b == b'/').next().unwrap_or_default();
+        let may_name_folder =
+            self.is_folder || (has_slash && !last_part.iter().any(|b| b"*?[\\".contains(b)));
+        let mut folders = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| &path[..end]);
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
+        match self.mode {
+            Mode::Literal => false,
+            _ if may_name_folder && folders.any(fits) => true,
+            _ if self.is_folder => false,
+            Mode::WholeGlob => fits(path),
+            Mode::Glob => fits(path) || (!has_slash && fits(name)),
+        }
+    }
+}
+
+/// The path from the root of the repository.
+impl std::fmt::Display for Pathspec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slash = if self.is_folder { "/" } else { "" };
+        match format!("{}{}{slash}", self.folder, self.glob).as_str() {
+            "" => f.write_str(":/"),
+            path => f.write_str(path),
+        }
+    }
+}
+
+/// A typed path without its magic.
+struct Parsed<'a> {
+    typed: &'a str,
+    path: BString,
+    mode: Mode,
+    is_top: bool,
+    is_folder: bool,
+    is_exclude: bool,
+}
+
+impl Parsed<'_> {
+    fn new(typed: &str) -> Result<Parsed<'_>, PathspecError> {
+        if typed.is_empty() || typed.contains('\0') {
+            return Err(PathspecError::NotAPath { typed: typed.to_owned() });
+        }
+        let magic = |why: String| PathspecError::Magic { typed: typed.to_owned(), why };
+        let pattern = gix::pathspec::Pattern::from_bytes(typed.as_bytes(), Default::default())
+            .map_err(|error| magic(super::error::one_line(&error)))?;
+        if pattern.signature.contains(MagicSignature::ICASE) {
+            return Err(magic("'icase' is not supported".to_owned()));
+        }
+        if !pattern.attributes.is_empty() {
+            return Err(magic("'attr' is not supported".to_owned()));
+        }
+        let is_folder = pattern.signature.contains(MagicSignature::MUST_BE_DIR);
+        // The parser takes the slash at the end off, also that of the root directory.
+        let path = if typed == "/" { "/".into() } else { pattern.path().to_owned() };
+        Ok(Parsed {
+            typed,
+            path,
+            mode: match pattern.search_mode {
+                SearchMode::ShellGlob => Mode::Glob,
+                SearchMode::PathAwareGlob => Mode::WholeGlob,
+                SearchMode::Literal => Mode::Literal,
+            },
+            is_top: pattern.signature.contains(MagicSignature::TOP) || pattern.is_nil(),
+            is_folder,
+            is_exclude: pattern.is_excluded(),
+        })
+    }
+}
+
+/// An absolute path without `.` and `..`; `None` if it leads above the root of the file system.
+fn lexically_normal(path: &[u8]) -> Option<PathBuf> {
+    use std::path::Component;
+    let mut normal = PathBuf::new();
+    for component in Path::new(path.to_str().ok()?).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !normal.pop() {
+                    return None;
+                }
+            }
+            other => normal.push(other),
+        }
+    }
+    Some(normal)
+}
+
+fn slashed(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if cfg!(windows) { bytes.replace(b"\\", b"/") } else { bytes.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    fn repo() -> TestRepo {
+        TestRepo::with_files(&[("lib/a/b.rs", "1\n"), ("src/c.rs", "2\n"), ("lib/[id]/page.ts", "3\n")])
+    }
+
+    #[test]
+    fn files_are_relative_to_the_current_directory() {
+        let repo = repo();
+        let prefix = |dir: &str| Prefix::of(&repo.open(), &repo.path(dir));
+        let root = repo.root().to_str().unwrap();
+        for (dir, typed, expected) in [
+            ("lib", "a/b.rs", "lib/a/b.rs"),
+            ("lib", "./a//b.rs", "lib/a/b.rs"),
+            ("lib/a", "../../src/c.rs", "src/c.rs"),
+            ("lib", ":/src/c.rs", "src/c.rs"),
+            ("lib", ":(top)src/c.rs", "src/c.rs"),
+            ("lib", "[id]/page.ts", "lib/[id]/page.ts"),
+            ("lib", "./:odd", "lib/:odd"),
+            ("lib", &format!("{root}/src/c.rs"), "src/c.rs"),
+            ("lib", &format!("{root}/lib/../src/c.rs"), "src/c.rs"),
+            (".git", "src/c.rs", "src/c.rs"),
+            ("..", "src/c.rs", "src/c.rs"),
+            (".", "src/c.rs", "src/c.rs"),
+        ] {
+            assert_eq!(prefix(dir).file(typed).as_deref(), Ok(expected), "{typed} in {dir}");
+        }
+        for typed in ["../../x", "/etc/passwd", ":/../x", "/", &format!("{root}/../x"), &format!("{root}x")] {
+            let error = prefix("lib").file(typed).unwrap_err();
+            assert!(matches!(error, PathspecError::Outside { .. }), "{typed}: {error:?}");
+        }
+        for typed in ["", "a\0b", ":!a", ":(glob)a", ":(icase)a", ":(attr:x)a", ":(nonsense)a", ":(top"] {
+            assert!(prefix("lib").file(typed).is_err(), "{typed:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn absolute_paths_through_a_link_to_the_root_are_inside() {
+        let repo = repo();
+        let link = repo.beside("link");
+        std::os::unix::fs::symlink(repo.root(), &link).unwrap();
+        let prefix = Prefix::of(&repo.open(), repo.root());
+        let typed = link.join("lib/a/none.rs");
+        assert_eq!(prefix.file(typed.to_str().unwrap()).as_deref(), Ok("lib/a/none.rs"));
+    }
+
+    #[test]
+    fn a_bare_repository_has_only_paths_from_its_root() {
+        let repo = repo();
+        repo.git(["clone", "-q", "--bare", ".", "../bare.git"]);
+        let bare = repo.open_at("../bare.git");
+        let prefix = Prefix::of(&bare, &bare.git_dir().join("refs/heads"));
+        assert_eq!(prefix.file("src/c.rs").as_deref(), Ok("src/c.rs"));
+        assert_eq!(prefix.on_disk("src/c.rs"), None);
+        let inside = bare.git_dir().join("src/c.rs");
+        assert!(prefix.file(inside.to_str().unwrap()).is_err());
+    }
+
+    #[test]
+    fn shown_paths_name_the_same_file_from_here() {
+        let repo = repo();
+        for dir in [".", "lib", "lib/a", "src"] {
+            let prefix = Prefix::of(&repo.open(), &repo.path(dir));
+            for path in ["lib/a/b.rs", "lib/[id]/page.ts", "src/c.rs", "library.rs"] {
+                assert_eq!(prefix.file(&prefix.shown(path)).as_deref(), Ok(path), "{path} in {dir}");
+            }
+        }
+        let shown = |dir: &str, path| Prefix::of(&repo.open(), &repo.path(dir)).shown(path);
+        assert_eq!(shown("lib/a", "lib/a/b.rs"), "b.rs");
+        assert_eq!(shown("lib/a", "src/c.rs"), "../../src/c.rs");
+        assert_eq!(shown("lib", "library.rs"), "../library.rs");
+    }
+
+    #[test]
+    fn globs_mean_what_users_expect() {
+        let repo = repo();
+        let cases = [
+            (".", "src", "src/a/b.rs", true),
+            (".", "src/", "src/a/b.rs", true),
+            (".", "src/", "src", false),
+            (".", "sr", "src/a.rs", false),
+            (".", "*.rs", "src/a/b.rs", true),
+            (".", "src/*.rs", "src/a/b.rs", false),
+            (".", "src/**/*.rs", "src/a/b.rs", true),
+            (".", "src/**", "src/a/b.rs", true),
+            (".", "**/b.rs", "src/a/b.rs", true),
+            (".", "./src", "src/a.rs", true),
+            (".", "*.py", "src/a.rs", false),
+            (".", ".", "src/a.rs", true),
+            (".", "packages/*/src", "packages/a/src/b.ts", true),
+            (".", "packages/*/", "packages/a/src/b.ts", true),
+            (".", "packages/*", "packages/a/src/b.ts", false),
+            (".", ":(glob)*.rs", "src/b.rs", false),
+            (".", ":(glob)*.rs", "b.rs", true),
+            (".", ":(literal)*.rs", "b.rs", false),
+            (".", "app/[id]", "app/[id]/page.ts", true),
+            ("lib", ".", "lib/a.rs", true),
+            ("lib", ".", "src/a.rs", false),
+            ("lib", "a", "lib/a/b.rs", true),
+            ("lib", "*.rs", "lib/a/b.rs", true),
+            ("lib", "*.rs", "src/a.rs", false),
+            ("lib", "../src", "src/a.rs", true),
+            ("lib", "..", "src/a.rs", true),
+            ("lib", ":/src", "src/a.rs", true),
+            ("lib", ":/", "src/a.rs", true),
+            ("lib", ":/*.rs", "src/a/b.rs", true),
+            ("lib/[id]", "*.ts", "lib/[id]/page.ts", true),
+            ("lib/[id]", "*.ts", "lib/i/page.ts", false),
+        ];
+        for (dir, typed, path, expected) in cases {
+            let spec = Prefix::of(&repo.open(), &repo.path(dir)).pathspec(typed).unwrap();
+            assert_eq!(spec.matches(path.as_bytes()), expected, "{typed} in {dir} on {path}");
+        }
+    }
+
+    #[test]
+    fn exclusion_is_part_of_the_pathspec() {
+        let repo = repo();
+        let prefix = Prefix::of(&repo.open(), &repo.path("lib"));
+        for typed in [":!a", ":^a", ":(exclude)a"] {
+            let spec = prefix.pathspec(typed).unwrap();
+            assert!(spec.is_exclude() && spec.matches(b"lib/a/b.rs"), "{typed}");
+        }
+        assert_eq!(prefix.pathspec("*.rs").unwrap().to_string(), "lib/*.rs");
+        assert_eq!(prefix.pathspec(":/").unwrap().to_string(), ":/");
+        assert!(prefix.pathspec(":(icase)x").unwrap_err().why().contains("icase"));
+    }
+}
