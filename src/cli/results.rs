@@ -6,6 +6,7 @@ use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use crate::chunk::LanguageId;
 use crate::index::status;
+use crate::query::response::Focus;
 use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
 use crate::text;
@@ -46,6 +47,12 @@ fn matches(n: usize) -> String {
     if n == 1 { "1 match".to_owned() } else { format!("{} matches", count(n as u64)) }
 }
 
+/// The file and the lines that answer the query.
+fn place(found: &Match, places: &Places) -> String {
+    let Focus { start_line, end_line, .. } = found.focus;
+    format!("{}:{start_line}-{end_line}", places.path(&found.file.path))
+}
+
 fn block(
     out: &mut impl Write,
     number: usize,
@@ -55,8 +62,8 @@ fn block(
 ) -> Result<(), CliError> {
     let paint = output.paint;
     let places = &output.places;
-    let place = format!("{}:{}-{}", places.path(&found.file.path), found.span.0, found.span.1);
-    let linked = places.link(&found.file.path, found.span.0, &paint.title(&place));
+    let place = place(found, places);
+    let linked = places.link(&found.file.path, found.focus.start_line, &paint.title(&place));
     let state = match found.state {
         MatchState::Committed => "",
         MatchState::Staged => ", staged",
@@ -65,8 +72,7 @@ fn block(
     };
     let facts = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
     writeln!(out, "{number}. {linked} {}", paint.dim(facts))?;
-    let title =
-        if found.content.signature.is_empty() { &found.content.title } else { &found.content.signature };
+    let title = found.header();
     if !title.is_empty() {
         writeln!(out, "   {}", paint.bold(safe(title)))?;
     }
@@ -121,13 +127,13 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Writes the lines of a match that best fit the words of the query, with line numbers.
+/// Writes the lines of the focus of a match that best fit the words of the query, with line numbers.
 fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> Result<(), CliError> {
     if found.content.elided || found.content.text.is_empty() {
         return Ok(());
     }
     let lines: Vec<&str> = found.content.text.lines().collect();
-    let first = window(&lines, words);
+    let first = first_line_shown(found, &lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
     let gap = |n: usize, side: &str| {
@@ -145,6 +151,18 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
         writeln!(out, "{}", gap(lines.len() - end, "below"))?;
     }
     Ok(())
+}
+
+/// Returns the position of the first line shown of the `lines` of a match. A definition is shown from where it
+/// begins, or from the line below which more words of the query are; with less than a window of lines, those
+/// below it are shown too. A chunk that fits as a whole is shown as a whole.
+fn first_line_shown(found: &Match, lines: &[&str], words: &[String]) -> usize {
+    if lines.len() <= BODY_LINES + 1 {
+        return 0;
+    }
+    let position = |line: u32| (line.saturating_sub(found.span.0) as usize).min(lines.len());
+    let (start, end) = (position(found.focus.start_line), position(found.focus.end_line + 1));
+    start + window(&lines[start..end.max(start)], words)
 }
 
 /// Returns the first line of the window of [`BODY_LINES`] lines with the most distinct words of the query.
@@ -208,13 +226,7 @@ fn markdown_block(
     places: &Places,
 ) -> Result<(), CliError> {
     let state = serde_json::to_value(found.state)?;
-    writeln!(
-        out,
-        "\n## {number}. `{}:{}-{}`\n",
-        places.path(&found.file.path).replace('`', "'"),
-        found.span.0,
-        found.span.1
-    )?;
+    writeln!(out, "\n## {number}. `{}`\n", place(found, places).replace('`', "'"))?;
     writeln!(
         out,
         "relevance {:.2} · {} · {} · {}",

@@ -11,12 +11,13 @@
 //! * [`response`]: everything that is returned.
 //! * [`search`]: the sequence of these stages, for which `verify` compares the shown files with the disk.
 //!
-//! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths. [`path_facts`]
-//! are shared by retrieval and ranking.
+//! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths, and
+//! `definitions` what is at their lines. [`path_facts`] are shared by retrieval and ranking.
 
 #[doc(hidden)]
 pub mod answer;
 mod cancel;
+mod definitions;
 pub mod error;
 #[doc(hidden)]
 pub mod locate;

@@ -65,6 +65,8 @@ pub struct Match {
     pub content: Content,
     /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
+    /// The part of the chunk that answers the query.
+    pub focus: Focus,
     /// 0–1, comparable between queries.
     pub relevance_score: f32,
     /// Evidence that contributed most to the score.
@@ -92,9 +94,24 @@ pub struct Match {
 }
 
 impl Match {
-    /// Reduces the match to its location and title.
+    /// The line that names what answers the query: its signature, the path of a heading or key, or the title
+    /// of the chunk.
+    pub fn header(&self) -> &str {
+        let Focus { signature, symbol, kind, .. } = &self.focus;
+        let names = if ["heading", "key"].contains(kind) { [symbol, signature] } else { [signature, symbol] };
+        names.into_iter().find(|text| !text.is_empty()).unwrap_or(&self.content.title)
+    }
+
+    /// What answers the query in a few words: its kind and qualified name, or the title of the chunk.
+    pub fn name(&self) -> String {
+        let Focus { kind, symbol, .. } = &self.focus;
+        if symbol.is_empty() { self.content.title.clone() } else { format!("{kind} {symbol}") }
+    }
+
+    /// Reduces the match to its location, name and title.
     pub fn to_location(&mut self) {
-        for text in [&mut self.content.text, &mut self.content.signature, &mut self.content.doc] {
+        let Content { text, signature, doc, .. } = &mut self.content;
+        for text in [text, signature, doc, &mut self.focus.signature] {
             text.clear();
         }
         self.content.elided = true;
@@ -103,6 +120,25 @@ impl Match {
         self.also_at.clear();
         self.near_copies.clear();
     }
+}
+
+/// The definition, section or key in a chunk that answers the query; the chunk itself, without a symbol, if
+/// none stands out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+pub struct Focus {
+    /// First line, 1-based, inclusive; within the chunk.
+    pub start_line: u32,
+    /// Last line, 1-based, inclusive; within the chunk.
+    pub end_line: u32,
+    /// Qualified name of the definition.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub symbol: String,
+    /// `function`, `class`, `heading`, `key`, …
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub kind: &'static str,
+    /// Its declaration without its body.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub signature: String,
 }
 
 /// The file of a match.
@@ -121,12 +157,12 @@ pub struct Content {
     pub text: String,
     /// The names of what the chunk defines, or its position in the file.
     pub title: String,
-    /// Semantic class.
+    /// Semantic class of the definition that answers the query, else of the chunk.
     pub class: &'static str,
-    /// Signature of the main definition in the chunk.
+    /// Signature of the definition that answers the query, else of the main definition in the chunk.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub signature: String,
-    /// Documentation comment of the main definition.
+    /// Documentation comment of the same definition.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub doc: String,
     /// Whether `text` is only the signature, or empty, to keep within the limits.

@@ -1,6 +1,7 @@
 //! Searcher: the stages of a search in sequence.
 
 use super::answer::budget::Budget;
+use super::answer::evidence::Evidence;
 use super::answer::{self, Answer, Ranking, content};
 use super::error::{QueryError, guarded};
 use super::parse::ParsedQuery;
@@ -89,7 +90,7 @@ impl Searcher {
         let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
             let ranking = rank(view, deadline)?;
             request.view.cancel.check()?;
-            let (matches, token_count) = content::matches(&self.codebase, view, &ranking.files, &budget)?;
+            let (matches, token_count) = content::matches(&self.codebase, view, &ranking, &budget)?;
             Ok(Answer { matches, token_count, ranking })
         })?;
         Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))
@@ -159,6 +160,7 @@ impl Searcher {
         }
         Ranking {
             files,
+            evidence: Evidence::new(view, &query, &candidates.idf, &request.filters.kinds),
             intent: query.intent,
             n_candidates: candidates.list.len(),
             strategies: candidates.strategies,

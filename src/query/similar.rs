@@ -1,6 +1,7 @@
 //! Search for chunks that are similar to a given one.
 
 use super::answer::Ranking;
+use super::answer::evidence::Evidence;
 use super::cancel::Cancel;
 use super::error::{QueryError, guarded};
 use super::locate;
@@ -109,6 +110,7 @@ impl Searcher {
         });
         Ok(Ranking {
             files,
+            evidence: Evidence::default(),
             intent: query.intent,
             n_candidates: candidates.list.len(),
             strategies: vec!["dense_exact"],

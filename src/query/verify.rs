@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Result of [`answer_if_clean`].
 enum Speculation {
     /// The working tree is clean, so the answer from the commit holds.
-    Confirmed(Box<View>, Answer),
+    Confirmed(Box<View>, Box<Answer>),
     /// The answer does not hold. The status is kept for the next attempt.
     Refuted(WorktreeStatus),
     /// There was no reason to expect a clean working tree.
@@ -41,7 +41,7 @@ pub fn answer_verified(
         source.open_or_update(&wanted, request.timeout, update)
     };
     let (view, first) = match answer_if_clean(source, &wanted, |view| answer(view, deadline))? {
-        Speculation::Confirmed(view, first) => (*view, first),
+        Speculation::Confirmed(view, first) => (*view, *first),
         Speculation::Refuted(status) => {
             let deadline = Instant::now() + request.timeout;
             let view = open(WorktreeInput::Known(status))?;
@@ -95,7 +95,7 @@ fn answer_if_clean(
         }
         match answered? {
             Some((first, view)) if view.freshness == Freshness::Fresh => {
-                Ok(Speculation::Confirmed(Box::new(view.with_clean_worktree(status)), first))
+                Ok(Speculation::Confirmed(Box::new(view.with_clean_worktree(status)), Box::new(first)))
             }
             _ => Ok(Speculation::Refuted(status)),
         }

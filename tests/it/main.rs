@@ -17,6 +17,7 @@ mod environment;
 mod errors;
 mod eval;
 mod faults;
+mod focus;
 mod freshness;
 mod graph;
 mod graph_languages;

@@ -63,7 +63,7 @@ fn the_search_table_has_its_documented_format() {
     );
     assert_eq!(lines.next(), Some(""));
     let first = lines.next().unwrap();
-    assert!(first.starts_with("1. src/parse.rs:1-5 (relevance: "), "{text}");
+    assert!(first.starts_with("1. src/parse.rs:2-5 (relevance: "), "{text}");
     assert!(first.ends_with(", type: DEFINITION_CALLABLE)"), "{text}");
     assert_eq!(lines.next().unwrap().trim(), "pub fn parse_header(line: &str) -> Option<(&str, &str)>");
     assert_eq!(lines.next().unwrap().trim(), "Splits a header line into its name and value.");
@@ -75,7 +75,7 @@ fn markdown_has_a_fence_per_match() {
     let repo = indexed();
     let text = repo.codeweaver(["search", "-o", "markdown", "-l", "2", "parse_header"]).success().stdout();
     assert!(text.starts_with("# Search: parse_header\n"), "{text}");
-    assert!(text.contains("## 1. `src/parse.rs:1-5`") && text.contains("```rust\n"), "{text}");
+    assert!(text.contains("## 1. `src/parse.rs:2-5`") && text.contains("```rust\n"), "{text}");
     assert_eq!(text.matches("```").count() % 2, 0, "{text}");
 }
 

@@ -49,7 +49,7 @@ fn colours_and_links_come_from_the_program_only() {
     let repo = indexed();
     let text =
         repo.codeweaver(["search", "--color", "always", "-l", "1", "evil_function"]).success().stdout();
-    assert!(text.contains("\x1b]8;;file:///") && text.contains("src/evil.rs#L1\x1b\\"), "{text:?}");
+    assert!(text.contains("\x1b]8;;file:///") && text.contains("src/evil.rs#L2\x1b\\"), "{text:?}");
     assert!(!text.contains("\x1b]0;") && !text.contains("\x1b[2J") && !text.contains('\u{9b}'), "{text:?}");
     let text = repo.codeweaver(["search", "--color", "never", "evil_function"]).success().stdout();
     assert!(!text.contains('\x1b'));

@@ -4,7 +4,7 @@ use super::{Answer, Call, CallError};
 use crate::chunk::tokens;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
-use crate::query::response::Status;
+use crate::query::response::{Focus, Status};
 use crate::query::view::{Freshness, MatchState};
 use crate::query::{Match, Response};
 use schemars::JsonSchema;
@@ -270,11 +270,14 @@ pub fn state_of(state: MatchState) -> &'static str {
 
 fn heading(text: &mut String, found: &Match) {
     let state = state_of(found.state);
+    let Focus { start_line, end_line, .. } = found.focus;
+    let (path, score) = (&found.file.path, found.relevance_score);
+    let _ = write!(text, "\n## {path}:{start_line}-{end_line} ({score:.2}{state}) {}", found.name());
     let (first, last) = found.span;
-    let _ = write!(text, "\n## {}:{first}-{last} ({:.2}{state})", found.file.path, found.relevance_score);
-    if !found.content.title.is_empty() {
-        let _ = write!(text, " {}", found.content.title);
+    if (first, last) != (start_line, end_line) && !found.content.elided {
+        let _ = write!(text, " in lines {first}-{last}");
     }
+    text.truncate(text.trim_end().len());
     text.push('\n');
     if !found.near_copies.is_empty() {
         let places = found.near_copies.iter().map(|copy| format!("{}:{}", copy.path, copy.span.0));

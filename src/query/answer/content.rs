@@ -2,12 +2,16 @@
 //!
 //! Text is cut from the blob that the spans belong to: it is read by object id, never by path.
 
+use super::Ranking;
 use super::budget::Budget;
+use super::evidence::Evidence;
+use super::focus::InChunk;
+use crate::chunk::SemanticClass;
 use crate::git::BlobReader;
 use crate::index::Codebase;
 use crate::query::error::QueryError;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
-use crate::query::response::{Content, FileInfo, Match, MatchType, Place, Span};
+use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, Span};
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
 use crate::store::StoreError;
@@ -19,20 +23,20 @@ const MAX_MORE_IN_FILE: usize = 5;
 /// Maximum number of symbols of a match.
 const MAX_RELATED_SYMBOLS: usize = 12;
 
-/// The matches of `files` within `budget`, best first, with the tokens that they take.
+/// The matches of `ranking` within `budget`, best first, with the tokens that they take.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
-    files: &[RankedFile],
+    ranking: &Ranking,
     budget: &Budget<'_>,
 ) -> Result<(Vec<Match>, u32), QueryError> {
     let mut used = 0;
     let mut matches = Vec::new();
     let mut blobs = codebase.repo.blobs();
-    let files = files.iter().filter(|file| file.relevance >= budget.min_score);
+    let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     for file in files.skip(budget.offset).take(budget.limit) {
         budget.cancel.check()?;
-        let mut found = match_of(&mut blobs, view, file, budget)?;
+        let mut found = match_of(&mut blobs, view, file, &ranking.evidence, budget)?;
         let Some(cost) = budget.fit(&mut found, used, matches.is_empty()) else { break };
         used += cost;
         matches.push(found);
@@ -40,11 +44,11 @@ pub fn matches(
     Ok((matches, used))
 }
 
-/// The text of a chunk.
+/// The text of a chunk; `None` if its blob is not in this clone.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if the row does not fit its blob.
-fn text_of(blobs: &mut BlobReader, view: &View, id: RowId) -> Result<String, QueryError> {
+fn text_of(blobs: &mut BlobReader, view: &View, id: RowId) -> Result<Option<Vec<u8>>, QueryError> {
     let (segment, row) = view.row(id);
     let damaged = |what: &str| -> QueryError {
         let name = &view.reader.state.segments[id.segment as usize].name;
@@ -55,12 +59,10 @@ fn text_of(blobs: &mut BlobReader, view: &View, id: RowId) -> Result<String, Que
         return Err(damaged("a chunk names another blob than its own"));
     };
     let Some(bytes) = view.blob_from(blobs, &segment.blob_oid(doc))? else {
-        return Ok("(this blob is not in this clone)".to_owned());
+        return Ok(None);
     };
     match bytes.get(row.start_byte as usize..row.end_byte as usize) {
-        Some(text) if lines_of(&bytes, row) == (row.start_line, row.end_line) => {
-            Ok(String::from_utf8_lossy(text).into_owned())
-        }
+        Some(text) if lines_of(&bytes, row) == (row.start_line, row.end_line) => Ok(Some(text.to_vec())),
         _ => Err(damaged("the bytes and the lines of a chunk do not agree")),
     }
 }
@@ -79,26 +81,38 @@ fn match_of(
     blobs: &mut BlobReader,
     view: &View,
     file: &RankedFile,
+    evidence: &Evidence,
     budget: &Budget<'_>,
 ) -> Result<Match, QueryError> {
     let best = &file.chunks[0];
     let (segment, row) = view.row(best.id);
     let (path, _) = view.entry(file.entry);
     let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
-    // The symbol that gave the chunk its class, so that class and signature belong together.
-    let head = symbols.iter().min_by_key(|symbol| {
-        let len = symbol.end_byte.saturating_sub(symbol.start_byte);
-        (symbol.class != row.class, symbol.nesting, std::cmp::Reverse(len), symbol.start_byte)
-    });
+    let in_chunk = InChunk::new(view, best.id, path);
+    let text = match budget.without_content && in_chunk.is_decided(evidence) {
+        true => None,
+        false => text_of(blobs, view, best.id)?,
+    };
+    let (focus, head, class) = match in_chunk.focus(text.as_deref().unwrap_or_default(), evidence) {
+        Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
+        None => {
+            let (start_line, end_line) = (row.start_line, row.end_line);
+            (Focus { start_line, end_line, ..Focus::default() }, main_symbol(&symbols, row), None)
+        }
+    };
     let of_head = |text: fn(&SymbolRecord) -> StringRef| {
-        head.map_or("", |symbol| segment.string(text(symbol))).to_owned()
+        head.map_or("", |symbol| segment.string(text(&symbol))).to_owned()
     };
     let doc = segment.docs().get(row.doc as usize);
     let mut names: Vec<String> =
         symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
     names.dedup();
     names.truncate(MAX_RELATED_SYMBOLS);
-    let text = if budget.without_content { String::new() } else { text_of(blobs, view, best.id)? };
+    let text = match text {
+        _ if budget.without_content => String::new(),
+        Some(text) => String::from_utf8_lossy(&text).into_owned(),
+        None => "(this blob is not in this clone)".to_owned(),
+    };
     let more_in_file = file.chunks.iter().skip(1).take(MAX_MORE_IN_FILE);
     Ok(Match {
         file: FileInfo {
@@ -108,12 +122,13 @@ fn match_of(
         content: Content {
             text,
             title: segment.string(row.title).to_owned(),
-            class: class_of(view, best).name(),
+            class: class.unwrap_or_else(|| class_of(view, best)).name(),
             signature: of_head(|symbol| symbol.signature),
             doc: of_head(|symbol| symbol.doc),
             elided: budget.without_content,
         },
         span: (row.start_line, row.end_line),
+        focus,
         relevance_score: rounded(file.relevance),
         match_type: match_type(file),
         related_symbols: names,
@@ -129,6 +144,15 @@ fn match_of(
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
     })
+}
+
+/// The symbol that gave a chunk its class, so that class and signature belong together.
+fn main_symbol(symbols: &[SymbolRecord], row: &RowRecord) -> Option<SymbolRecord> {
+    let order = |symbol: &&SymbolRecord| {
+        let len = symbol.end_byte.saturating_sub(symbol.start_byte);
+        (symbol.class != row.class, symbol.nesting, std::cmp::Reverse(len), symbol.start_byte)
+    };
+    symbols.iter().min_by_key(order).copied()
 }
 
 fn place(view: &View, duplicate: &NearDuplicate) -> Place {

@@ -1,18 +1,22 @@
 //! Answer: from ranked files to the response.
 //!
 //! * [`content`]: matches with their text.
+//! * [`evidence`], `focus`: which definition in a chunk answers the query.
 //! * [`budget`]: the limits of an answer, and how matches are shortened to fit.
 
 pub mod budget;
 pub mod content;
+pub mod evidence;
+mod focus;
 
 use super::parse::intent::QueryIntent;
 use super::rank::RankedFile;
 use super::request::Request;
-use super::response::{IndexInfo, Match, Response, Status};
+use super::response::{Focus, IndexInfo, Match, Response, Status};
 use super::view::scope::{AbsentPath, canonical_language};
 use super::view::{Freshness, View};
 use crate::index::plan::skip_reason;
+use evidence::Evidence;
 use std::time::Duration;
 
 /// Maximum length of a summary in bytes.
@@ -24,6 +28,8 @@ const MAX_SUMMARY_MATCHES: usize = 3;
 pub struct Ranking {
     /// Best first.
     pub files: Vec<RankedFile>,
+    /// By which the answering definition of a chunk is found.
+    pub evidence: Evidence,
     pub intent: QueryIntent,
     /// Number of candidates that were ranked.
     pub n_candidates: usize,
@@ -146,7 +152,8 @@ fn summary(
             .iter()
             .take(MAX_SUMMARY_MATCHES)
             .map(|found| {
-                format!("{}:{}-{} ({})", found.file.path, found.span.0, found.span.1, found.content.title)
+                let Focus { start_line, end_line, .. } = found.focus;
+                format!("{}:{start_line}-{end_line} ({})", found.file.path, found.name())
             })
             .collect();
         format!("{} matches for \"{}\"; best: {}", matches.len(), request.query, best.join(", "))

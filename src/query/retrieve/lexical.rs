@@ -339,6 +339,23 @@ impl Frequencies {
     }
 }
 
+/// Inverse document frequency of each of `terms` among the live rows of `view`; 0 if no row has it.
+pub fn idf_of(view: &View, terms: &[QueryTerm]) -> Vec<f32> {
+    let n_rows = view.snapshot.totals.n_rows.max(1) as f32;
+    let mut df = vec![[0u64; N_FIELDS]; terms.len()];
+    for (segment, live) in view.reader.segments.iter().zip(view.live()) {
+        let Some(postings) = segment.postings().filter(|_| live.n_live() > 0) else { continue };
+        for (df, term) in df.iter_mut().zip(terms) {
+            for field in FIELDS {
+                let list = postings.get(field, &term.term);
+                df[field as usize] += list.map_or(0, |list| u64::from(list.df_live(live)));
+            }
+        }
+    }
+    let most = df.iter().map(|fields| fields.iter().copied().max().unwrap_or(0) as f32);
+    most.map(|df| if df == 0.0 { 0.0 } else { idf(n_rows, df) }).collect()
+}
+
 /// Inverse document frequency of a term that `df` of `n` documents have.
 fn idf(n: f32, df: f32) -> f32 {
     libm::logf(1.0 + (n - df + 0.5).max(0.0) / (df + 0.5))

@@ -99,7 +99,7 @@ impl Search<'_> {
 }
 
 /// A name in the forms in which it is compared.
-struct NameForms<'a> {
+pub struct NameForms<'a> {
     segments: Vec<&'a str>,
     last: &'a str,
     /// `last`, [`normalised`].
@@ -111,7 +111,7 @@ struct NameForms<'a> {
 
 impl<'a> NameForms<'a> {
     /// `None` if the name has no letters and digits.
-    fn new(wanted: &'a QueryName) -> Option<NameForms<'a>> {
+    pub fn new(wanted: &'a QueryName) -> Option<NameForms<'a>> {
         let segments: Vec<&str> = segments(&wanted.name).collect();
         let last = *segments.last()?;
         let normalised = normalised(last);
@@ -125,8 +125,8 @@ impl<'a> NameForms<'a> {
         })
     }
 
-    /// How well a definition called `name` fits, 0–1.
-    fn fit(&self, name: &str, qualified: &str, kind: u8, fuzzy: bool) -> f32 {
+    /// How well a definition called `name` fits, 0–1. If `fuzzy`, also by a part of the name and by one edit.
+    pub fn fit(&self, name: &str, qualified: &str, kind: u8, fuzzy: bool) -> f32 {
         let own = last_segment(name);
         let fit = if own == self.last {
             self.qualifier_fit(qualified)

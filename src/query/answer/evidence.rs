@@ -1,0 +1,91 @@
+//! Evidence: what a definition can answer a query by.
+
+use crate::query::parse::ParsedQuery;
+use crate::query::parse::names::QueryName;
+use crate::query::retrieve::lexical;
+use crate::query::retrieve::symbols::NameForms;
+use crate::query::view::View;
+use crate::text::{self, Mention, QueryTerm};
+use rustc_hash::FxHashMap;
+
+/// Minimum weight of a name. The terms of a misspelt name are in no chunk and have no weight.
+const MIN_NAME_WEIGHT: f32 = 1.0;
+
+/// What a query asks for, term by term and name by name.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    /// The number of each term in [`Self::weights`].
+    numbers: FxHashMap<String, usize>,
+    /// The weight of each term: how much it says about the query, and how rare it is.
+    weights: Vec<f32>,
+    /// Names that the definition may have, with the sum of the weights of their terms.
+    names: Vec<(QueryName, f32)>,
+    is_single_name: bool,
+    /// Files, and lines of files.
+    pub mentions: Vec<Mention>,
+    /// Kinds and classes of symbols that are wanted; all if empty.
+    pub kinds: Vec<String>,
+}
+
+impl Evidence {
+    /// The evidence of `query`. `idf` is the inverse document frequency of each of its terms; if it is
+    /// empty, that of all live rows of `view` is used.
+    pub fn new(view: &View, query: &ParsedQuery, idf: &[f32], kinds: &[String]) -> Evidence {
+        let counted;
+        let idf = if idf.len() == query.terms.len() {
+            idf
+        } else {
+            counted = lexical::idf_of(view, &query.terms);
+            &counted
+        };
+        let mut evidence = Evidence::of_terms(&query.terms, idf);
+        let weigh = |name: &QueryName| {
+            let terms = text::query_terms(&name.name);
+            let weight: f32 = terms.iter().filter_map(|term| evidence.weight_of(&term.term)).sum();
+            (name.clone(), weight.max(MIN_NAME_WEIGHT))
+        };
+        evidence.names = query.names.iter().map(weigh).collect();
+        evidence.is_single_name = query.is_single_word();
+        evidence.mentions.clone_from(&query.mentions);
+        evidence.kinds = kinds.to_vec();
+        evidence
+    }
+
+    /// The evidence of `terms` alone.
+    pub fn of_terms(terms: &[QueryTerm], idf: &[f32]) -> Evidence {
+        Evidence {
+            numbers: terms.iter().enumerate().map(|(i, term)| (term.term.clone(), i)).collect(),
+            weights: terms.iter().zip(idf).map(|(term, idf)| term.weight * idf).collect(),
+            ..Evidence::default()
+        }
+    }
+
+    /// Whether the query is a single name and nothing else.
+    pub fn is_single_name(&self) -> bool {
+        self.is_single_name && self.names.len() == 1
+    }
+
+    /// Number of terms.
+    pub fn n_terms(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The weight of each term, by number.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// The number of `term`, if the query has it.
+    pub fn number_of(&self, term: &str) -> Option<usize> {
+        self.numbers.get(term).copied()
+    }
+
+    fn weight_of(&self, term: &str) -> Option<f32> {
+        self.number_of(term).map(|number| self.weights[number])
+    }
+
+    /// The names in the form in which definitions are compared with them, with their weights.
+    pub fn names(&self) -> Vec<(NameForms<'_>, f32)> {
+        self.names.iter().filter_map(|(name, weight)| Some((NameForms::new(name)?, *weight))).collect()
+    }
+}
