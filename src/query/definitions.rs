@@ -1,7 +1,9 @@
 //! The definitions of a file: which are around a byte, and which text is theirs.
 
+use super::locate;
 use super::view::{RowId, View};
 use crate::chunk::{SemanticClass, SymbolKind};
+use crate::store::segment::Segment;
 use crate::store::symbols::SymbolRecord;
 use std::cmp::Reverse;
 
@@ -19,6 +21,39 @@ pub fn of_rows(
     }
     found.sort_by_key(|(_, symbol)| (symbol.start_byte, Reverse(symbol.end_byte), symbol.nesting));
     found
+}
+
+/// The definition at `line` of a doc with the bytes `text`: the innermost one around the line that is more
+/// than a part of another one, or the one whose comment or attributes are on the line.
+pub fn at_line(view: &View, doc: u32, text: &[u8], line: u32) -> Option<SymbolRecord> {
+    let all = of_rows(view, locate::rows(view, doc), |_, _| true);
+    let all: Vec<SymbolRecord> = all.into_iter().map(|(_, symbol)| symbol).collect();
+    let around = all.iter().filter(|it| (it.start_line..=it.end_line).contains(&line));
+    let around: Vec<&SymbolRecord> = around.collect();
+    let is_around = |outer: &SymbolRecord, inner: &SymbolRecord| {
+        outer.start_byte <= inner.start_byte && inner.end_byte <= outer.end_byte
+    };
+    let below = all.iter().find(|it| it.start_line > line).filter(|it| {
+        let start = text_start(text, &all, it);
+        let lines = text.get(start..it.start_byte as usize).unwrap_or_default();
+        let n_lines = lines.iter().filter(|&&byte| byte == b'\n').count() as u32;
+        line + n_lines >= it.start_line && around.last().is_none_or(|outer| is_around(outer, it))
+    });
+    let innermost = around.iter().rposition(|it| {
+        let outer = around.iter().rev().find(|outer| outer.nesting < it.nesting && is_around(outer, it));
+        outer.is_none_or(|outer| !is_part(it, outer))
+    });
+    below.or_else(|| innermost.map(|i| around[i])).copied()
+}
+
+/// Where the text of `symbol`, one of `all` definitions of `text`, begins: with its comment and attributes.
+pub fn text_start(text: &[u8], all: &[SymbolRecord], symbol: &SymbolRecord) -> usize {
+    let before = all.iter().filter(|other| other.start_byte < symbol.start_byte);
+    let limits = before.map(|other| match other.end_byte <= symbol.start_byte {
+        true => other.end_byte as usize,
+        false => end_of_line(text, other.start_byte as usize),
+    });
+    start_with_comment(text, limits.max().unwrap_or(0), symbol.start_byte as usize)
 }
 
 /// The start of the lines directly above `start`, not before `from`: the comment and the attributes of a
@@ -64,6 +99,11 @@ pub fn is_of_kind(symbol: &SymbolRecord, kinds: &[String]) -> bool {
 /// The kind of a definition.
 pub fn kind_of(symbol: &SymbolRecord) -> SymbolKind {
     SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other)
+}
+
+/// The name of a definition with its kind, as in the title of a chunk.
+pub fn title_of(segment: &Segment, symbol: &SymbolRecord) -> String {
+    format!("{} {}", kind_of(symbol).name(), segment.string(symbol.qualified_name))
 }
 
 #[cfg(test)]

@@ -54,5 +54,6 @@ mod search;
 mod setup;
 mod setup_doctor;
 mod setup_samples;
+mod similar;
 mod smoke;
 mod terminal;

@@ -44,7 +44,7 @@ pub struct Arguments {
 impl Tool for FindSimilar {
     const NAME: &'static str = "find_similar";
     const TITLE: &'static str = "Find similar code";
-    const DESCRIPTION: &'static str = "Find code that resembles the code at a line of a file: duplicates, siblings, \
+    const DESCRIPTION: &'static str = "Find code that resembles the function or type at a line of a file: duplicates, siblings, \
         other implementations of the same idea. Use it before writing something that may exist already, and to find every \
         place that needs the same change. For a query in words use find_code.";
     type Arguments = Arguments;

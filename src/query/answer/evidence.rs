@@ -4,9 +4,10 @@ use crate::query::parse::ParsedQuery;
 use crate::query::parse::names::QueryName;
 use crate::query::retrieve::lexical;
 use crate::query::retrieve::symbols::NameForms;
-use crate::query::view::View;
+use crate::query::view::{RowId, View};
 use crate::text::{self, Mention, QueryTerm};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Minimum weight of a name. The terms of a misspelt name are in no chunk and have no weight.
 const MIN_NAME_WEIGHT: f32 = 1.0;
@@ -23,6 +24,8 @@ pub struct Evidence {
     is_single_name: bool,
     /// Files, and lines of files.
     pub mentions: Vec<Mention>,
+    /// Chunks with the bytes of the definition in it that is known to answer.
+    known: FxHashMap<RowId, Range<u32>>,
     /// Kinds and classes of symbols that are wanted; all if empty.
     pub kinds: Vec<String>,
 }
@@ -60,6 +63,11 @@ impl Evidence {
         }
     }
 
+    /// This evidence, where the answering definitions of some chunks are known, limited to `kinds`.
+    pub fn with_known(self, known: FxHashMap<RowId, Range<u32>>, kinds: &[String]) -> Evidence {
+        Evidence { known, kinds: kinds.to_vec(), ..self }
+    }
+
     /// Whether the query is a single name and nothing else.
     pub fn is_single_name(&self) -> bool {
         self.is_single_name && self.names.len() == 1
@@ -73,6 +81,11 @@ impl Evidence {
     /// The weight of each term, by number.
     pub fn weights(&self) -> &[f32] {
         &self.weights
+    }
+
+    /// The bytes of the definition in a chunk that is known to answer.
+    pub fn known_in(&self, id: RowId) -> Option<&Range<u32>> {
+        self.known.get(&id)
     }
 
     /// The number of `term`, if the query has it.

@@ -81,10 +81,15 @@ impl<'a> InChunk<'a> {
         Some((focus_on(segment, row, &record), record))
     }
 
-    /// The position of the definition that is decided without the text: it has the line that the query names, or it alone has the name that the query consists of.
+    /// The position of the definition that is decided without the text: it is known, it has the line that the
+    /// query names, or it alone has the name that the query consists of.
     fn decision(&self, evidence: &Evidence) -> Option<Option<usize>> {
         let (_, row) = self.view.row(self.id);
         let definitions = &self.definitions;
+        if let Some(bytes) = evidence.known_in(self.id) {
+            let is_known = |record: &SymbolRecord| (record.start_byte..record.end_byte) == *bytes;
+            return Some(definitions.iter().position(|definition| is_known(&definition.record)));
+        }
         if let Some(line) = self.mentioned_line(row, evidence) {
             let has_line = |record: &SymbolRecord| (record.start_line..=record.end_line).contains(&line);
             return Some(definitions.iter().rposition(|definition| has_line(&definition.record)));

@@ -1,7 +1,17 @@
-//! Search for chunks that are similar to a given one.
+//! Search for code that is similar to the definition at a line.
+//!
+//! * [`origin`]: the definition that is compared, or the chunk if the line is in none.
+//! * [`compare`]: the similarity of single definitions.
+//! * [`texts`]: the texts of files and definitions.
+//!
+//! The nearest chunks are found by their vectors. Chunks hold several definitions, so the definitions in the
+//! nearest ones are then embedded and compared by themselves, if that costs microseconds.
+
+mod compare;
+mod origin;
+mod texts;
 
 use super::answer::Ranking;
-use super::answer::evidence::Evidence;
 use super::cancel::Cancel;
 use super::error::{QueryError, guarded};
 use super::locate;
@@ -12,22 +22,29 @@ use super::response::Response;
 use super::retrieve::dense::DenseSearch;
 use super::retrieve::{self, Candidate, Candidates};
 use super::search::Searcher;
+use super::view::View;
 use super::view::freshness::RequestUpdate;
 use super::view::scope::Scope;
-use super::view::{RowId, View};
 use crate::config::Settings;
-use crate::embed::Embedder;
+use crate::embed::{EmbedCost, Embedder};
 use crate::sys::DotKernel;
+use compare::Comparison;
+use origin::Origin;
+use rustc_hash::FxHashMap;
+use texts::Texts;
 
 /// Number of nearest chunks that are ranked, including the given one.
 const MAX_NEIGHBOURS: usize = 200;
 
-/// A request for chunks that are similar to the chunk at a line of a file.
+/// Warning if the vector of a definition cannot be computed.
+const WITHOUT_MODEL: &str = "Dense embedding service unavailable, the whole chunk at the line is compared";
+
+/// A request for code that is similar to the definition at a line of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimilarRequest {
     /// Path of the file, relative to the root of the repository.
     pub path: String,
-    /// A line of the chunk, 1-based.
+    /// A line of the definition, 1-based.
     pub line: u32,
     /// The state of the codebase that is searched.
     pub view: ViewRequest,
@@ -56,11 +73,11 @@ impl SimilarRequest {
 }
 
 impl Searcher {
-    /// Finds the chunks whose vectors are nearest to that of the chunk at `request.line`, without that chunk
-    /// itself.
+    /// Finds the code that is nearest to the definition at `request.line`, or to the chunk there if the line
+    /// is in no definition, without that itself.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] if there is no such chunk, and those of [`Searcher::search`].
+    /// [`QueryError::NotFound`] if no chunk has the line, and those of [`Searcher::search`].
     pub fn similar(
         &self,
         request: &SimilarRequest,
@@ -84,11 +101,32 @@ impl Searcher {
 
     fn rank_similar(&self, view: &View, request: &SimilarRequest) -> Result<Ranking, QueryError> {
         let file = locate::file(view, &request.path)?;
-        let origin = chunk_at(view, file.doc, request.line).ok_or_else(|| QueryError::NotFound {
-            what: format!("{}:{} (the file has no chunk there)", request.path, request.line),
-        })?;
+        let mut texts = Texts::new(&self.codebase, view);
+        let origin = Origin::find(view, &mut texts, &file, request.line)?;
         let scope = view.scope(&request.filters);
-        let candidates = self.neighbours(view, &scope, origin, &request.view.cancel);
+        let own_vector = origin.vector(self.embedder());
+        let (segment, _) = view.row(origin.chunk);
+        let vector = own_vector.as_deref().unwrap_or(segment.vector(origin.chunk.row));
+        let kernel = DotKernel::new(vector);
+        let mut candidates = self.neighbours(view, &scope, (vector, &kernel), &request.view.cancel);
+        let mut known = FxHashMap::default();
+        match (self.embedder(), &origin.definition) {
+            (Some(embedder), Some(definition))
+                if own_vector.is_some() && embedder.cost() == EmbedCost::Table =>
+            {
+                let comparison = Comparison {
+                    view,
+                    origin: &origin,
+                    definition,
+                    kernel: &kernel,
+                    embedder,
+                    filters: &request.filters,
+                    cancel: &request.view.cancel,
+                };
+                known = comparison.refine(&mut texts, &mut candidates.list)?;
+            }
+            _ => candidates.list.retain(|found| !origin.has_text_in(view, found.doc, found.id)),
+        }
         request.view.cancel.check()?;
         let query = ParsedQuery::parse("", Mode::Semantic, None);
         let context = rank::Context {
@@ -108,33 +146,39 @@ impl Searcher {
         files.sort_by(|a, b| {
             b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
         });
+        let is_chunk_compared = origin.definition.is_some() && own_vector.is_none();
+        let warning = is_chunk_compared.then(|| WITHOUT_MODEL.to_owned());
         Ok(Ranking {
             files,
-            evidence: Evidence::default(),
+            evidence: origin.evidence.with_known(known, &request.filters.kinds),
             intent: query.intent,
             n_candidates: candidates.list.len(),
             strategies: vec!["dense_exact"],
-            warnings: Vec::new(),
+            warnings: warning.into_iter().collect(),
             absent_languages: scope.absent_languages.clone(),
             absent_paths: scope.absent_paths.clone(),
         })
     }
 
-    /// The chunks nearest to that of `origin`, without it.
-    fn neighbours(&self, view: &View, scope: &Scope, origin: RowId, cancel: &Cancel) -> Candidates {
-        let (segment, _) = view.row(origin);
+    /// The chunks nearest to `vector`, best first.
+    fn neighbours(
+        &self,
+        view: &View,
+        scope: &Scope,
+        (vector, kernel): (&[i8], &DotKernel),
+        cancel: &Cancel,
+    ) -> Candidates {
         let scale = self.embedder().map_or(1.0, Embedder::scale);
-        let vector = segment.vector(origin.row);
         let search = DenseSearch {
             view,
             scope,
             vector,
-            kernel: &DotKernel::new(vector),
+            kernel,
             k: MAX_NEIGHBOURS,
             tuning: self.tuning,
             is_over: &|| cancel.is_cancelled(),
         };
-        let nearest = retrieve::nearest(&search, scale).into_iter().filter(|(_, id)| *id != origin);
+        let nearest = retrieve::nearest(&search, scale).into_iter();
         let list = nearest.map(|(cosine, id)| Candidate {
             id,
             doc: view.doc_of(id),
@@ -143,12 +187,4 @@ impl Searcher {
         });
         Candidates { list: list.collect(), n_scored: scope.n_rows, ..Candidates::default() }
     }
-}
-
-/// The smallest chunk of a doc that contains `line`.
-fn chunk_at(view: &View, doc: u32, line: u32) -> Option<RowId> {
-    let row = |id: RowId| view.row(id).1;
-    locate::rows(view, doc)
-        .filter(|&id| (row(id).start_line..=row(id).end_line).contains(&line))
-        .min_by_key(|&id| (row(id).end_byte - row(id).start_byte, row(id).start_byte))
 }
