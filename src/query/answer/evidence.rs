@@ -17,6 +17,10 @@ const MIN_NAME_WEIGHT: f32 = 1.0;
 pub struct Evidence {
     /// The number of each term in [`Self::weights`].
     numbers: FxHashMap<String, usize>,
+    /// What the words of each term begin with; empty if that is not known.
+    beginnings: Vec<Vec<u8>>,
+    /// Whether a byte is the first of one of `beginnings`, in either case.
+    is_first: Vec<bool>,
     /// The weight of each term: how much it says about the query, and how rare it is.
     weights: Vec<f32>,
     /// Names that the definition may have, with the sum of the weights of their terms.
@@ -56,8 +60,17 @@ impl Evidence {
 
     /// The evidence of `terms` alone.
     pub fn of_terms(terms: &[QueryTerm], idf: &[f32]) -> Evidence {
+        let beginnings = beginnings_of(terms);
+        let mut is_first = vec![false; 256];
+        for first in beginnings.iter().filter_map(|beginning| beginning.first()) {
+            for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
+                is_first[usize::from(byte)] = true;
+            }
+        }
         Evidence {
             numbers: terms.iter().enumerate().map(|(i, term)| (term.term.clone(), i)).collect(),
+            beginnings,
+            is_first,
             weights: terms.iter().zip(idf).map(|(term, idf)| term.weight * idf).collect(),
             ..Evidence::default()
         }
@@ -93,6 +106,19 @@ impl Evidence {
         self.numbers.get(term).copied()
     }
 
+    /// False if `line` has no term of the query. Cheaper than to cut it into terms.
+    pub fn may_occur_in(&self, line: &[u8]) -> bool {
+        let begins_at = |at: usize| {
+            let begins = |beginning: &Vec<u8>| {
+                line.get(at..at + beginning.len()).is_some_and(|part| part.eq_ignore_ascii_case(beginning))
+            };
+            self.beginnings.iter().any(begins)
+        };
+        let is_first = |byte: u8| self.is_first.get(usize::from(byte)) == Some(&true);
+        self.beginnings.is_empty()
+            || line.iter().enumerate().any(|(at, &byte)| is_first(byte) && begins_at(at))
+    }
+
     fn weight_of(&self, term: &str) -> Option<f32> {
         self.number_of(term).map(|number| self.weights[number])
     }
@@ -100,5 +126,41 @@ impl Evidence {
     /// The names in the form in which definitions are compared with them, with their weights.
     pub fn names(&self) -> Vec<(NameForms<'_>, f32)> {
         self.names.iter().filter_map(|(name, weight)| Some((NameForms::new(name)?, *weight))).collect()
+    }
+}
+
+/// What the words of each of `terms` begin with: two or three bytes, which stemming does not change. None if a
+/// term is not ASCII, since its upper case has other bytes.
+fn beginnings_of(terms: &[QueryTerm]) -> Vec<Vec<u8>> {
+    let beginning = |term: &QueryTerm| {
+        let bytes = term.term.as_bytes();
+        let len = (bytes.len().saturating_sub(1)).clamp(2, 3);
+        bytes.get(..len).filter(|beginning| beginning.is_ascii()).map(<[u8]>::to_vec)
+    };
+    terms.iter().map(beginning).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_with_a_term_is_never_left_out() {
+        for (query, line) in [
+            ("try", "it TRIES again"),
+            ("parsing headers", "fn parse_header() {}"),
+            ("parse_header", "let x = ParseHeader::new();"),
+            ("ids", "user IDs"),
+            ("größe", "die Größe"),
+            ("Ändern", "ändern"),
+        ] {
+            let terms = text::query_terms(query);
+            let evidence = Evidence::of_terms(&terms, &vec![1.0; terms.len()]);
+            let mut has_term = false;
+            text::visit_terms(line, |term, _| has_term |= evidence.number_of(term).is_some());
+            assert!(has_term && evidence.may_occur_in(line.as_bytes()), "{query}: {line}");
+        }
+        let terms = text::query_terms("parse headers");
+        assert!(!Evidence::of_terms(&terms, &[1.0, 1.0]).may_occur_in(b"return None;"));
     }
 }

@@ -192,7 +192,7 @@ struct Texts<'a> {
     counts: Vec<f32>,
     /// As `counts`, for names and documentation.
     bonuses: Vec<f32>,
-    /// Number of terms of each text.
+    /// Number of bytes of each text.
     lengths: Vec<f32>,
 }
 
@@ -236,16 +236,19 @@ impl<'a> Texts<'a> {
 
     fn add(&mut self, i: usize, also: Option<usize>, text: &[u8], start: usize, end: usize) {
         let Some(part) = text.get(start..end).filter(|part| !part.is_empty()) else { return };
+        for i in std::iter::once(i).chain(also) {
+            self.lengths[i] += part.len() as f32;
+        }
         let n_terms = self.evidence.n_terms();
-        text::visit_terms(&String::from_utf8_lossy(part), |term, _| {
-            let number = self.evidence.number_of(term);
-            for i in std::iter::once(i).chain(also) {
-                self.lengths[i] += 1.0;
-                if let Some(number) = number {
+        // Most lines have no term of the query, and cutting a line into terms is the costly part.
+        for line in part.split(|&byte| byte == b'\n').filter(|line| self.evidence.may_occur_in(line)) {
+            text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
+                let Some(number) = self.evidence.number_of(term) else { return };
+                for i in std::iter::once(i).chain(also) {
                     self.counts[i * n_terms + number] += 1.0;
                 }
-            }
-        });
+            });
+        }
     }
 
     /// Adds `weight` for each term of the query in `name`, a description of text `i`.
