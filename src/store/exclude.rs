@@ -9,6 +9,10 @@ use crate::git::{ByteSlice as _, GitError};
 /// The line in `info/exclude`.
 const PATTERN: &str = "/.codeweaver/";
 
+/// The line if the file existed without a newline at its end: one was added, and is removed with the line.
+/// Git ignores the space.
+const PATTERN_AFTER_NEWLINE: &str = "/.codeweaver/ ";
+
 /// `info/exclude` cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{action} {path}: {source}", path = path.display())]
@@ -33,11 +37,15 @@ pub fn add_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
     if old.lines().any(is_pattern) {
         return Ok(false);
     }
-    let newline = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
+    let line = match (old.last(), path.exists()) {
+        (Some(b'\n'), _) | (None, false) => format!("{PATTERN}\n"),
+        (None, true) => format!("{PATTERN_AFTER_NEWLINE}\n"),
+        (Some(_), _) => format!("\n{PATTERN_AFTER_NEWLINE}\n"),
+    };
     let add = || -> std::io::Result<()> {
         std::fs::create_dir_all(common_dir.join("info"))?;
         let mut file = std::fs::File::options().create(true).append(true).open(&path)?;
-        file.write_all(format!("{newline}{PATTERN}\n").as_bytes())
+        file.write_all(line.as_bytes())
     };
     add().map_err(|source| ExcludeError { action: "write", path, source })?;
     Ok(true)
@@ -45,17 +53,23 @@ pub fn add_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
 
 /// Removes the line of [`add_exclude`]. Returns whether the file changed.
 ///
-/// Removes the file if it contained nothing else, and then its directory if that is empty.
+/// The other bytes are as before. Removes the file if `add_exclude` made it and it contains nothing else, and
+/// then its directory if that is empty.
 pub fn remove_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
     let path = exclude_file(common_dir);
     let old = read(&path)?;
     let kept: Vec<&[u8]> = old.lines_with_terminator().filter(|line| !is_pattern(line)).collect();
-    let kept = kept.concat();
+    let mut kept = kept.concat();
     if kept.len() == old.len() {
         return Ok(false);
     }
-    let replaced = replace(&path, &kept);
-    replaced.map_err(|source| ExcludeError { action: "write", path, source })?;
+    let has_marker = |line: &[u8]| line == PATTERN_AFTER_NEWLINE.as_bytes();
+    let existed = old.lines().any(has_marker);
+    if old.lines().next_back().is_some_and(has_marker) && kept.ends_with(b"\n") {
+        kept.pop();
+    }
+    let removed = if kept.is_empty() && !existed { remove(&path) } else { replace(&path, &kept) };
+    removed.map_err(|source| ExcludeError { action: "write", path, source })?;
     // Fails if the directory is not empty.
     let _ = std::fs::remove_dir(common_dir.join("info"));
     Ok(true)
@@ -67,13 +81,17 @@ fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
     if !metadata.is_file() {
         return std::fs::write(path, text);
     }
-    if text.is_empty() {
-        // An empty file has the same effect as none.
-        return std::fs::remove_file(path);
-    }
     let staged = Replacement::of(path).stage(text)?;
     staged.set_permissions(metadata.permissions())?;
     staged.commit()
+}
+
+/// Removes the file. A link stays, and the file that it leads to becomes empty.
+fn remove(path: &Path) -> std::io::Result<()> {
+    match std::fs::symlink_metadata(path)?.is_file() {
+        true => std::fs::remove_file(path),
+        false => std::fs::write(path, ""),
+    }
 }
 
 fn exclude_file(common_dir: &Path) -> PathBuf {
@@ -96,6 +114,7 @@ fn read(path: &Path) -> Result<Vec<u8>, ExcludeError> {
 mod tests {
     use super::*;
     use crate::testing::{OpenRepo as _, TestRepo};
+    use proptest::prelude::*;
 
     #[test]
     fn the_pattern_is_added_once_and_removed_completely() {
@@ -114,11 +133,37 @@ mod tests {
             assert_eq!(repo.git_text(["status", "--porcelain", "--", ".codeweaver"]), "");
             assert!(remove_exclude(open.common_dir()).unwrap());
             assert!(!remove_exclude(open.common_dir()).unwrap());
-            assert_eq!(file.exists(), before.is_some_and(|text| !text.is_empty()));
+            assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), before);
             assert!(before.is_some() || !repo.root().join(".git/info").exists());
-            let after = std::fs::read_to_string(&file).unwrap_or_default();
-            assert_eq!(after.trim_end_matches('\n'), before.unwrap_or_default().trim_end_matches('\n'));
         }
+    }
+
+    proptest! {
+        #[test]
+        fn the_file_is_byte_for_byte_as_before(before in "(\u{feff})?(([a-z*!#/. é]{0,6}|\\.codeweaver/)(\n|\r\n|\r)?){0,6}") {
+            prop_assume!(!before.as_bytes().lines().any(is_pattern));
+            let dir = tempfile::tempdir().unwrap();
+            let file = exclude_file(dir.path());
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, &before).unwrap();
+            prop_assert!(add_exclude(dir.path()).unwrap());
+            prop_assert!(std::fs::read_to_string(&file).unwrap().lines().any(|line| is_pattern(line.as_bytes())));
+            prop_assert!(remove_exclude(dir.path()).unwrap());
+            prop_assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+        }
+    }
+
+    #[test]
+    fn a_line_added_after_ours_stays_a_line_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = exclude_file(dir.path());
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "*.log").unwrap();
+        add_exclude(dir.path()).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap() + "*.tmp\n";
+        std::fs::write(&file, text).unwrap();
+        remove_exclude(dir.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "*.log\n*.tmp\n");
     }
 
     #[test]
