@@ -70,6 +70,14 @@ impl Git {
         Ok(site.root().join(path))
     }
 
+    /// Whether git ignores all of `paths`, which may not exist. False for tracked files, and if git cannot
+    /// tell. The paths must not lead through links.
+    pub fn ignores(&self, site: &HookSite, paths: &[PathBuf]) -> bool {
+        let mut command = self.at(site);
+        command.args(["-c", "core.fsmonitor=false", "check-ignore", "--"]).args(paths);
+        self.run(command, &[]).is_ok_and(|output| output.lines().count() == paths.len())
+    }
+
     /// All local and global values below `hook.<name>.`, in the order git reads them.
     pub fn hook_entries(&self, site: &HookSite, name: &str) -> Result<Vec<ConfigEntry>, HookError> {
         let mut command = self.at(site);

@@ -9,7 +9,7 @@ use gix::bstr::ByteSlice;
 use super::command::{self, Git};
 use super::plan::{Change, is_called_by, plan, plan_config_removal, plan_file_removal, values};
 use super::script::{self, Rendering};
-use super::survey::{self, HookSurvey, SurveyedFile};
+use super::survey::{self, HookSurvey, HooksDirLocation, SurveyedFile};
 use super::{
     DetectedManager, Event, EventState, GitVersion, HookError, HookFile, HookMode, HookSite, InstallOptions,
     InstallReport, Manager, Method, Scope, file,
@@ -26,6 +26,8 @@ pub struct UninstallReport {
     pub scopes: Vec<Scope>,
     /// Files that were not changed because their block was edited by hand.
     pub damaged: Vec<PathBuf>,
+    /// Files that call us and stay: our line was added to them by hand, or their directory is not written.
+    pub kept: Vec<PathBuf>,
 }
 
 /// State of the hooks, for `status` and `doctor`.
@@ -34,8 +36,10 @@ pub struct HookStatus {
     pub git: GitVersion,
     /// How the hooks are installed, or would be with this git.
     pub method: Method,
-    /// One per event, in the order of [`Event::ALL`].
+    /// One per event of the site, in the order of [`Event::ALL`].
     pub events: Vec<(Event, EventState)>,
+    /// Where the hook directory of git is.
+    pub location: HooksDirLocation,
     pub managers: Vec<DetectedManager>,
     /// The program recorded in the hooks; `None` if they search `PATH`.
     pub recorded_binary: Option<PathBuf>,
@@ -99,8 +103,16 @@ pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result
         }
     }
     for dir in BTreeSet::from([survey.hooks_dir.clone(), site.common_dir.join("hooks")]) {
-        let mut files = survey::files_of(&dir)?;
+        let mut files = survey::files_of(&dir, &Event::ALL)?;
         files.extend(survey::set_aside_in(&dir)?);
+        let is_written = survey::location_of(git, site, &dir).reason_not_to_write().is_none();
+        let is_kept = |file: &SurveyedFile| {
+            if is_written { file.has_advised_line() && !file.has_block() } else { file.calls_us() }
+        };
+        report.kept.extend(files.iter().filter(|file| is_kept(file)).map(|file| file.path.clone()));
+        if !is_written {
+            continue;
+        }
         report.damaged.extend(files.iter().filter(|file| is_damaged(file)).map(|file| file.path.clone()));
         changes.extend(plan_file_removal(&files));
     }
@@ -163,8 +175,15 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
     };
     let binary_found = recorded.as_deref().is_some_and(command::is_program)
         || command::is_on_path("git-codeweaver", std::env::var_os("PATH").as_deref());
-    let managers = survey.managers;
-    Ok(HookStatus { git: survey.version, method, events, managers, recorded_binary: recorded, binary_found })
+    Ok(HookStatus {
+        git: survey.version,
+        method,
+        events,
+        location: survey.location,
+        managers: survey.managers,
+        recorded_binary: recorded,
+        binary_found,
+    })
 }
 
 fn state_of_file(surveyed: &SurveyedFile, survey: &HookSurvey) -> Result<EventState, HookError> {
@@ -178,12 +197,14 @@ fn state_of_file(surveyed: &SurveyedFile, survey: &HookSurvey) -> Result<EventSt
     };
     let is_ours = executable && matches!(script::find(bytes), Ok(Some(_)));
     if !is_ours {
-        let called = bytes.contains_str(format!("git-codeweaver hook {}", surveyed.event.name()));
         return Ok(match native {
             Some(manager) => EventState::Native(manager),
-            None if called && executable => EventState::Current, // the advised line, added by hand
+            None if surveyed.has_advised_line() => EventState::Current,
             None => EventState::Foreign,
         });
+    }
+    if survey.location.reason_not_to_write().is_some() {
+        return Ok(EventState::Current);
     }
     let is_same =
         |rendering: &Rendering| rendering.insert(surveyed.event, bytes).is_ok_and(|new| new == *bytes);

@@ -176,7 +176,7 @@ fn lefthook_entry(event: Event, file: &Path) -> String {
 /// pre-commit passes the arguments of git in environment variables.
 fn pre_commit_entry(event: Event) -> String {
     let args = match event {
-        Event::PostCommit => "",
+        Event::PostCommit | Event::PostReceive => "",
         Event::PostCheckout => "$PRE_COMMIT_FROM_REF $PRE_COMMIT_TO_REF $PRE_COMMIT_CHECKOUT_TYPE",
         Event::PostMerge => "$PRE_COMMIT_IS_SQUASH_MERGE",
         Event::PostRewrite => "$PRE_COMMIT_REWRITE_COMMAND",
@@ -249,13 +249,13 @@ mod tests {
         let husky = Manager::Husky.advice(Path::new("/r/.husky"), &[Event::PostMerge], false);
         assert_eq!(husky[0].file, Path::new("/r/.husky/post-merge"));
         assert_eq!(husky[0].text, "(git-codeweaver hook post-merge \"$@\" </dev/null >/dev/null 2>&1 &)\n");
-        let lefthook = Manager::Lefthook.advice(Path::new("/r/lefthook.yml"), &Event::ALL, true);
+        let lefthook = Manager::Lefthook.advice(Path::new("/r/lefthook.yml"), &Event::OF_WORKTREES, true);
         assert_eq!(lefthook.len(), 1);
         assert!(lefthook[0].text.contains("post-checkout:\n  commands:\n    codeweaver:\n      run: '("));
-        let json = Manager::Lefthook.advice(Path::new("/r/lefthook.json"), &Event::ALL, true);
+        let json = Manager::Lefthook.advice(Path::new("/r/lefthook.json"), &Event::OF_WORKTREES, true);
         let json = format!("{{{}}}", json[0].text.trim_end().trim_end_matches(','));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap().as_object().unwrap().len(), 4);
-        let pre_commit = Manager::PreCommit.advice(Path::new("/r/p.yaml"), &Event::ALL, true);
+        let pre_commit = Manager::PreCommit.advice(Path::new("/r/p.yaml"), &Event::OF_WORKTREES, true);
         assert!(pre_commit[0].then.as_deref().unwrap().ends_with("-t post-merge -t post-rewrite"));
     }
 }

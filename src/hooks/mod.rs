@@ -13,7 +13,8 @@
 //! configuration is written, and hook managers do not matter. With older git a marked block is added to the
 //! hook files in the directory that git reports. `core.hooksPath` is never set. A hook is left alone if it is
 //! not a plain shell script or is a link, or if its directory belongs to a hook manager or to other
-//! repositories. The report then says which line to add by hand.
+//! repositories, or is in the worktree and not ignored by git: what git tracks is the team's. The report then
+//! says which line to add by hand.
 //!
 //! # What they do
 //!
@@ -35,8 +36,8 @@
 //! The real program is far larger than the minimal one, so the shell detaches. Since the shell cannot read
 //! the settings, the foreground mode is written into the script at installation.
 //!
-//! Hooks only start updates early: `reset`, `stash`, `rebase --abort` and `am` call none of the four, and
-//! every query compares HEAD itself.
+//! Hooks only start updates early: `reset`, `stash`, `rebase --abort` and `am` call none of them, nor does a
+//! `fetch` into a bare repository, and every query compares HEAD itself.
 
 mod call;
 mod command;
@@ -87,11 +88,25 @@ pub enum Event {
     PostCheckout,
     PostMerge,
     PostRewrite,
+    PostReceive,
 }
 
 impl Event {
-    pub const ALL: [Event; 4] =
+    pub const ALL: [Event; 5] =
+        [Event::PostCommit, Event::PostCheckout, Event::PostMerge, Event::PostRewrite, Event::PostReceive];
+
+    /// The events of a repository with a worktree.
+    pub const OF_WORKTREES: [Event; 4] =
         [Event::PostCommit, Event::PostCheckout, Event::PostMerge, Event::PostRewrite];
+
+    /// The events that are installed for a site. A bare repository is pushed to and may have linked worktrees,
+    /// so it has all of them.
+    pub fn of(site: &HookSite) -> &'static [Event] {
+        match site.work_dir {
+            Some(_) => &Event::OF_WORKTREES,
+            None => &Event::ALL,
+        }
+    }
 
     /// The name of the hook in git.
     pub fn name(self) -> &'static str {
@@ -118,6 +133,7 @@ impl Event {
             Event::PostCheckout => ("post-checkout", 3, include_str!("../../hooks/post-checkout")),
             Event::PostMerge => ("post-merge", 1, include_str!("../../hooks/post-merge")),
             Event::PostRewrite => ("post-rewrite", 1, include_str!("../../hooks/post-rewrite")),
+            Event::PostReceive => ("post-receive", 0, include_str!("../../hooks/post-receive")),
         }
     }
 }
@@ -154,17 +170,14 @@ impl Scope {
 pub struct InstallOptions {
     /// Install for every repository of this user. Needs git 2.54 or later.
     pub global: bool,
-    /// Absolute path of the program, tried before `PATH`. Not written to scripts inside the worktree, which
-    /// may be committed and used on other machines.
+    /// Absolute path of the program, tried before `PATH`.
     pub binary: PathBuf,
     pub mode: HookMode,
-    /// Write to a hook directory outside of the repository, which other repositories may use too.
-    pub shared_dir: bool,
 }
 
 impl InstallOptions {
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        InstallOptions { global: false, binary: binary.into(), mode: HookMode::Background, shared_dir: false }
+        InstallOptions { global: false, binary: binary.into(), mode: HookMode::Background }
     }
 }
 
@@ -186,6 +199,8 @@ pub enum Outcome {
     Chained,
     /// An older block or command was replaced.
     Updated,
+    /// The hook calls us already: as this version would install it, or by a line that was added by hand, or in
+    /// a file that we do not write.
     Unchanged,
     /// An entry in the configuration of a hook manager calls us already.
     Native(Manager),
@@ -212,6 +227,8 @@ pub enum Reason {
     NoDirectory,
     #[error("the hook directory is outside of the repository and may serve others too")]
     SharedDir,
+    #[error("the hook directory is in the working tree, where only files that git ignores are written")]
+    InWorktree,
 }
 
 /// What an installation changed, or would change.
@@ -219,17 +236,16 @@ pub enum Reason {
 pub struct InstallReport {
     pub git: GitVersion,
     pub method: Method,
-    /// One per event, in the order of [`Event::ALL`].
+    /// One per event of the site, in the order of [`Event::ALL`].
     pub events: Vec<(Event, Outcome)>,
     pub advice: Vec<Advice>,
-    /// The hook files are in the worktree, so `git status` shows them.
-    pub in_worktree: bool,
 }
 
 /// State of the hook of one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventState {
-    /// Installed as this version would write it. Path of the binary and mode may differ.
+    /// Installed as this version would write it (path of the binary and mode may differ), or called by a line
+    /// or block in a file that we do not write.
     Current,
     /// Installed by another version. Installing again replaces it.
     Outdated,

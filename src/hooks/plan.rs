@@ -1,12 +1,12 @@
 //! Installation plans: the changes for a survey of the hooks. Pure functions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gix::bstr::BString;
 
 use super::manager::{Advice, DetectedManager, Manager, plain_line};
 use super::script::{self, Origin, Rendering};
-use super::survey::{HookSurvey, HooksDirLocation, NAME, SurveyedFile};
+use super::survey::{HookSurvey, NAME, SurveyedFile};
 use super::{
     Event, HookError, HookFile, HookSite, InstallOptions, InstallReport, Method, Outcome, Reason, Scope,
 };
@@ -72,7 +72,7 @@ pub fn plan(
     options: &InstallOptions,
 ) -> Result<InstallPlan, HookError> {
     if survey.version.has_configured_hooks() {
-        return plan_configuration(survey, options);
+        return plan_configuration(site, survey, options);
     }
     if options.global {
         return Err(HookError::GlobalNeedsNewerGit { found: survey.version });
@@ -80,7 +80,11 @@ pub fn plan(
     plan_files(site, survey, options)
 }
 
-fn plan_configuration(survey: &HookSurvey, options: &InstallOptions) -> Result<InstallPlan, HookError> {
+fn plan_configuration(
+    site: &HookSite,
+    survey: &HookSurvey,
+    options: &InstallOptions,
+) -> Result<InstallPlan, HookError> {
     let scope = if options.global { Scope::Global } else { Scope::Local };
     let command = Rendering::new(Some(&options.binary), options.mode)?.command();
     let mut changes = Vec::new();
@@ -98,20 +102,23 @@ fn plan_configuration(survey: &HookSurvey, options: &InstallOptions) -> Result<I
     }
     let present = values(survey, scope, "event");
     let mut events = Vec::new();
-    for event in Event::ALL {
+    // Those of the user serve bare repositories too.
+    let wanted = if options.global { &Event::ALL } else { Event::of(site) };
+    for &event in wanted {
         let is_new = !present.iter().any(|value| *value == event.name());
         if is_new {
             changes.push(Change::AddConfig { scope, key: key("event"), value: event.name() });
         }
         events.push((event, if is_new { Outcome::Created } else { outcome.clone() }));
     }
-    changes.extend(plan_file_removal(survey.files.iter().chain(&survey.set_aside)));
+    if survey.location.reason_not_to_write().is_none() {
+        changes.extend(plan_file_removal(survey.files.iter().chain(&survey.set_aside)));
+    }
     let report = InstallReport {
         git: survey.version,
         method: Method::Configuration(scope),
         events,
         advice: Vec::new(),
-        in_worktree: false,
     };
     Ok(InstallPlan { changes, report })
 }
@@ -121,10 +128,7 @@ fn plan_files(
     survey: &HookSurvey,
     options: &InstallOptions,
 ) -> Result<InstallPlan, HookError> {
-    let in_worktree = survey.location == HooksDirLocation::Worktree;
-    // A script in the worktree may be committed, and this machine's paths mean nothing elsewhere.
-    let binary = (!in_worktree).then_some(options.binary.as_path());
-    let rendering = Rendering::new(binary, options.mode)?;
+    let rendering = Rendering::new(Some(&options.binary), options.mode)?;
     let origin = if survey.hooks_dir_exists { Origin::CreatedFile } else { Origin::CreatedDir };
     let owner = survey.managers.iter().find(|found| found.manager.owns_dir(&survey.hooks_dir));
 
@@ -133,11 +137,11 @@ fn plan_files(
     for surveyed in &survey.files {
         let decided = match owner {
             Some(found) => Err(Reason::Managed(found.manager)),
-            None if survey.location == HooksDirLocation::Nowhere => Err(Reason::NoDirectory),
-            None if survey.location == HooksDirLocation::Outside && !options.shared_dir => {
-                Err(Reason::SharedDir)
-            }
-            None => decide_file(surveyed, &rendering, origin),
+            None if surveyed.has_advised_line() => Ok((Outcome::Unchanged, None)),
+            None => match survey.location.reason_not_to_write() {
+                Some(reason) => decide_unwritten_file(surveyed, reason),
+                None => decide_file(surveyed, &rendering, origin),
+            },
         };
         let outcome = match decided {
             Ok((outcome, None)) => outcome,
@@ -159,10 +163,20 @@ fn plan_files(
     }
     changes.extend(writes);
     let method = Method::Files(survey.hooks_dir.clone());
-    Ok(InstallPlan {
-        changes,
-        report: InstallReport { git: survey.version, method, events, advice, in_worktree },
-    })
+    Ok(InstallPlan { changes, report: InstallReport { git: survey.version, method, events, advice } })
+}
+
+/// The outcome for one event in a directory that is not written, for this reason.
+fn decide_unwritten_file(
+    surveyed: &SurveyedFile,
+    reason: Reason,
+) -> Result<(Outcome, Option<BString>), Reason> {
+    let HookFile::Regular { bytes, executable } = &surveyed.file else { return Err(reason) };
+    match Manager::of_script(bytes) {
+        _ if *executable && matches!(script::find(bytes), Ok(Some(_))) => Ok((Outcome::Unchanged, None)),
+        Some(manager) => Err(Reason::Managed(manager)),
+        None => Err(reason),
+    }
 }
 
 /// What to write for one event, or why nothing may be written.
@@ -222,11 +236,27 @@ fn advise(site: &HookSite, survey: &HookSurvey, events: &[(Event, Outcome)]) -> 
         };
         if !is_covered {
             let file = surveyed.path.strip_prefix(site.root()).map_or(surveyed.path.clone(), PathBuf::from);
-            let text = plain_line(*event);
-            advice.push(Advice { manager: None, file, text, then: None, optional: false });
+            let line = plain_line(*event);
+            let (text, then) = match surveyed.file {
+                HookFile::Missing => (
+                    format!("{}{line}", script::SHEBANG),
+                    Some(format!("chmod +x {}", shell_argument(&file))),
+                ),
+                _ => (line, None),
+            };
+            advice.push(Advice { manager: None, file, text, then, optional: false });
         }
     }
     advice
+}
+
+/// `path` as an argument of a shell command, in single quotes if it needs them.
+fn shell_argument(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Whether the manager calls us for `event`.

@@ -1,7 +1,7 @@
 //! Hook scripts: rendering the templates in `hooks/`, and adding, replacing and removing their block in a
 //! file.
 //!
-//! The four templates differ only in the event. Each is usable as it is; installation replaces the lines that
+//! The templates differ only in the event. Each is usable as it is; installation replaces the lines that
 //! name the binary and the mode. Only the lines from the first marker to the second are ours.
 
 use gix::bstr::{BString, ByteSlice, ByteVec};
@@ -11,7 +11,7 @@ use super::{Event, HookError, HookMode};
 
 const BEGIN: &str = "# >>> codeweaver >>>";
 const END: &str = "# <<< codeweaver <<<";
-const SHEBANG: &str = "#!/bin/sh\n";
+pub(super) const SHEBANG: &str = "#!/bin/sh\n";
 /// Suffixes of the first line of a block whose file, or file and directory, we created. `deinit` recognises
 /// blocks of earlier versions by these and the markers, so they never change.
 const CREATED_FILE: &str = " (file made by codeweaver)";
@@ -237,6 +237,7 @@ fn shell_word(path: &Path) -> Result<BString, HookError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn rendering() -> Rendering {
         Rendering::new(Some(Path::new("/opt/it's here/git-codeweaver")), HookMode::Background).unwrap()
@@ -272,6 +273,24 @@ mod tests {
             let block = find(&with).unwrap().unwrap();
             assert_eq!(without(&with, block).unwrap(), text.as_bstr());
             assert_eq!(rendering().insert(Event::PostMerge, &with).unwrap(), with, "idempotent");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_hook_is_byte_for_byte_as_before(
+            shebang in "(#! ?/(usr/)?bin/(env )?(sh|bash|zsh)( -e)?)?",
+            lines in "((\n|\r\n|\r)[a-z#! éÿ\t]{0,6}){0,6}(\n|\r\n)?",
+            event in 0..Event::ALL.len(),
+            mode in prop::bool::ANY,
+        ) {
+            let mode = if mode { HookMode::Background } else { HookMode::Foreground };
+            let rendering = Rendering::new(Some(Path::new("/a/git-codeweaver")), mode).unwrap();
+            let text = shebang + &lines;
+            let with = rendering.insert(Event::ALL[event], text.as_bytes()).unwrap();
+            let block = find(&with).unwrap().unwrap();
+            prop_assert_eq!(without(&with, block).unwrap(), text.as_bytes().as_bstr());
+            prop_assert_eq!(rendering.insert(Event::ALL[event], &with).unwrap(), with);
         }
     }
 

@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use gix::bstr::ByteSlice;
+
 use super::command::{ConfigEntry, Git};
 use super::manager::{self, DetectedManager};
 use super::script;
-use super::{Event, GitVersion, HookError, HookFile, HookSite};
+use super::{Event, GitVersion, HookError, HookFile, HookSite, Reason};
 
 /// Name of our hook in the configuration (`hook.codeweaver.*`).
 pub(super) const NAME: &str = "codeweaver";
@@ -19,12 +21,26 @@ const LEGACY: &str = "legacy";
 pub enum HooksDirLocation {
     /// Inside the git directory: used by this repository only, and never tracked.
     Repository,
-    /// Inside the worktree: possibly tracked and shared with the team.
+    /// Inside the worktree, where git ignores the hooks: as private as [`Self::Repository`].
+    Ignored,
+    /// Inside the worktree, and tracked or about to be: shared with the team.
     Worktree,
     /// Outside of the repository: other repositories may use it.
     Outside,
     /// Not a directory, such as `/dev/null`: the user has disabled hook files.
     Nowhere,
+}
+
+impl HooksDirLocation {
+    /// Why nothing is written to a directory at this location; `None` if hooks may be installed there.
+    pub(super) fn reason_not_to_write(self) -> Option<Reason> {
+        match self {
+            HooksDirLocation::Repository | HooksDirLocation::Ignored => None,
+            HooksDirLocation::Worktree => Some(Reason::InWorktree),
+            HooksDirLocation::Outside => Some(Reason::SharedDir),
+            HooksDirLocation::Nowhere => Some(Reason::NoDirectory),
+        }
+    }
 }
 
 /// The hook file of an event.
@@ -35,6 +51,24 @@ pub struct SurveyedFile {
     pub file: HookFile,
 }
 
+impl SurveyedFile {
+    /// Whether git runs this hook and it contains the line that an [`Advice`](super::Advice) names.
+    pub(super) fn has_advised_line(&self) -> bool {
+        let call = format!("git-codeweaver hook {}", self.event.name());
+        matches!(&self.file, HookFile::Regular { bytes, executable: true } if bytes.contains_str(call))
+    }
+
+    /// Whether this hook contains the advised line or our block.
+    pub(super) fn calls_us(&self) -> bool {
+        self.has_advised_line() || self.has_block()
+    }
+
+    /// Whether this hook contains our block.
+    pub(super) fn has_block(&self) -> bool {
+        matches!(&self.file, HookFile::Regular { bytes, .. } if matches!(script::find(bytes), Ok(Some(_))))
+    }
+}
+
 /// The input of an installation plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSurvey {
@@ -43,7 +77,7 @@ pub struct HookSurvey {
     pub hooks_dir: PathBuf,
     pub hooks_dir_exists: bool,
     pub location: HooksDirLocation,
-    /// One per event, in the order of [`Event::ALL`].
+    /// One per event of the site, in the order of [`Event::ALL`].
     pub files: Vec<SurveyedFile>,
     /// Existing hooks that a manager has renamed: to `.legacy` (pre-commit, which still runs them) or to
     /// `.old` (lefthook, which does not).
@@ -63,11 +97,11 @@ pub fn survey(site: &HookSite) -> Result<HookSurvey, HookError> {
 
 pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<HookSurvey, HookError> {
     let hooks_dir = git.hooks_dir(site)?;
-    let files = files_of(&hooks_dir)?;
+    let files = files_of(&hooks_dir, Event::of(site))?;
     Ok(HookSurvey {
         version: GitVersion::of(git)?,
         hooks_dir_exists: hooks_dir.is_dir(),
-        location: location_of(site, &hooks_dir),
+        location: location_of(git, site, &hooks_dir),
         files,
         set_aside: set_aside_in(&hooks_dir)?,
         configured: git.hook_entries(site, NAME)?,
@@ -82,15 +116,15 @@ impl HookSurvey {
         self.set_aside.iter().any(|surveyed| {
             surveyed.event == event
                 && surveyed.path.extension().is_some_and(|extension| extension == LEGACY)
-                && matches!(&surveyed.file, HookFile::Regular { bytes, executable: true }
-                    if matches!(script::find(bytes), Ok(Some(_))))
+                && matches!(surveyed.file, HookFile::Regular { executable: true, .. })
+                && surveyed.has_block()
         })
     }
 }
 
-/// The hook files of all events in `dir`, missing ones included.
-pub(super) fn files_of(dir: &Path) -> Result<Vec<SurveyedFile>, HookError> {
-    Event::ALL.into_iter().map(|event| read_hook(event, dir.join(event.name()))).collect()
+/// The hook files of `events` in `dir`, missing ones included.
+pub(super) fn files_of(dir: &Path, events: &[Event]) -> Result<Vec<SurveyedFile>, HookError> {
+    events.iter().map(|event| read_hook(*event, dir.join(event.name()))).collect()
 }
 
 /// The renamed hooks that exist in `dir`.
@@ -110,14 +144,15 @@ fn read_hook(event: Event, path: PathBuf) -> Result<SurveyedFile, HookError> {
 }
 
 /// Compares resolved paths, since `hooks` may be a link.
-fn location_of(site: &HookSite, hooks_dir: &Path) -> HooksDirLocation {
+pub(super) fn location_of(git: &Git, site: &HookSite, hooks_dir: &Path) -> HooksDirLocation {
     let dir = resolved(hooks_dir);
     if dir.exists() && !dir.is_dir() {
         HooksDirLocation::Nowhere
     } else if dir.starts_with(resolved(&site.common_dir)) || dir.starts_with(resolved(&site.git_dir)) {
         HooksDirLocation::Repository
     } else if site.work_dir.as_ref().is_some_and(|root| dir.starts_with(resolved(root))) {
-        HooksDirLocation::Worktree
+        let hooks = Event::of(site).iter().map(|event| dir.join(event.name())).collect::<Vec<_>>();
+        if git.ignores(site, &hooks) { HooksDirLocation::Ignored } else { HooksDirLocation::Worktree }
     } else {
         HooksDirLocation::Outside
     }

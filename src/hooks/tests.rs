@@ -114,6 +114,12 @@ impl TestRepo {
         install_with(&self.git, &self.site(), &InstallOptions::new(self.binary())).unwrap()
     }
 
+    /// Lets git ignore `pattern`.
+    fn ignore(&self, pattern: &str) {
+        fs::create_dir_all(self.root.join(".git/info")).unwrap();
+        fs::write(self.root.join(".git/info/exclude"), pattern).unwrap();
+    }
+
     /// Installs as for an older git, whichever is there.
     fn install_files(&self) -> InstallReport {
         let (site, mut survey) = (self.site(), survey_with(&self.git, &self.site()).unwrap());
@@ -310,7 +316,7 @@ fn a_bare_repository_and_its_worktrees_are_served() {
     let site = HookSite { git_dir: bare.clone(), common_dir: bare.clone(), work_dir: None };
     let before = listing(&bare);
     let report = install_with(&repo.git, &site, &InstallOptions::new(repo.binary())).unwrap();
-    assert_eq!(outcomes(&report), vec![Outcome::Created; 4]);
+    assert_eq!(outcomes(&report), vec![Outcome::Created; 5]);
     let linked = repo.base().join("of bare");
     repo.git_in(&bare, &["worktree", "add", "-q", "-b", "w", linked.to_str().unwrap()]);
     assert_eq!(repo.calls(1).len(), 1);
@@ -435,14 +441,14 @@ fn the_advised_line_works_and_is_silent_without_the_program() {
 }
 
 #[test]
-fn a_relative_hooks_path_is_relative_to_the_worktree() {
+fn an_ignored_hooks_directory_in_the_worktree_is_used() {
     let repo = TestRepo::new().with_binary();
+    repo.ignore("/my hooks/\n");
     repo.git(&["config", "core.hooksPath", "my hooks"]);
     let report = repo.install_files();
-    assert!(report.in_worktree);
+    assert_eq!(outcomes(&report), vec![Outcome::Created; 4]);
     assert_eq!(report.method, Method::Files(repo.root.join("my hooks")));
-    let text = fs::read_to_string(repo.root.join("my hooks/post-commit")).unwrap();
-    assert!(!text.contains(repo.base().to_str().unwrap()), "may be committed: no path of this machine");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
     repo.commit("a");
     assert_eq!(repo.calls(1), ["hook post-commit"]);
     assert_eq!(repo.git(&["config", "core.hooksPath"]).trim(), "my hooks");
@@ -451,22 +457,110 @@ fn a_relative_hooks_path_is_relative_to_the_worktree() {
 }
 
 #[test]
-fn a_shared_hooks_directory_is_written_only_when_asked() {
+fn hooks_that_git_tracks_or_may_track_are_not_written() {
+    // Tracked although ignored, tracked, not yet added, and reached through a link in the git directory.
+    for case in ["ignored", "tracked", "new", "linked"] {
+        let repo = TestRepo::new().with_binary();
+        let dir = repo.root.join("my hooks");
+        match case {
+            "linked" => std::os::unix::fs::symlink("../my hooks", repo.root.join(".git/hooks")).unwrap(),
+            _ => drop(repo.git(&["config", "core.hooksPath", "my hooks"])),
+        }
+        if case != "new" {
+            write_executable(&dir.join("post-commit"), "#!/bin/sh\necho mine >&2\n");
+            repo.git(&["add", "my hooks"]);
+            repo.git(&["commit", "-q", "-m", "hooks"]);
+        }
+        if case == "ignored" {
+            repo.ignore("/my hooks/\n");
+        }
+        let before = listing(&repo.root);
+        let report = repo.install_files();
+        assert_eq!(outcomes(&report), vec![Outcome::Advised(Reason::InWorktree); 4], "{case}");
+        assert_eq!(repo.uninstall(), UninstallReport::default(), "{case}");
+        assert_eq!(listing(&repo.root), before, "{case}");
+
+        // What is advised works, and then counts as installed, for `deinit` too.
+        for advice in &report.advice {
+            let file = repo.root.join(&advice.file);
+            let text = fs::read_to_string(&file).unwrap_or_default() + &advice.text;
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            if let Some(then) = &advice.then {
+                let status = Command::new("/bin/sh").args(["-c", then]).current_dir(&repo.root).status();
+                assert!(status.unwrap().success(), "{then}");
+            }
+        }
+        repo.commit("a");
+        assert_eq!(repo.calls(1), ["hook post-commit"], "{case}");
+        if !repo.version().has_configured_hooks() {
+            assert_eq!(repo.states(), [EventState::Current; 4], "{case}");
+        }
+        let again = repo.install_files();
+        assert_eq!((outcomes(&again), again.advice), (vec![Outcome::Unchanged; 4], vec![]), "{case}");
+        assert!(!repo.uninstall().kept.is_empty(), "{case}");
+    }
+}
+
+/// A block in a tracked hook, as earlier versions added it.
+#[test]
+fn a_block_in_a_tracked_hook_stays_as_it_is() {
+    let repo = TestRepo::new().with_binary();
+    repo.git(&["config", "core.hooksPath", "hooks"]);
+    for event in Event::OF_WORKTREES {
+        write_executable(&repo.root.join("hooks").join(event.name()), event.template());
+    }
+    repo.git(&["add", "hooks"]);
+    let before = listing(&repo.root);
+    assert_eq!(outcomes(&repo.install_files()), vec![Outcome::Unchanged; 4]);
+    let kept = repo.uninstall().kept;
+    assert_eq!(kept, Event::OF_WORKTREES.map(|event| repo.root.join("hooks").join(event.name())));
+    // Configured hooks do not need it, and leave it as well.
+    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
+    survey.version = GitVersion::CONFIGURED_HOOKS;
+    let planned = plan(&repo.site(), &survey, &InstallOptions::new(repo.binary())).unwrap();
+    assert!(!planned.changes.iter().any(|change| matches!(change, Change::WriteFile { .. })));
+    assert_eq!(listing(&repo.root), before);
+}
+
+#[test]
+fn a_shared_hooks_directory_is_never_written() {
     let repo = TestRepo::new().with_binary();
     let shared = repo.base().join("shared");
     fs::create_dir(&shared).unwrap();
-    // Reached through a link inside the git directory: the resolved path counts.
-    std::os::unix::fs::symlink(&shared, repo.root.join(".git/hooks")).unwrap();
-    let report = repo.install_files();
-    assert_eq!(outcomes(&report), vec![Outcome::Advised(Reason::SharedDir); 4]);
-    assert_eq!(listing(&shared), []);
-    assert_eq!(report.advice.len(), 4);
+    let absolute = shared.to_str().unwrap();
+    for is_link in [true, false] {
+        if is_link {
+            // Reached through a link inside the git directory: the resolved path counts.
+            std::os::unix::fs::symlink(&shared, repo.root.join(".git/hooks")).unwrap();
+        } else {
+            repo.git(&["config", "--global", "core.hooksPath", absolute]);
+        }
+        let report = repo.install_files();
+        assert_eq!(outcomes(&report), vec![Outcome::Advised(Reason::SharedDir); 4]);
+        assert_eq!(listing(&shared), []);
+        assert_eq!(report.advice.len(), 4);
+    }
+}
 
-    let mut survey = survey_with(&repo.git, &repo.site()).unwrap();
-    survey.version = GitVersion { major: 2, minor: 40 };
-    let options = InstallOptions { shared_dir: true, ..InstallOptions::new(repo.binary()) };
-    let asked = plan(&repo.site(), &survey, &options).unwrap();
-    assert_eq!(outcomes(&asked.report), vec![Outcome::Created; 4]);
+#[test]
+fn a_push_to_a_bare_repository_calls_the_program() {
+    let repo = TestRepo::new().with_binary();
+    repo.commit("a");
+    let bare = repo.base().join("bare.git");
+    repo.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    let site = HookSite { git_dir: bare.clone(), common_dir: bare.clone(), work_dir: None };
+    // A hook of the user reads the standard input that git passes.
+    write_executable(&bare.join("hooks/post-receive"), "#!/bin/sh\nread old new name\necho \"got $name\"\n");
+    install_with(&repo.git, &site, &InstallOptions::new(repo.binary())).unwrap();
+    repo.commit("b");
+    let printed = repo.git(&["push", bare.to_str().unwrap(), "main"]);
+    assert!(printed.contains("remote: got refs/heads/main"), "{printed}");
+    // Git does not name the event of a configured hook, which is called as after a commit.
+    let event = if repo.version().has_configured_hooks() { "post-commit" } else { "post-receive" };
+    let calls = repo.full_calls(1);
+    assert_eq!(calls, [format!("hook {event} | {} | none", bare.display())]);
+    uninstall_with(&repo.git, &site, false).unwrap();
 }
 
 #[test]
@@ -558,7 +652,7 @@ fn configuration_needs_no_hook_file_and_replaces_older_blocks() {
     let event = position(&|change| matches!(change, Change::AddConfig { .. }));
     assert!(command < event, "git refuses an event whose hook has no command");
     let events = repo.git(&["config", "--local", "--get-all", "hook.codeweaver.event"]);
-    assert_eq!(events.lines().collect::<Vec<_>>(), Event::ALL.map(Event::name));
+    assert_eq!(events.lines().collect::<Vec<_>>(), Event::OF_WORKTREES.map(Event::name));
 
     // Values that the user set under our name stay.
     repo.git(&["config", "hook.codeweaver.enabled", "false"]);

@@ -398,7 +398,10 @@ fn hooks_info(codebase: &Codebase) -> HooksInfo {
         Err(e) => HooksInfo {
             installed: false,
             method: None,
-            events: Event::ALL.iter().map(|event| (event.name(), "unknown".to_owned())).collect(),
+            events: Event::of(&hook_site(codebase))
+                .iter()
+                .map(|event| (event.name(), "unknown".to_owned()))
+                .collect(),
             binary: None,
             binary_found: false,
             mode,

@@ -41,7 +41,7 @@ fn index_follows(repo: &TestRepo, what: &str) {
     );
 }
 
-/// The lines that `init` gives for `file`, without their indentation.
+/// The lines that `init --print-hooks` gives for `file`, without their indentation.
 fn advised(said: &str, file: &str) -> String {
     let mut lines = Vec::new();
     let mut is_ours = false;
@@ -76,7 +76,8 @@ fn husky() {
     repo.write("package.json", "{}\n");
     run(&repo, "husky", &[]);
     repo.write(".husky/post-commit", "echo mine >>../ran\n").commit("husky");
-    let said = repo.codeweaver(["init"]).success().stdout();
+    repo.codeweaver(["init"]).success();
+    let said = repo.codeweaver(["init", "--print-hooks"]).success().stdout();
     assert_eq!(
         repo.git_text(["config", "core.hooksPath"]).trim(),
         ".husky/_",
@@ -100,7 +101,8 @@ fn lefthook() {
     let own = "post-commit:\n  commands:\n    mine:\n      run: echo mine >>../ran\n";
     repo.write("lefthook.yml", format!("output: false\n{own}")).commit("lefthook");
     run(&repo, "lefthook", &["install"]);
-    let said = repo.codeweaver(["init"]).success().stdout();
+    repo.codeweaver(["init"]).success();
+    let said = repo.codeweaver(["init", "--print-hooks"]).success().stdout();
     if is_configured(&repo) {
         return index_follows(&repo, "lefthook beside configured hooks");
     }
@@ -138,7 +140,8 @@ fn pre_commit() {
     let Some(repo) = with_tool(Tool::PRE_COMMIT) else { return };
     repo.write(".pre-commit-config.yaml", PRE_COMMIT).commit("pre-commit");
     run(&repo, "pre-commit", &["install", "-t", "post-commit"]);
-    let said = repo.codeweaver(["init"]).success().stdout();
+    repo.codeweaver(["init"]).success();
+    let said = repo.codeweaver(["init", "--print-hooks"]).success().stdout();
     if is_configured(&repo) {
         return index_follows(&repo, "pre-commit beside configured hooks");
     }

@@ -117,7 +117,8 @@ fn hooks_follow_core_hooks_path_and_keep_what_is_there() {
     repo.write("tools/hooks/post-commit", "#!/bin/sh\necho mine >>../ran\n");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(repo.path("tools/hooks/post-commit"), mode).unwrap();
-    repo.git(["config", "core.hooksPath", "tools/hooks"]).commit("hooks");
+    repo.write(".git/info/exclude", "/tools/hooks/\n").git(["config", "core.hooksPath", "tools/hooks"]);
+    repo.write("src/b.rs", "pub fn before() {}\n").commit("hooks");
     repo.codeweaver(["init"]).success();
     repo.write("src/a.rs", "pub fn by_hooks_path() {}\n").commit("next");
     repo.wait_until_current();
@@ -167,4 +168,33 @@ fn submodules_and_bare_repositories_have_hooks_of_their_own() {
     tree.wait_until_current();
     assert_eq!(tree.found(&["written_in_the_worktree"])[0], "src/w.rs");
     assert!(!bare.found(&["written_in_the_worktree"]).contains(&"src/w.rs".to_owned()));
+}
+
+/// A bare repository has no checkouts; it is updated by pushes.
+#[test]
+fn a_push_updates_a_bare_repository() {
+    let repo = TestRepo::with_files(FILES);
+    repo.git(["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = repo.at("../bare.git");
+    bare.codeweaver(["init"]).success().says(&["post-receive"]);
+    assert_eq!(bare.status()["hooks"]["installed"], true);
+    bare.codeweaver(["doctor"]).says(&["ok    hooks", "-receive"]);
+    repo.write("src/pushed.rs", "pub fn found_after_the_push() {}\n").commit("pushed");
+    let run = repo.run_git(["push", "-q", "../bare.git", "main"]);
+    assert_eq!(run.success().stdout() + &run.stderr(), "");
+    let status = bare.wait_until_current();
+    assert_eq!(status["indexed"]["commit"], repo.git_text(["rev-parse", "HEAD"]).trim());
+    assert_eq!(bare.found(&["found_after_the_push"])[0], "src/pushed.rs");
+
+    // In the foreground, the push ends with a current index.
+    let repo = repo.env("CODEWEAVER_HOOKS", "foreground");
+    repo.write("src/next.rs", "pub fn next_push() {}\n").commit("next").git([
+        "push",
+        "-q",
+        "../bare.git",
+        "main",
+    ]);
+    assert_eq!(bare.status()["current"], true);
+    bare.codeweaver(["deinit"]).success();
+    assert!(!bare.path("hooks/post-receive").exists() && !bare.path(".codeweaver").exists());
 }

@@ -6,7 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::render::{self, safe};
 use crate::config::{self, Origin, Settings, Sources};
 use crate::git::GitError;
-use crate::hooks;
+use crate::hooks::{self, Outcome};
 use crate::index::status::hook_site;
 use clap::{Args, Subcommand};
 use std::io::Write as _;
@@ -167,10 +167,12 @@ fn report_change(key: &str, file: &Path, context: &Context) -> Result<(), CliErr
     context.note(&format!("{}: {}", shown_path(file), safe(key)));
     let Ok(codebase) = context.open() else { return Ok(()) };
     if key == HOOKS_MODE && hooks::inspect(&hook_site(&codebase)).is_ok_and(|status| status.is_installed()) {
-        install_hooks(&codebase, false)?;
-        context.note(
-            "The hooks of this repository were updated; run `git codeweaver init` in other repositories",
-        );
+        let report = install_hooks(&codebase, false)?;
+        if report.events.iter().any(|(_, outcome)| *outcome == Outcome::Updated) {
+            context.note(
+                "The hooks of this repository were updated; run `git codeweaver init` in other repositories",
+            );
+        }
     }
     Ok(())
 }

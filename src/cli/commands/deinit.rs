@@ -44,6 +44,12 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
         context
             .warn(&format!("the codeweaver block in {} has been edited; remove it by hand", path.display()));
     }
+    for path in &report.kept {
+        context.note(&format!(
+            "Kept:    {}, which has lines that were added by hand or are shared; they do nothing without an index",
+            shown_path(path)
+        ));
+    }
     if args.keep_index {
         writeln!(out, "Kept:    {}/", shown_path(codebase.layout.root()))?;
     } else {

@@ -7,7 +7,7 @@ use crate::cli::progress::Style;
 use crate::cli::render;
 use crate::config::HooksMode;
 use crate::git::{self, GitError};
-use crate::hooks::{self, Event, HookMode, InstallOptions, InstallReport, Method, Outcome, Scope};
+use crate::hooks::{self, Advice, HookMode, InstallOptions, InstallReport, Method, Outcome, Reason, Scope};
 use crate::index::status::hook_site;
 use crate::index::{Codebase, IndexError, Target, UpdateOptions};
 use crate::store::exclude;
@@ -26,8 +26,9 @@ It is safe to run `init` again. `git codeweaver deinit` undoes all of it.";
 /// Set up this repository: create .codeweaver/, install hooks, build the first index
 ///
 /// Creates .codeweaver/ at the root of the repository, excludes it from git in .git/info/exclude (.gitignore
-/// is not changed), installs hooks that update the index after commits and checkouts, and builds the first
-/// index.
+/// is not changed), installs hooks that update the index after commits and checkouts (in a bare repository,
+/// also after pushes), and builds the first index. No file is changed that git tracks or may come to track: if
+/// `core.hooksPath` leads to such hooks, the lines to add are printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InitArgs {
@@ -40,10 +41,16 @@ pub struct InitArgs {
     /// Install the hooks for all your repositories (git 2.54 or later)
     #[arg(long, conflicts_with = "no_hooks")]
     global: bool,
+    /// Print what to add to hook managers and to hook files that are not written, and change nothing
+    #[arg(long, conflicts_with_all = ["no_hooks", "no_index", "global"])]
+    print_hooks: bool,
 }
 
 pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
+    if args.print_hooks {
+        return print_hooks(&codebase, context);
+    }
     let head = codebase.repo.head()?;
     if let Some(path) = git::tracked_store(&codebase.repo, head.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() }.into());
@@ -76,6 +83,10 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
 /// Installs the hooks according to the settings. Also called after a change of `hooks.mode`, which the hooks
 /// contain.
 pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport, CliError> {
+    Ok(hooks::install(&hook_site(codebase), &install_options(codebase, global)?)?)
+}
+
+fn install_options(codebase: &Codebase, global: bool) -> Result<InstallOptions, CliError> {
     let binary = std::env::current_exe().map_err(|e| {
         CliError::new(
             "the path of this program cannot be determined",
@@ -87,7 +98,7 @@ pub fn install_hooks(codebase: &Codebase, global: bool) -> Result<InstallReport,
         HooksMode::Background => HookMode::Background,
         HooksMode::Foreground => HookMode::Foreground,
     };
-    Ok(hooks::install(&hook_site(codebase), &InstallOptions { global, mode, ..InstallOptions::new(binary) })?)
+    Ok(InstallOptions { global, mode, ..InstallOptions::new(binary) })
 }
 
 fn write_hooks(
@@ -95,49 +106,84 @@ fn write_hooks(
     context: &Context,
     report: &InstallReport,
 ) -> Result<(), CliError> {
-    let installed: Vec<&(Event, Outcome)> =
-        report.events.iter().filter(|(_, o)| !matches!(o, Outcome::Advised(_))).collect();
+    let names = |is_meant: &dyn Fn(&Outcome) -> bool| {
+        let events = report.events.iter().filter(|(_, outcome)| is_meant(outcome));
+        events.map(|(event, _)| event.name()).collect::<Vec<_>>().join(", ")
+    };
     let place = match &report.method {
         Method::Configuration(Scope::Local) => "in the configuration of this repository".to_owned(),
         Method::Configuration(Scope::Global) => "in your git configuration, for every repository".to_owned(),
         Method::Files(dir) => format!("in {}", shown_path(dir)),
     };
+    let is_installed = |outcome: &Outcome| !matches!(outcome, Outcome::Advised(_));
+    let installed = names(&is_installed);
     if !installed.is_empty() {
-        let names: Vec<&str> = installed.iter().map(|(event, _)| event.name()).collect();
-        let is_unchanged = installed.iter().all(|(_, outcome)| *outcome == Outcome::Unchanged);
+        let is_unchanged =
+            report.events.iter().all(|(_, o)| matches!(o, Outcome::Unchanged | Outcome::Advised(_)));
         let state = if is_unchanged { ", unchanged" } else { "" };
-        writeln!(out, "{} {} ({place}{state})", context.paint.good("Hooks:  "), names.join(", "))?;
+        writeln!(out, "{} {installed} ({place}{state})", context.paint.good("Hooks:  "))?;
     }
-    let chained: Vec<&str> =
-        installed.iter().filter(|(_, o)| *o == Outcome::Chained).map(|(e, _)| e.name()).collect();
+    let chained = names(&|outcome| *outcome == Outcome::Chained);
     if !chained.is_empty() {
-        writeln!(out, "         a marked block was appended to your own {}", chained.join(", "))?;
+        writeln!(out, "         a marked block was added to your own {chained}")?;
     }
-    if report.in_worktree {
-        writeln!(out, "         these files are in the working tree and appear in `git status`")?;
-    }
-    for (event, outcome) in &report.events {
-        if let Outcome::Advised(reason) = outcome {
-            writeln!(
-                out,
-                "{} {} was not installed: {reason}",
-                context.paint.warning("Hooks:  "),
-                event.name()
-            )?;
+    let mut reasons: Vec<Reason> = Vec::new();
+    for (_, outcome) in &report.events {
+        if let Outcome::Advised(reason) = outcome
+            && !reasons.contains(reason)
+        {
+            reasons.push(*reason);
+            let missing = names(&|outcome| *outcome == Outcome::Advised(*reason));
+            writeln!(out, "{} {missing} not installed", context.paint.warning("Hooks:  "))?;
+            writeln!(out, "         because {reason} ({place})")?;
         }
     }
-    for advice in &report.advice {
-        let purpose = advice.manager.map_or("To install it yourself", |_| "For the whole team");
-        let action = if advice.optional { "you can add" } else { "add" };
-        writeln!(out, "  {purpose}, {action} to {}:", shown_path(&advice.file))?;
-        for line in advice.text.lines() {
-            writeln!(out, "      {}", render::safe(line))?;
-        }
-        if let Some(then) = &advice.then {
-            writeln!(out, "  and run: {}", render::safe(then))?;
-        }
+    if !reasons.is_empty() {
+        writeln!(out, "         without them the index is updated by the next search")?;
+    }
+    let (optional, needed): (Vec<&Advice>, Vec<&Advice>) =
+        report.advice.iter().partition(|advice| advice.optional);
+    needed.into_iter().try_for_each(|advice| write_advice(out, advice))?;
+    let is_new = report.events.iter().any(|(_, o)| matches!(o, Outcome::Created | Outcome::Chained));
+    if is_new && let Some(manager) = optional.iter().find_map(|advice| advice.manager) {
+        let manager = manager.name();
+        writeln!(
+            out,
+            "         {manager} needs no entry; `init --print-hooks` shows one for the whole team"
+        )?;
     }
     Ok(())
+}
+
+fn write_advice(out: &mut impl std::io::Write, advice: &Advice) -> Result<(), CliError> {
+    let purpose = advice.manager.map_or("To install it yourself", |_| "For the whole team");
+    let action = match advice.optional {
+        true => "you can add to",
+        false if advice.text.starts_with("#!") => "create",
+        false => "add to",
+    };
+    writeln!(out, "  {purpose}, {action} {}:", shown_path(&advice.file))?;
+    for line in advice.text.lines() {
+        writeln!(out, "      {}", render::safe(line))?;
+    }
+    if let Some(then) = &advice.then {
+        writeln!(out, "  and run: {}", render::safe(then))?;
+    }
+    Ok(())
+}
+
+/// Prints what [`hooks::install`] does not do itself: entries of hook managers, and lines for hook files that
+/// it does not write.
+fn print_hooks(codebase: &Codebase, context: &Context) -> Result<ExitCode, CliError> {
+    let site = hook_site(codebase);
+    let planned = hooks::plan(&site, &hooks::survey(&site)?, &install_options(codebase, false)?)?;
+    let mut out = context.out();
+    planned.report.advice.iter().try_for_each(|advice| write_advice(&mut out, advice))?;
+    if planned.report.advice.is_empty() {
+        writeln!(out, "Nothing to add by hand: `git codeweaver init` installs the hooks.")?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn write_next(args: &InitArgs, context: &Context) -> Result<(), CliError> {
