@@ -56,6 +56,15 @@ impl Context {
         Ok(codebase)
     }
 
+    /// Opens the codebase that contains the directory even if its settings are invalid or its model is missing
+    /// (see [`Codebase::open_despite_settings`]).
+    pub fn codebase_despite_settings(&self) -> Result<(Codebase, Option<IndexError>), CliError> {
+        if !self.dir.is_dir() {
+            return Err(CliError::no_such_directory(&self.dir));
+        }
+        Ok(Codebase::open_despite_settings(self.repo()?)?)
+    }
+
     /// Opens the codebase that contains the directory. `--project` has precedence over `GIT_DIR`, which git
     /// sets for hooks.
     pub fn open(&self) -> Result<Codebase, IndexError> {

@@ -71,12 +71,37 @@ impl Codebase {
         let mut sources = Sources::discover(repo.work_dir());
         sources.overrides.extend_from_slice(overrides);
         let loaded = Settings::load(&sources)?;
+        let vector_space = embed::fingerprint_of(&loaded.settings.model)?;
+        Ok(Codebase::with(repo, loaded, vector_space))
+    }
+
+    /// Opens a repository although its settings are invalid or its model is missing, to check the rest.
+    ///
+    /// What is wrong with them is returned beside a codebase with default settings or, if only the model is
+    /// missing, with the vector space of the built-in one. It must not be searched or updated.
+    ///
+    /// # Errors
+    /// As [`Self::open`], but for [`IndexError::Config`] and [`IndexError::Embed`].
+    pub fn open_despite_settings(repo: Repo) -> Result<(Codebase, Option<IndexError>), IndexError> {
+        let problem = match Codebase::of(repo.clone(), &[]) {
+            Ok(codebase) => return Ok((codebase, None)),
+            Err(problem @ (IndexError::Config(_) | IndexError::Embed(_))) => problem,
+            Err(error) => return Err(error),
+        };
+        let vector_space = embed::fingerprint_of(&Settings::default().model)?;
+        let loaded = match Settings::load(&Sources::discover(repo.work_dir())) {
+            Ok(loaded) => loaded,
+            Err(_) => Settings::load(&Sources::default())?,
+        };
+        Ok((Codebase::with(repo, loaded, vector_space), Some(problem)))
+    }
+
+    fn with(repo: Repo, loaded: Loaded, vector_space: String) -> Codebase {
         let settings = loaded.settings.clone();
-        let vector_space = embed::fingerprint_of(&settings.model)?;
         let settings_fingerprint = settings_fingerprint(&settings);
         let layout = Layout::of(&repo);
         let worktree_key = repo.worktree_key();
-        Ok(Codebase { repo, layout, settings, loaded, worktree_key, vector_space, settings_fingerprint })
+        Codebase { repo, layout, settings, loaded, worktree_key, vector_space, settings_fingerprint }
     }
 
     /// The root of the worktree, or the git directory of a bare repository.

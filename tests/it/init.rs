@@ -96,3 +96,95 @@ fn a_deleted_store_is_rebuilt_on_next_use_and_reported_once() {
     run.success().says(&["is being rebuilt", "src/parse.rs"]);
     assert_eq!(repo.codeweaver(["search", "parse_header"]).success().stderr(), "");
 }
+
+/// What `init` says of the hooks, without the heading and what follows.
+fn said_of_hooks(said: &str) -> Vec<&str> {
+    let ends = |line: &str| line.starts_with("Indexed") || line.starts_with("Up to date") || line.is_empty();
+    said.lines().skip(1).take_while(|line| !ends(line)).collect()
+}
+
+#[test]
+fn tracked_hooks_are_not_touched() {
+    let mut files = FILES.to_vec();
+    files.push((".githooks/post-commit", "#!/bin/sh\necho mine >>../ran\n"));
+    let repo = TestRepo::with_files(&files).env("CODEWEAVER_HOOKS", "foreground");
+    repo.executable(".githooks/post-commit");
+    repo.commit("executable").git(["config", "core.hooksPath", ".githooks"]);
+    let said = repo.codeweaver(["init"]).success().stdout();
+    assert_eq!(repo.git_text(["status", "--porcelain"]), "");
+    if repo.status()["hooks"]["method"] == "configuration" {
+        assert_eq!(repo.status()["hooks"]["installed"], true);
+        return;
+    }
+    for (file, text) in [
+        (".githooks/post-commit:", "(git-codeweaver hook post-commit"),
+        (".githooks/post-merge:", "#!/bin/sh"),
+        ("not installed", "in the working tree"),
+    ] {
+        assert!(said.contains(file) && said.contains(text), "{said}");
+    }
+    assert!(!said.contains(env!("CARGO_MANIFEST_DIR")), "no path of this machine: {said}");
+    repo.codeweaver(["doctor"]).says(&["warn  hooks", "in the working tree", "init --print-hooks"]);
+    let printed = repo.codeweaver(["init", "--print-hooks"]).success().stdout();
+    assert_eq!(printed.matches("To install it yourself").count(), 4, "{printed}");
+
+    // The lines do what they should, and are accepted.
+    for event in ["post-commit", "post-checkout", "post-merge", "post-rewrite"] {
+        let file = format!(".githooks/{event}");
+        let line = said.lines().find(|line| line.contains(&format!("(git-codeweaver hook {event}"))).unwrap();
+        let old = repo.read(&file);
+        let shebang = if old.is_empty() { "#!/bin/sh\n" } else { "" };
+        repo.write(&file, old + shebang + line.trim_start() + "\n").executable(&file);
+    }
+    repo.codeweaver(["doctor"]).says(&["ok    hooks"]);
+    let again = repo.codeweaver(["init"]).success().stdout();
+    assert!(again.contains("(in .githooks, unchanged)") && !again.contains("To install it"), "{again}");
+    repo.write("src/new.rs", "pub fn found_by_the_hook() {}\n").commit("new");
+    assert_eq!(repo.wait_until_current()["hooks"]["installed"], true);
+    assert!(repo.read("../ran").contains("mine"));
+    repo.codeweaver(["deinit"]).success().says(&["Kept:    .githooks/post-commit"]);
+    assert_eq!(repo.git_text(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn hooks_outside_of_the_repository_are_not_touched() {
+    let repo = TestRepo::with_files(FILES);
+    std::fs::create_dir(repo.beside("shared")).unwrap();
+    repo.git(["config", "core.hooksPath", repo.beside("shared").to_str().unwrap()]);
+    let said = repo.codeweaver(["init"]).success().stdout();
+    assert_eq!(listing(&repo.beside("shared")), "");
+    if repo.status()["hooks"]["method"] != "configuration" {
+        assert!(said.contains("may serve others too"), "{said}");
+        repo.codeweaver(["doctor"]).says(&["may serve other repositories", "init --print-hooks"]);
+    }
+}
+
+#[test]
+fn a_hook_manager_that_needs_no_entry_is_one_line_once() {
+    for config in [".pre-commit-config.yaml", "lefthook.yml"] {
+        let repo = TestRepo::with_files(FILES);
+        repo.write(config, "repos: []\n").commit("manager");
+        let said = repo.codeweaver(["init"]).success().stdout();
+        assert!(said_of_hooks(&said).len() <= 2, "{said}");
+        let again = repo.codeweaver(["init"]).success().stdout();
+        assert_eq!(said_of_hooks(&again).len(), 1, "{again}");
+        if repo.status()["hooks"]["method"] != "configuration" {
+            assert!(said.contains("`init --print-hooks`"), "{said}");
+            repo.codeweaver(["init", "--print-hooks"])
+                .success()
+                .says(&[config, "git-codeweaver hook post-merge"]);
+        }
+        assert_eq!(repo.git_text(["status", "--porcelain"]), "");
+    }
+}
+
+#[test]
+fn deinit_gives_back_every_byte_of_the_exclude_file() {
+    for text in ["", "# mine", "*.log\n", "*.log\r\n*.tmp", "*.log\n\n"] {
+        let repo = TestRepo::with_files(FILES);
+        repo.write(".git/info/exclude", text).codeweaver(["init", "--no-index"]).success();
+        assert_eq!(repo.git_text(["status", "--porcelain"]), "");
+        repo.codeweaver(["deinit"]).success();
+        assert_eq!(String::from_utf8(repo.read_bytes(".git/info/exclude")).unwrap(), text);
+    }
+}

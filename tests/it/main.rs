@@ -13,6 +13,7 @@ mod concurrency;
 mod conformance;
 mod crashes;
 mod damage;
+mod doctor;
 mod environment;
 mod errors;
 mod eval;

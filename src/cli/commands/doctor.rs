@@ -4,9 +4,9 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::{exit, render};
 use crate::embed;
-use crate::hooks::{self, EventState, GitVersion};
+use crate::hooks::{self, EventState, GitVersion, HooksDirLocation, Method};
 use crate::index::status::hook_site;
-use crate::index::{Codebase, Lifecycle};
+use crate::index::{Codebase, IndexError, Lifecycle};
 use crate::mcp::clients::Scope;
 use crate::mcp::clients::places::Environment;
 use crate::mcp::clients::registered;
@@ -61,11 +61,31 @@ impl Check {
     }
 }
 
+/// Settings that cannot be used. The checks that need them are not made.
+enum Broken {
+    /// A file or variable is invalid, so no setting is known.
+    Settings(CliError),
+    /// The settings are known, but there is no such model.
+    Model,
+}
+
+impl From<IndexError> for Broken {
+    fn from(error: IndexError) -> Broken {
+        match error {
+            IndexError::Embed(_) => Broken::Model,
+            other => Broken::Settings(other.into()),
+        }
+    }
+}
+
 pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let codebase = context.codebase()?;
+    let (codebase, problem) = context.codebase_despite_settings()?;
+    let broken = problem.map(Broken::from);
+    let broken = broken.as_ref();
     let mut checks = vec![git(), repository(&codebase), path()];
-    checks.extend([hooks(&codebase), hook_log(&codebase), settings(&codebase), model(&codebase)]);
-    checks.extend([index(&codebase), lease(&codebase), write_permission(&codebase), disk(&codebase)]);
+    checks.extend([hooks(&codebase, broken), hook_log(&codebase)]);
+    checks.extend([settings(&codebase, broken), model(&codebase, broken), index(&codebase, broken)]);
+    checks.extend([lease(&codebase), write_permission(&codebase), disk(&codebase)]);
     checks.extend(clients(&codebase));
     let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
     let mut out = context.out();
@@ -147,7 +167,7 @@ fn path() -> Check {
     }
 }
 
-fn hooks(codebase: &Codebase) -> Check {
+fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
     let status = match hooks::inspect(&hook_site(codebase)) {
         Ok(status) => status,
         Err(e) => return Check::warn("hooks", e.to_string(), e.fix()),
@@ -160,10 +180,12 @@ fn hooks(codebase: &Codebase) -> Check {
         return Check::warn("hooks", "installed by another version", "git codeweaver init");
     }
     if status.is_installed() {
-        return Check::ok(
-            "hooks",
-            format!("post-commit, -checkout, -merge, -rewrite ({})", codebase.settings.hooks.mode.name()),
-        );
+        let names: Vec<&str> = status.events.iter().map(|(event, _)| event.name()).collect();
+        let mode = match broken {
+            Some(Broken::Settings(_)) => String::new(),
+            _ => format!(" ({})", codebase.settings.hooks.mode.name()),
+        };
+        return Check::ok("hooks", format!("{}{mode}", names.join(", ").replace(", post-", ", -")));
     }
     let missing: Vec<&str> = status
         .events
@@ -173,8 +195,26 @@ fn hooks(codebase: &Codebase) -> Check {
         })
         .map(|(event, _)| event.name())
         .collect();
-    let fix = "git codeweaver init; without hooks the index is updated at the next search";
-    Check::warn("hooks", format!("not installed: {}", missing.join(", ")), fix)
+    let by_hand = "add the lines that `git codeweaver init --print-hooks` shows";
+    let (place, fix) = match (&status.method, status.location) {
+        (Method::Files(dir), HooksDirLocation::Worktree) => (
+            format!(" ({} is in the working tree and not ignored, so it is not written)", shown_path(dir)),
+            by_hand,
+        ),
+        (Method::Files(dir), HooksDirLocation::Outside) => {
+            (format!(" ({} may serve other repositories, so it is not written)", shown_path(dir)), by_hand)
+        }
+        (Method::Files(dir), HooksDirLocation::Nowhere) => (
+            format!(" (core.hooksPath is {}, which is not a directory)", shown_path(dir)),
+            "let core.hooksPath name a directory, or unset it",
+        ),
+        _ => (String::new(), "git codeweaver init"),
+    };
+    Check::warn(
+        "hooks",
+        format!("not installed: {}{place}", missing.join(", ")),
+        format!("{fix}; without hooks the index is updated at the next search"),
+    )
 }
 
 /// Checks the log of the hooks, which print nothing.
@@ -193,14 +233,21 @@ fn hook_log(codebase: &Codebase) -> Check {
     }
 }
 
-fn settings(codebase: &Codebase) -> Check {
+fn settings(codebase: &Codebase, broken: Option<&Broken>) -> Check {
+    if let Some(Broken::Settings(error)) = broken {
+        let problems: Vec<&str> = error.why.lines().collect();
+        return Check::fail("settings", format!("{}: {}", error.what, problems.join("; ")), &error.fix);
+    }
     match codebase.loaded.warnings.as_slice() {
         [] => Check::ok("settings", "valid; `git codeweaver config --show` lists them"),
         warnings => Check::warn("settings", warnings.join("; "), "git codeweaver config --show"),
     }
 }
 
-fn model(codebase: &Codebase) -> Check {
+fn model(codebase: &Codebase, broken: Option<&Broken>) -> Check {
+    if let Some(Broken::Settings(_)) = broken {
+        return Check::warn("model", "not checked: the settings name it", "correct the settings");
+    }
     let tried = embed::open(&codebase.settings.model).and_then(|model| {
         let vector = model.embed_query("does it answer")?;
         Ok(format!("{} ({} dimensions)", model.name(), vector.len()))
@@ -211,7 +258,10 @@ fn model(codebase: &Codebase) -> Check {
     }
 }
 
-fn index(codebase: &Codebase) -> Check {
+fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
+    if let Some(Broken::Model) = broken {
+        return Check::warn("index", "not checked: it belongs to the model", "correct the model");
+    }
     let store = codebase.store();
     let reader = match StoreReader::open(&store) {
         Ok(reader) => reader,
@@ -224,9 +274,13 @@ fn index(codebase: &Codebase) -> Check {
             }
         }
     }
-    let lifecycle = codebase.lifecycle(reader.as_ref());
     let chunks = reader.as_ref().map_or(0, |r| r.state.segments.iter().map(|s| u64::from(s.n_rows)).sum());
-    match lifecycle {
+    if broken.is_some() {
+        let stored = render::plural(chunks, "chunk");
+        let what = format!("{stored} stored, every file opens; whether it fits the settings is not checked");
+        return Check::warn("index", what, "correct the settings");
+    }
+    match codebase.lifecycle(reader.as_ref()) {
         Lifecycle::Indexed => Check::ok(
             "index",
             format!(
