@@ -20,8 +20,8 @@ Examples:
   git codeweaver search --rev v1.2 \"config file lookup\"
   git codeweaver status                            show what is indexed and how current it is
 
-`git codeweaver COMMAND -h` shows the help of a command. (`git codeweaver --help` makes git look for a \
-manual page; `git-codeweaver --help` does not.)";
+`git codeweaver help COMMAND` or `git codeweaver COMMAND -h` shows the help of a command. \
+(`git codeweaver --help` makes git open a manual page, which `git codeweaver man --install` installs.)";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -32,7 +32,6 @@ manual page; `git-codeweaver --help` does not.)";
     long_about = LONG_ABOUT,
     after_help = EXAMPLES,
     max_term_width = 100,
-    disable_help_subcommand = true,
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -83,7 +82,9 @@ pub enum Command {
     Gc(commands::gc::GcArgs),
     Hook(commands::hook::HookArgs),
     Completions(commands::completions::CompletionsArgs),
-    Man(commands::completions::ManArgs),
+    #[command(hide = true)]
+    Complete(commands::completions::CompleteArgs),
+    Man(commands::man::ManArgs),
 }
 
 impl Command {

@@ -8,6 +8,7 @@
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
+//! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
 //! * [`error`]: conversion of library errors into three lines and an exit code.
 
 pub mod args;
@@ -15,6 +16,7 @@ pub mod checkpoint;
 pub mod chunk_stats;
 pub mod client_setup;
 pub mod commands;
+pub mod completion;
 pub mod context;
 pub mod error;
 pub mod logging;
@@ -22,6 +24,7 @@ pub mod places;
 pub mod progress;
 pub mod render;
 pub mod results;
+pub mod user_files;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
@@ -87,6 +90,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Gc(args) => commands::gc::run(args, context),
         Command::Hook(args) => commands::hook::run(args, context),
         Command::Completions(args) => commands::completions::run(args, context),
-        Command::Man(args) => commands::completions::run_man(args, context),
+        Command::Complete(args) => commands::completions::complete(args, context),
+        Command::Man(args) => commands::man::run(args, context),
     }
 }

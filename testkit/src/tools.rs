@@ -25,6 +25,8 @@ enum Location {
     Variable(&'static str),
     /// On the path.
     Path,
+    /// This file.
+    File(&'static str),
     /// In this subdirectory of `CODEWEAVER_TEST_HOOK_TOOLS`, or on the path.
     HookTools(&'static str),
 }
@@ -85,6 +87,34 @@ impl Tool {
         install: "apt-get install faketime",
     };
 
+    pub const BASH_COMPLETION: Tool = Tool {
+        name: "bash-completion",
+        location: Location::File("/usr/share/bash-completion/bash_completion"),
+        probe: &[],
+        install: "apt-get install bash-completion",
+    };
+    pub const ZSH: Tool =
+        Tool { name: "zsh", location: Location::Path, probe: &["--version"], install: "apt-get install zsh" };
+    pub const FISH: Tool = Tool {
+        name: "fish",
+        location: Location::Path,
+        probe: &["--version"],
+        install: "apt-get install fish",
+    };
+    pub const MAN: Tool = Tool {
+        name: "man",
+        location: Location::Path,
+        probe: &["--version"],
+        install: "apt-get install man-db",
+    };
+    /// A terminal for a program whose input is not one.
+    pub const SCRIPT: Tool = Tool {
+        name: "script",
+        location: Location::Path,
+        probe: &["--version"],
+        install: "apt-get install bsdutils",
+    };
+
     /// Where the tool is. If it is missing: a failed test with `CI=true`, else `None`, and the test counts as
     /// skipped.
     #[track_caller]
@@ -96,7 +126,7 @@ impl Tool {
                 Location::HookTools(dir) => {
                     format!("{} (on the path, or in {dir} below CODEWEAVER_TEST_HOOK_TOOLS)", self.install)
                 }
-                Location::Path => self.install.to_owned(),
+                Location::Path | Location::File(_) => self.install.to_owned(),
             };
             let name = test_name();
             assert!(
@@ -117,6 +147,7 @@ impl Tool {
         match self.location {
             Location::Variable(name) => std::env::var_os(name).map(PathBuf::from).into_iter().collect(),
             Location::Path => on_path(),
+            Location::File(path) => vec![path.into()],
             Location::HookTools(dir) => {
                 let base = std::env::var_os("CODEWEAVER_TEST_HOOK_TOOLS").map(PathBuf::from);
                 base.map(|base| base.join(dir).join(self.name)).into_iter().chain(on_path()).collect()

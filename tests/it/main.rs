@@ -9,6 +9,7 @@
 mod authentication;
 mod campaign;
 mod clock;
+mod completion;
 mod concurrency;
 mod conformance;
 mod crashes;

@@ -1,69 +1,131 @@
-//! `completions` and `man`: shell completions and manual pages, generated from the argument parser.
+//! `completions`: prints or installs the completion script of a shell; `complete`, which the scripts call.
 
-use crate::cli::args::Cli;
-use crate::cli::context::Context;
+use crate::cli::completion::{self, PROGRAM};
+use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
-use clap::{Args, CommandFactory};
+use crate::cli::render;
+use crate::cli::user_files;
+use clap::{Args, ValueEnum as _};
 use clap_complete::Shell;
+use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-const PROGRAM: &str = "git-codeweaver";
-
-/// Print the completion script of a shell
+/// Print or install the completion script of a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git codeweaver completions bash > ~/.local/share/bash-completion/completions/git-codeweaver
-  git codeweaver completions fish > ~/.config/fish/completions/git-codeweaver.fish")]
+  git codeweaver completions --install           for the shell that you use, from its next start
+  git codeweaver completions bash --install
+  source <(git codeweaver completions bash)      for this session only
+
+Both `git codeweaver` and `git-codeweaver` are completed.")]
 pub struct CompletionsArgs {
-    /// Shell to generate the script for
-    #[arg(value_enum)]
-    shell: Shell,
+    /// Shell to complete in [default with --install: that of $SHELL]
+    #[arg(value_enum, required_unless_present = "install")]
+    shell: Option<Shell>,
+    /// Write the script to the directory where the shell looks for yours (bash, zsh, fish)
+    #[arg(long)]
+    install: bool,
 }
 
 pub fn run(args: CompletionsArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), PROGRAM, &mut script);
+    if args.install {
+        return install(args.shell, context);
+    }
     let mut out = context.out();
-    out.write_all(&script)?;
+    out.write_all(&args.shell.map(completion::script).unwrap_or_default())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Print the manual page, or write all pages to a directory
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  git codeweaver man | man -l -
-  git codeweaver man --out ~/.local/share/man/man1    then `git codeweaver --help` works")]
-pub struct ManArgs {
-    /// Directory to write git-codeweaver.1 and a page for each command to
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
-
-pub fn run_man(args: ManArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let command = Cli::command().name(PROGRAM);
-    let Some(dir) = args.out else {
-        let mut out = context.out();
-        clap_mangen::Man::new(command).render(&mut out)?;
-        out.flush()?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    std::fs::create_dir_all(&dir)?;
-    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
-        let name = format!("{PROGRAM}-{}", subcommand.get_name());
-        write_page(&dir, &name, subcommand.clone().display_name(name.clone()))?;
+fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError> {
+    let shell = shell.or_else(Shell::from_env).ok_or_else(|| {
+        CliError::new(
+            "the shell is not known",
+            "SHELL names none that has completions here",
+            "name it: git codeweaver completions bash --install",
+        )
+    })?;
+    let name = shell.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let file = file_of(shell)?.ok_or_else(|| {
+        CliError::new(
+            format!("the script for {name} is not installed"),
+            format!("{name} has no directory for completion scripts"),
+            format!("load the output of `git codeweaver completions {name}` in its start-up file"),
+        )
+    })?;
+    user_files::write(&file, &completion::script(shell))?;
+    let mut out = context.out();
+    writeln!(out, "{} {}", context.paint.good("Written:"), shown_path(&file))?;
+    match shell {
+        Shell::Bash => {
+            writeln!(out, "         it works in new shells if the package bash-completion is installed")?;
+        }
+        Shell::Zsh if !zsh_knows(&file) => {
+            let dir = file.parent().unwrap_or(&file).to_string_lossy();
+            writeln!(
+                out,
+                "  Add to your .zshrc, before compinit:\n      fpath=({} $fpath)",
+                render::safe(&dir)
+            )?;
+        }
+        _ => writeln!(out, "         it works in new shells")?,
     }
-    write_page(&dir, PROGRAM, command)?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_page(dir: &Path, name: &str, command: clap::Command) -> Result<(), CliError> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).title(name).render(&mut page)?;
-    std::fs::write(dir.join(format!("{name}.1")), page)?;
-    Ok(())
+/// Where the shell looks for the completion scripts of a user; `None` if there is no such place.
+fn file_of(shell: Shell) -> Result<Option<PathBuf>, CliError> {
+    Ok(Some(match shell {
+        Shell::Bash => match user_files::variable("BASH_COMPLETION_USER_DIR") {
+            Some(dir) => dir.join("completions").join(PROGRAM),
+            None => user_files::data_dir()?.join("bash-completion/completions").join(PROGRAM),
+        },
+        Shell::Zsh => user_files::data_dir()?.join("zsh/site-functions").join(format!("_{PROGRAM}")),
+        // Not in `completions`, which fish reads only when the command has this very name: git has its own.
+        Shell::Fish => user_files::config_dir()?.join("fish/conf.d").join(format!("{PROGRAM}.fish")),
+        _ => return Ok(None),
+    }))
+}
+
+/// Whether the script is installed for the shell in use; true for shells without a place for it.
+pub fn is_installed() -> bool {
+    let file = Shell::from_env().and_then(|shell| file_of(shell).ok().flatten());
+    file.is_none_or(|file| file.exists())
+}
+
+/// Whether the start-up file of zsh seems to put the directory of `file` on the function path.
+fn zsh_knows(file: &std::path::Path) -> bool {
+    let dir = user_files::variable("ZDOTDIR").or_else(user_files::home);
+    let text = dir.and_then(|dir| std::fs::read_to_string(dir.join(".zshrc")).ok()).unwrap_or_default();
+    let full = file.parent().map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default();
+    text.contains("share/zsh/site-functions") || text.contains(&full)
+}
+
+/// Print the candidates for a word of a command line (called by the completion scripts)
+#[derive(Debug, Args)]
+pub struct CompleteArgs {
+    /// Shell that asks
+    #[arg(value_enum)]
+    shell: Shell,
+    /// Position of the word, from 0
+    index: usize,
+    /// The command line, from the name of the program on
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// One candidate a line; for shells that show it, with a tab and its help.
+pub fn complete(args: CompleteArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let current_dir = std::env::current_dir().ok();
+    let mut out = context.out();
+    for line in completion::candidates(args.words, args.index, current_dir.as_deref()) {
+        let value = line.split('\t').next().unwrap_or_default();
+        writeln!(out, "{}", if args.shell == Shell::Bash { value } else { &line })?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }

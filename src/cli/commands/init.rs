@@ -1,6 +1,6 @@
 //! `init`: sets up a repository.
 
-use super::index;
+use super::{completions, index, man};
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::progress::Style;
@@ -199,6 +199,18 @@ fn write_next(args: &InitArgs, context: &Context) -> Result<(), CliError> {
     )?;
     if args.no_hooks {
         writeln!(out, "  git codeweaver index                         update the index after commits")?;
+    }
+    if man::installed().is_none() {
+        writeln!(
+            out,
+            "  git codeweaver man --install                 let `git codeweaver --help` find its manual"
+        )?;
+    }
+    if !completions::is_installed() {
+        writeln!(
+            out,
+            "  git codeweaver completions --install         complete commands and options with TAB"
+        )?;
     }
     out.flush()?;
     Ok(())

@@ -11,6 +11,7 @@ pub mod graph;
 pub mod hook;
 pub mod index;
 pub mod init;
+pub mod man;
 pub mod mcp;
 pub mod outline;
 pub mod read;
