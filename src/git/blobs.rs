@@ -19,6 +19,22 @@ impl BlobReader {
         BlobReader { repo: repo.local(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
     }
 
+    /// A reader of what is in the object store now. A blob that is not there costs a few look-ups in memory and
+    /// one of its loose file, where another reader would list the packs again each time.
+    pub(super) fn of_present(repo: &Repo) -> Self {
+        let mut reader = Self::new(repo);
+        // The handle may share the pack list of an earlier one. Looking for what never exists renews it.
+        let nothing = Oid::null(reader.repo.object_hash());
+        let _ = reader.repo.objects.try_header(&nothing);
+        reader.repo.objects.refresh_never();
+        reader
+    }
+
+    /// Whether the clone has this blob. A damaged one counts as absent.
+    pub fn is_local(&mut self, oid: &Oid) -> bool {
+        self.size(oid).is_ok_and(|size| size.is_some())
+    }
+
     /// Size of a blob in bytes. Reads only the header of the object, so a zip bomb costs nothing.
     pub fn size(&mut self, oid: &Oid) -> Result<Option<u64>, GitError> {
         let header = self.repo.objects.try_header(oid).map_err(|error| self.unreadable(oid, &error))?;

@@ -8,6 +8,7 @@
 
 mod blobs;
 mod error;
+mod object_names;
 mod operation;
 mod pathspec;
 mod repo;
@@ -22,6 +23,7 @@ pub type Oid = gix::ObjectId;
 
 pub use blobs::{BlobReader, hash_blob};
 pub use error::GitError;
+pub use object_names::object_names;
 pub use operation::Operation;
 pub use pathspec::{Pathspec, PathspecError, Prefix};
 pub use repo::Repo;

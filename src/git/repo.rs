@@ -189,6 +189,12 @@ impl Repo {
         BlobReader::new(self)
     }
 
+    /// A reader for a look at many blobs, most of which may be missing. It does not notice blobs that arrive
+    /// later.
+    pub fn present_blobs(&self) -> BlobReader {
+        BlobReader::of_present(self)
+    }
+
     /// The hash function of this repository's objects.
     pub fn object_hash(&self) -> gix::hash::Kind {
         self.local().object_hash()

@@ -1,6 +1,7 @@
 //! The update pipeline: from a wanted tree to a published snapshot.
 //!
 //! * [`codebase`]: one worktree with its settings and store.
+//! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
 //! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
@@ -14,6 +15,8 @@
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
 //!   again. [`hnsw`]: HNSW for large segments.
 
+#[doc(hidden)]
+pub mod arrivals;
 #[doc(hidden)]
 pub mod background;
 #[doc(hidden)]

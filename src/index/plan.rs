@@ -3,6 +3,7 @@
 //! The cost is that of the difference between the wanted tree and the base snapshot. If no base fits or a
 //! policy file changed, the affected paths are decided again.
 
+use super::arrivals;
 use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::chunk::{self, LanguageId};
@@ -164,22 +165,29 @@ impl Planner<'_> {
         let Ok(changes) = git::diff_trees(&self.codebase.repo, Some(base_tree), tree) else {
             return self.decide_all(base, tree, &BString::default());
         };
-        let governed =
-            outermost(changes.iter().filter_map(|change| policy::governs(change.path.as_ref())).collect());
-        for change in &changes {
-            if governed.iter().any(|prefix| is_below(change.path.as_ref(), prefix)) {
-                continue;
-            }
+        // Paths whose blobs were not in this clone and have arrived, policy files among them.
+        let arrived = arrivals::arrived(self.codebase, self.reader, base, tree)?;
+        let paths =
+            changes.iter().map(|change| &change.path).chain(arrived.iter().map(|(_, file)| &file.path));
+        let governed = outermost(paths.filter_map(|path| policy::governs(path.as_ref())).collect());
+        let is_governed = |path: &BString| governed.iter().any(|prefix| is_below(path, prefix));
+        for change in changes.iter().filter(|change| !is_governed(&change.path)) {
             let old = self.reader.find_entry(&base.entries, &change.path);
             match &change.new {
                 Some((oid, mode)) => self.decide(&change.path, oid, *mode, old)?,
                 None => self.plan.removed.extend(old),
             }
         }
+        let is_changed = |path: &BString| changes.binary_search_by(|change| change.path.cmp(path)).is_ok();
+        for (id, file) in
+            arrived.iter().filter(|(_, file)| !is_governed(&file.path) && !is_changed(&file.path))
+        {
+            self.decide(&file.path, &file.oid, file.mode, Some(*id))?;
+        }
         for prefix in &governed {
             self.decide_all(base, tree, prefix)?;
         }
-        self.recheck_missing(base, tree)
+        Ok(())
     }
 
     /// Decides every path of `tree` below `prefix`.
@@ -199,26 +207,6 @@ impl Planner<'_> {
         let mut gone: Vec<u32> = old.into_values().collect();
         gone.sort_unstable();
         self.plan.removed.extend(gone);
-        Ok(())
-    }
-
-    /// Decides again the paths whose blobs were not in this clone, since they may have been fetched.
-    fn recheck_missing(&mut self, base: &Snapshot, tree: &Oid) -> Result<(), IndexError> {
-        let missing = skipped_number(Some(SkipReason::NotLocal));
-        if base.totals.skipped.get(&missing).is_none_or(|&n| n == 0) {
-            return Ok(());
-        }
-        let entries: Vec<(u32, BString)> = self
-            .reader
-            .live_entries(&base.entries)
-            .filter(|(id, record, _)| record.skipped == missing && !self.plan.removed.contains(id))
-            .map(|(id, _, path)| (id, BString::from(path)))
-            .collect();
-        for (id, path) in entries {
-            if let Some(file) = git::entry_at(&self.codebase.repo, tree, path.as_ref())? {
-                self.decide(&path, &file.oid, file.mode, Some(id))?;
-            }
-        }
         Ok(())
     }
 

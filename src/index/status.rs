@@ -1,5 +1,6 @@
 //! What is indexed, how current it is, and what is running. Reads only and takes no lock.
 
+use super::arrivals;
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
 use super::plan::skip_reason;
@@ -25,8 +26,10 @@ pub struct StatusReport {
     pub reason: Option<String>,
     /// Whether `init` was run in this repository.
     pub initialised: bool,
-    /// Whether the index answers for exactly the tree of HEAD.
+    /// Whether the index answers for exactly the tree of HEAD, with all files whose blobs are in this clone.
     pub current: bool,
+    /// Number of files whose blobs have arrived in this clone since. The next update indexes them.
+    pub arrived_files: usize,
     /// Root of this worktree.
     pub codebase: PathBuf,
     pub worktree: String,
@@ -231,7 +234,12 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         tree: (!totals.tree_oid.is_empty()).then(|| totals.tree_oid.clone()),
         reference: own.and_then(|own| own.reference.clone()),
     });
-    let current = lifecycle == Lifecycle::Indexed && is_of(&totals, codebase, &head);
+    let is_of_head = lifecycle == Lifecycle::Indexed && is_of(&totals, codebase, &head);
+    let arrived_files = match (&reader, &snapshot) {
+        (Some(reader), Some(snapshot)) if is_of_head => arrivals::count(codebase, reader, snapshot),
+        _ => 0,
+    };
+    warnings.extend(snapshot.as_ref().and_then(|snapshot| missing_warning(snapshot, arrived_files)));
     let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
         state: lifecycle.name(),
@@ -241,11 +249,12 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
             _ => None,
         },
         initialised: codebase.layout.was_initialised(),
-        current,
+        current: is_of_head && arrived_files == 0,
+        arrived_files,
         codebase: codebase.root(),
         worktree: codebase.worktree_key.clone(),
         store: codebase.layout.root().to_path_buf(),
-        lag: lag(codebase, &head, indexed.as_ref(), current),
+        lag: lag(codebase, &head, indexed.as_ref(), is_of_head),
         head: Place {
             commit: head.commit.map(|oid| oid.to_string()),
             tree: head.tree.map(|oid| oid.to_string()),
@@ -277,6 +286,18 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         lock_holder,
         warnings,
     })
+}
+
+/// What the blobs that `snapshot` lacks mean, of which `n_arrived` are local by now; `None` if it lacks none.
+fn missing_warning(snapshot: &Snapshot, n_arrived: usize) -> Option<String> {
+    let n_missing = arrivals::n_missing(snapshot);
+    let arrived = match n_arrived {
+        0 => String::new(),
+        n => format!("; {n} of them have arrived since and are indexed by the next search or hook"),
+    };
+    let files = if n_missing == 1 { "1 file is" } else { &format!("{n_missing} files are") };
+    (n_missing > 0)
+        .then(|| format!("{files} not indexed, for want of the contents in this partial clone{arrived}"))
 }
 
 fn is_of(totals: &Totals, codebase: &Codebase, head: &Head) -> bool {

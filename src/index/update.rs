@@ -1,5 +1,6 @@
 //! One update: from a wanted tree to a published snapshot.
 
+use super::arrivals;
 use super::build::{self, BuildContext, Built};
 use super::codebase::Codebase;
 use super::compact;
@@ -192,15 +193,22 @@ impl Run<'_> {
     fn from(&self, reader: StoreReader) -> Result<UpdateReport, IndexError> {
         let tree_oid = self.target.tree_oid();
         let key = self.codebase.snapshot_key(&tree_oid);
-        match reader.snapshot(&key) {
-            Ok(Some(snapshot)) => return self.known(&reader, &key, &snapshot.totals),
-            Ok(None) => {}
+        let known = match reader.snapshot(&key) {
+            Ok(known) => known,
             // It is derived, so a new one replaces the damaged one.
             Err(e) => {
-                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read")
+                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read");
+                None
             }
-        }
-        let base = self.choose_base(&reader)?;
+        };
+        let base = match known {
+            Some(known) if arrivals::count(self.codebase, &reader, &known) == 0 => {
+                return self.known(&reader, &key, &known.totals);
+            }
+            // The snapshot is of this tree, and gets what its blobs were missing for.
+            Some(known) => known,
+            None => self.choose_base(&reader)?,
+        };
         let policy =
             Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
         let plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
@@ -210,6 +218,8 @@ impl Run<'_> {
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
         let counters = meter.meter.counters();
         let report = self.report(&plan, &published.snapshot.totals, &counters);
+        // Notes the present object store, so that the next query need not look for arrivals.
+        arrivals::count(self.codebase, &published.reader, &published.snapshot);
         if let Err(e) = compact::compact(self.codebase, &published.reader) {
             // The snapshot is published; compaction is only housekeeping.
             tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");

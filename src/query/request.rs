@@ -61,6 +61,11 @@ impl Filters {
         let conditions = if pathspec.is_exclude() { &mut self.exclude_paths } else { &mut self.paths };
         conditions.push(pathspec);
     }
+
+    /// Whether the path of a file can make it fail.
+    pub fn are_about_paths(&self) -> bool {
+        !self.paths.is_empty() || !self.exclude_paths.is_empty() || !self.include_tests
+    }
 }
 
 /// Whether uncommitted files are part of a view.

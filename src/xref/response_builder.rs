@@ -284,10 +284,12 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let edges_truncated = total_edge_count > edges.len();
         let limits = self.sources.limits_reached();
         let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
-        let complete = limits.is_empty() && self.view.coverage.is_none();
+        let missing = self.view.missing_warning(None);
+        let complete = limits.is_empty() && self.view.coverage.is_none() && missing.is_none();
         warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
+        warnings.extend(missing);
         let status = self.status(roots);
         warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
         CallGraphResponse {
@@ -340,6 +342,12 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
 
     fn status_of_unresolved(&self, known: &[DefId]) -> CallGraphStatus {
         let supported = |id: &DefId| self.defs.file(id.entry).is_some_and(|file| file.dialect.is_some());
-        if known.iter().any(supported) { CallGraphStatus::NotFound } else { CallGraphStatus::Unsupported }
+        // What the missing files define is not known.
+        let is_partial = self.view.n_missing(None) > 0;
+        if is_partial || known.iter().any(supported) {
+            CallGraphStatus::NotFound
+        } else {
+            CallGraphStatus::Unsupported
+        }
     }
 }

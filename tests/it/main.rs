@@ -47,6 +47,7 @@ mod model2vec;
 mod mounts;
 mod moved;
 mod navigation;
+mod partial_clones;
 mod paths;
 mod printed;
 mod recompute;

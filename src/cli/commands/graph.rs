@@ -116,7 +116,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    update_if_behind(&searcher.codebase);
+    update_if_behind(&searcher.codebase, response.is_behind);
     let is_empty = if request.direction == Direction::Definitions {
         response.roots.is_empty()
     } else {

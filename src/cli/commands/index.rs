@@ -107,7 +107,10 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
     let mut out = context.out();
     let totals =
         format!("{}, {}", render::plural(report.files, "file"), render::plural(report.chunks, "chunk"));
-    if report.files == 0 {
+    let n_missing = report.skipped.get("not_local").copied().unwrap_or(0);
+    if report.files == 0 && n_missing > 0 {
+        writeln!(out, "{} {totals}", context.paint.warning("Nothing to index yet:"))?;
+    } else if report.files == 0 {
         writeln!(
             out,
             "No files discovered in {}: {totals}",
@@ -125,6 +128,13 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
         writeln!(out, "{} {totals} in {time} ({work})", context.paint.good("Indexed:"))?;
     }
     out.flush()?;
+    if n_missing > 0 {
+        let (files, them) = (render::plural(n_missing, "file"), if n_missing == 1 { "it" } else { "them" });
+        context.warn(&format!(
+            "{files} could not be indexed: the contents are not in this clone, and are never fetched; once git \
+             has fetched {them}, the next search or hook indexes {them}"
+        ));
+    }
     warn_about_extensions(context, report);
     Ok(())
 }

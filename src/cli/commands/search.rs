@@ -325,16 +325,17 @@ fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Co
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    update_if_behind(codebase);
+    update_if_behind(codebase, response.index.is_behind);
 }
 
-/// Starts an update in the background if the index is not of HEAD's tree, for repositories without hooks.
-pub fn update_if_behind(codebase: &Codebase) {
+/// Starts an update in the background if the index is not of HEAD's tree, for repositories without hooks, or if
+/// the view of the answer `is_behind` for another reason.
+pub fn update_if_behind(codebase: &Codebase, is_behind: bool) {
     let Ok(Some(state)) = State::read(&codebase.store().state()) else { return };
     let Ok(head) = codebase.repo.head() else { return };
     let key = codebase.snapshot_key(&head.tree.map(|oid| oid.to_string()).unwrap_or_default());
     let indexed = codebase.head_in(&state);
-    if indexed.is_none_or(|indexed| indexed.marker.is_some() && indexed.snapshot != key) {
+    if indexed.is_none_or(|indexed| indexed.marker.is_some() && (is_behind || indexed.snapshot != key)) {
         background::update_in_background(codebase);
     }
 }

@@ -83,6 +83,6 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.output.format() != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    update_if_behind(&searcher.codebase);
+    update_if_behind(&searcher.codebase, response.index.is_behind);
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
 }

@@ -10,6 +10,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// The skip reason of files whose contents are not in this clone.
+const NOT_LOCAL: &str = "not_local";
 /// Number of languages listed before the rest is summed up.
 const MAX_LANGUAGES: usize = 8;
 
@@ -102,7 +104,13 @@ fn is_settings_warning(warning: &str) -> bool {
 fn state(report: &StatusReport, context: &Context) -> String {
     let paint = context.paint;
     let text = match (report.state, report.current) {
+        ("indexed", true) if report.skipped.contains_key(NOT_LOCAL) => {
+            paint.warning("indexed, current as far as the files are in this clone")
+        }
         ("indexed", true) => paint.good("indexed, current"),
+        ("indexed", false) if report.arrived_files > 0 => {
+            paint.warning("indexed; files that have arrived in this clone are not indexed yet")
+        }
         ("indexed", false) => paint.warning("indexed, behind HEAD"),
         ("indexing", _) => paint.title("indexing"),
         ("not_indexed", _) if report.progress.is_some() => {

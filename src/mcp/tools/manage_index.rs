@@ -281,7 +281,11 @@ fn not_ready(target: &CallTarget, call: &Call) -> CallError {
 fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallError> {
     let gate = gate::check(codebase).ok().flatten();
     let has_index = report.indexed.is_some() || report.state == "indexing";
-    let freshness = has_index.then(|| freshness::decide(codebase)).transpose();
+    let freshness = match has_index.then(|| freshness::decide(codebase)).transpose() {
+        // Blobs have arrived since.
+        Ok(Some(Freshness::Fresh)) if report.arrived_files > 0 => Ok(Some(Freshness::Stale)),
+        freshness => freshness,
+    };
     Ok(Summary {
         state: report.state,
         reason: report.reason.clone(),

@@ -53,10 +53,9 @@ pub struct Answer {
 pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo, took: Duration) -> Response {
     let Answer { matches, token_count, ranking } = answer;
     let mut warnings = view.warnings.clone();
+    warnings.extend(view.missing_warning(Some(&request.filters)));
     warnings.extend(ranking.warnings);
-    let is_incomplete = view.freshness == Freshness::SkippedIndexing
-        || (matches.is_empty() && n_skipped(view, "not_local") > 0);
-    let is_degraded = is_incomplete || !warnings.is_empty();
+    let is_degraded = view.freshness == Freshness::SkippedIndexing || !warnings.is_empty();
     // Without matches the summary says it.
     if !matches.is_empty() {
         warnings.extend(ranking.absent_paths.iter().map(no_such_path));
@@ -104,16 +103,6 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         coverage: view.coverage,
         model: model.to_owned(),
     }
-}
-
-/// Number of paths that are skipped for the reason of this name.
-fn n_skipped(view: &View, reason: &str) -> u64 {
-    let skipped = &view.snapshot.totals.skipped;
-    skipped
-        .iter()
-        .filter(|(n, _)| skip_reason(**n).is_some_and(|r| r.name() == reason))
-        .map(|(_, count)| *count)
-        .sum()
 }
 
 fn no_such_path(absent: &AbsentPath) -> String {

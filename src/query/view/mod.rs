@@ -13,8 +13,9 @@ pub mod scope;
 use super::error::QueryError;
 use super::request::Filters;
 use crate::git::{BString, BlobReader, Oid};
-use crate::index::Codebase;
-use crate::policy::PathFlags;
+use crate::index::plan::skipped_number;
+use crate::index::{Codebase, arrivals};
+use crate::policy::{PathFlags, SkipReason};
 use crate::store::StoreReader;
 use crate::store::live::LiveRows;
 use crate::store::records::RowRecord;
@@ -24,7 +25,7 @@ use crate::worktree::{FileState, WorktreeStatus};
 pub use freshness::Freshness;
 use members::Members;
 use rustc_hash::FxHashMap;
-use scope::Scope;
+use scope::{Scope, passes_path};
 use std::sync::Arc;
 
 /// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
@@ -145,6 +146,31 @@ impl View {
             return Ok(Some(bytes.clone()));
         }
         Ok(blobs.read(oid)?.map(<[u8]>::to_vec))
+    }
+
+    /// Number of files that an answer lacks because their contents are not in this clone, of those that pass
+    /// `filters` by their path.
+    pub fn n_missing(&self, filters: Option<&Filters>) -> u64 {
+        let n_missing = arrivals::n_missing(&self.snapshot);
+        let Some(filters) = filters.filter(|filters| n_missing > 0 && filters.are_about_paths()) else {
+            return n_missing;
+        };
+        let not_local = skipped_number(Some(SkipReason::NotLocal));
+        let entries = self.reader.live_entries(&self.snapshot.entries);
+        let passing = entries.filter(|(_, record, path)| {
+            record.skipped == not_local && passes_path(filters, path, PathFlags(record.flags as u8))
+        });
+        passing.count() as u64
+    }
+
+    /// What [`Self::n_missing`] files mean for an answer, for the user; `None` if there are none.
+    pub fn missing_warning(&self, filters: Option<&Filters>) -> Option<String> {
+        let files = match self.n_missing(filters) {
+            0 => return None,
+            1 => "1 file is not part of this answer: its contents are".to_owned(),
+            n => format!("{n} files are not part of this answer: their contents are"),
+        };
+        Some(format!("{files} not in this clone, and missing objects are never fetched"))
     }
 
     /// Number of live rows.

@@ -9,6 +9,7 @@ use super::members::MembersCache;
 use super::{Freshness, View, short};
 use crate::embed::Embedder;
 use crate::git::GitError;
+use crate::index::arrivals;
 use crate::index::overlay::{Overlay, OverlayContext};
 use crate::index::{Codebase, IndexError, Lifecycle, Target};
 use crate::policy::Policy;
@@ -223,7 +224,9 @@ impl<'a> ViewSource<'a> {
             return Err(QueryError::Gated(lifecycle));
         }
         let exact = reader.snapshot(&codebase.snapshot_key(&wanted.target.tree_oid()))?;
-        let is_exact = exact.is_some();
+        let has_arrivals =
+            exact.as_ref().is_some_and(|snapshot| arrivals::count(codebase, &reader, snapshot) > 0);
+        let is_exact = exact.is_some() && !has_arrivals;
         let base = match exact {
             Some(snapshot) => snapshot,
             None => match nearest_snapshot(codebase, &reader)? {
@@ -237,17 +240,23 @@ impl<'a> ViewSource<'a> {
         if !is_exact && !builder.add_tree()? {
             let mut view = builder.finish();
             view.freshness = Freshness::Stale;
-            view.warnings.push(format!(
-                "the index is of tree {}, {} is not indexed yet",
-                short(&view.tree_oid),
-                wanted.spec
-            ));
+            view.is_behind |= has_arrivals && wanted.target.is_head;
+            view.warnings.push(match has_arrivals {
+                true => "files that have arrived in this clone are not indexed yet".to_owned(),
+                false => format!(
+                    "the index is of tree {}, {} is not indexed yet",
+                    short(&view.tree_oid),
+                    wanted.spec
+                ),
+            });
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
         if let Some(status) = status()? {
             builder.add_worktree(status)?;
         }
-        Ok(Opened::View(Box::new(builder.finish())))
+        let mut view = builder.finish();
+        view.is_behind |= has_arrivals && wanted.target.is_head;
+        Ok(Opened::View(Box::new(view)))
     }
 
     /// The view of the snapshot that grows while a first index is being built.

@@ -35,10 +35,7 @@ impl Scope {
     /// The rows of `live`, which are all live rows of `snapshot` by segment, that pass `filters`.
     pub fn new(reader: &StoreReader, snapshot: &Snapshot, live: &[LiveRows], filters: &Filters) -> Scope {
         let languages: Vec<String> = filters.languages.iter().map(|name| canonical_language(name)).collect();
-        let by_file = !languages.is_empty()
-            || !filters.paths.is_empty()
-            || !filters.exclude_paths.is_empty()
-            || !filters.include_tests;
+        let by_file = !languages.is_empty() || filters.are_about_paths();
         let rows = if by_file {
             let entries = reader.live_entries(&snapshot.entries);
             let passing =
