@@ -69,6 +69,7 @@ fn block(
         MatchState::Staged => ", staged",
         MatchState::Dirty => ", dirty",
         MatchState::Untracked => ", untracked",
+        MatchState::Unreadable => ", committed; the file cannot be read",
     };
     let facts = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
     writeln!(out, "{number}. {linked} {}", paint.dim(facts))?;

@@ -217,8 +217,13 @@ pub struct IndexInfo {
     pub freshness: Freshness,
     /// Number of changed files in the working tree.
     pub dirty_files: usize,
-    /// Number of files and directories that were not compared with the disk within the budget.
+    /// Number of files and directories that were not compared with the disk: within the budget, or at all
+    /// because they cannot be read.
     pub unchecked_files: usize,
+    /// Files of the working tree, and directories (which end in a slash), that cannot be read; at most 20. They
+    /// are shown as committed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
     /// Whether the index of this worktree is of another tree than HEAD's.
     #[serde(skip)]
     pub is_behind: bool,

@@ -90,7 +90,7 @@ fn answer_if_clean(
         let answered = from_commit();
         let status = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         // Before the error of the answer: it is of a state that is not the wanted one.
-        if !status.changes.changes.is_empty() || !status.changes.filtered.is_empty() {
+        if !status.changes.is_clean() {
             return Ok(Speculation::Refuted(status));
         }
         match answered? {

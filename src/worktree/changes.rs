@@ -1,6 +1,6 @@
 //! The result of a status run: paths whose working-tree content differs from the committed tree.
 
-use crate::git::{BString, Mode, Oid};
+use crate::git::{BStr, BString, ByteSlice as _, Mode, Oid};
 
 /// Where the content of a changed file differs: in git's index, in the working tree only, or untracked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -47,4 +47,57 @@ pub struct WorktreeChanges {
     pub unchecked: usize,
     /// Paths with a filter driver (LFS, git-crypt) whose file seems changed. Their content is never read.
     pub filtered: Vec<BString>,
+    /// Files that this process may not read, and directories, with their slash, that it may not search. Whether
+    /// they differ is unknown, so they are neither changed nor deleted. Sorted; nothing below a listed directory
+    /// is listed.
+    pub unreadable: Vec<BString>,
+    /// Directories, with their slash, whose files can be read and not listed: untracked ones are unknown. Sorted.
+    pub unlisted: Vec<BString>,
+}
+
+impl WorktreeChanges {
+    /// Whether every path was found to be as committed, of those that were compared.
+    pub fn is_clean(&self) -> bool {
+        self.changes.is_empty() && self.filtered.is_empty() && !self.has_unreadable()
+    }
+
+    /// Whether anything was left out because this process may not read it.
+    pub fn has_unreadable(&self) -> bool {
+        !self.unreadable.is_empty() || !self.unlisted.is_empty()
+    }
+
+    /// Whether the file at `path`, or a directory that it is in, cannot be read.
+    pub fn is_unreadable(&self, path: &BStr) -> bool {
+        !self.unreadable.is_empty() && is_below_any(path, &self.unreadable)
+    }
+}
+
+/// Whether the sorted `places` have `path`, or a directory (which ends in a slash) that contains it.
+pub(super) fn is_below_any(path: &[u8], places: &[BString]) -> bool {
+    let has = |place: &[u8]| places.binary_search_by(|known| known.as_slice().cmp(place)).is_ok();
+    // The root is the empty path.
+    has(b"") || has(path) || path.find_iter("/").any(|slash| has(&path[..=slash]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_covers_what_is_below_it_and_no_longer_name() {
+        let places: Vec<BString> = ["a/", "b.rs", "c/d/"].map(BString::from).to_vec();
+        for (path, expected) in [
+            ("a/x", true),
+            ("a/b/x", true),
+            ("a", false),
+            ("ab/x", false),
+            ("b.rs", true),
+            ("b.rs2", false),
+            ("c/x", false),
+            ("c/d/x", true),
+        ] {
+            assert_eq!(is_below_any(path.as_bytes(), &places), expected, "{path}");
+        }
+        assert!(is_below_any(b"any/path", &[BString::default()]), "the root");
+    }
 }

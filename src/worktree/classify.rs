@@ -9,7 +9,7 @@ use std::sync::Arc;
 use gix::index::entry::{Flags, Mode as EntryMode};
 use rustc_hash::FxHashSet;
 
-use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
+use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, is_below_any};
 use super::context::StatusContext;
 use super::index::{CommittedFile, HeadDiff};
 use super::inputs::{SYSTEM_ATTRIBUTES, user_config_file};
@@ -48,6 +48,8 @@ pub(super) fn classify(
     classifier.tracked(&scan.tracked)?;
     classifier.missing_from_index()?;
     classifier.untracked(&scan.untracked.paths)?;
+    classifier.result.unreadable.extend_from_slice(&scan.untracked.unreadable);
+    classifier.result.unlisted.clone_from(&scan.untracked.unlisted);
     Ok(classifier.finish())
 }
 
@@ -256,6 +258,17 @@ impl Classifier<'_> {
         self.result.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.result.filtered.sort();
         self.result.filtered.dedup();
+        let unreadable = &mut self.result.unreadable;
+        unreadable.sort();
+        unreadable.dedup();
+        let mut outermost: Vec<BString> = Vec::new();
+        for place in unreadable.drain(..) {
+            // A directory sorts before everything in it.
+            if !is_below_any(&place, &outermost) {
+                outermost.push(place);
+            }
+        }
+        *unreadable = outermost;
         self.result
     }
 
@@ -306,7 +319,8 @@ impl Classifier<'_> {
         let meta = match std::fs::symlink_metadata(self.context.root.join(path.to_path_lossy())) {
             Ok(meta) => meta,
             Err(error) if is_absent(&error) => return Ok(Content::Absent),
-            Err(_) => return Ok(Content::Unknown),
+            // The directory cannot be searched.
+            Err(_) => return Ok(self.unreadable(&path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)])),
         };
         let mode = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => return Ok(Content::Absent),
@@ -344,9 +358,14 @@ impl Classifier<'_> {
             // An unreadable file must not make the whole run fail.
             Err(error) => {
                 tracing::debug!(%error, "cannot read a file of the working tree");
-                self.result.unchecked += 1;
-                Ok(Content::Unknown)
+                Ok(self.unreadable(path))
             }
         }
+    }
+
+    /// Notes that `place`, a file or a directory with its slash, cannot be read.
+    fn unreadable(&mut self, place: &[u8]) -> Content {
+        self.result.unreadable.push(place.into());
+        Content::Unknown
     }
 }

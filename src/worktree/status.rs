@@ -152,7 +152,7 @@ impl StatusEngine {
         inner.cache = StatusCache::load(repo, cache_file);
         inner.cache.as_ref().is_some_and(|cache| {
             let Outcome { head_tree: cached_tree, changes, .. } = &cache.run.outcome;
-            cached_tree.as_ref() == head_tree && changes.changes.is_empty() && changes.filtered.is_empty()
+            cached_tree.as_ref() == head_tree && changes.is_clean()
         })
     }
 
@@ -223,11 +223,13 @@ impl WorktreeStatus {
         WorktreeReader::with_index(repo, self.index.get(repo)?)
     }
 
-    /// Whether the file at `path` differs from the commit, or seems changed and has a filter driver.
+    /// Whether the file at `path` differs from the commit, or may differ and cannot be read or has a filter
+    /// driver.
     pub fn is_changed(&self, path: &BStr) -> bool {
         let changes = &self.changes;
         changes.changes.binary_search_by(|change| change.path.as_bstr().cmp(path)).is_ok()
             || changes.filtered.binary_search_by(|filtered| filtered.as_bstr().cmp(path)).is_ok()
+            || changes.is_unreadable(path)
     }
 
     /// The oid of the index entry at `path`, if stat data proves now that the file is as staged.

@@ -221,7 +221,7 @@ pub(super) fn store(
     observations: &StatObservations,
     observed: Time,
 ) {
-    let is_cacheable = run.is_complete() && run.is_reusable();
+    let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
     let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
     if !is_cacheable || n_changes > MAX_CHANGES || folds_case(context.repo) {
         return;
@@ -473,7 +473,7 @@ fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
     };
     let changes = (0..n_changes).map(change).collect::<Option<_>>()?;
     let changes =
-        WorktreeChanges { changes, checked: count(rest)?, unchecked: 0, filtered: take_paths(rest)? };
+        WorktreeChanges { changes, checked: count(rest)?, filtered: take_paths(rest)?, ..Default::default() };
     let head_tree = has_tree.then_some(head_tree);
     let outcome = Outcome { head_tree, all_in_index: true, changes: Arc::new(changes) };
     Some((WorktreeScan { tracked, untracked }, outcome))

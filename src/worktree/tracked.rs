@@ -210,7 +210,7 @@ pub(super) struct SymlinkCheck<'a> {
     root: &'a Path,
     /// The directory checked last, with its slash.
     last: BString,
-    /// Whether `last` consists of real directories.
+    /// Whether `last` consists of real directories, as far as they can be searched.
     is_real: bool,
     full: std::path::PathBuf,
 }
@@ -234,7 +234,11 @@ impl<'a> SymlinkCheck<'a> {
             };
             self.is_real = directory[known..].find_iter("/").all(|slash| {
                 let parent = self.root.join(directory[..known + slash].to_path_lossy());
-                std::fs::symlink_metadata(parent).is_ok_and(|meta| meta.is_dir())
+                match std::fs::symlink_metadata(parent) {
+                    Ok(meta) => meta.is_dir(),
+                    // Behind a directory that cannot be searched. The caller gets this error for the path itself.
+                    Err(error) => !is_absent(&error),
+                }
             });
             self.last = directory.into();
         }

@@ -10,6 +10,7 @@ use super::fsmonitor::FsMonitor;
 use super::index::directories;
 use super::inputs::{PATTERN_FILES, is_pattern_file};
 use super::stat::FileStat;
+use super::to_git::is_absent;
 use super::untracked_cache::{TrackedNames, UntrackedCache};
 use crate::git::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
 
@@ -23,6 +24,10 @@ pub(super) struct UntrackedScan {
     pub paths: Vec<BString>,
     /// Number of directories that were not reached before the deadline.
     pub unchecked: usize,
+    /// Directories, with their slash, that can neither be listed nor searched.
+    pub unreadable: Vec<BString>,
+    /// Directories, with their slash, that can be searched and not listed.
+    pub unlisted: Vec<BString>,
     /// Stat data of the walked directories; `None` if that of one of them is racy.
     pub directories: Option<Vec<(BString, FileStat)>>,
     /// Untracked ignore and attribute files ([`is_pattern_file`]) in all directories with tracked or walked
@@ -56,6 +61,7 @@ pub(super) fn scan(
     };
     walk.directory(&mut BString::default(), 0);
     walk.find_unwalked_pattern_files();
+    walk.result.unlisted.sort();
     walk.result.directories = walk.cache.observations();
     walk.cache.store(walk.result.unchecked == 0, &context.tuning);
     Ok(walk.result)
@@ -107,8 +113,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are skipped,
-    /// as in git.
+    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are noted, where
+    /// git warns.
     fn directory(&mut self, prefix: &mut BString, depth: usize) {
         if depth > MAX_DEPTH || self.context.is_late() {
             self.result.unchecked += 1;
@@ -120,7 +126,16 @@ impl Walk<'_> {
         }
         let none = TrackedNames::default();
         let tracked = self.tracked.get(prefix.as_bstr()).unwrap_or(&none);
-        let Some(listing) = self.cache.listing(prefix.as_bstr(), &full, tracked, self.index) else { return };
+        let Some(listing) = self.cache.listing(prefix.as_bstr(), &full, tracked, self.index) else {
+            // Unless it has just been removed.
+            if std::fs::read_dir(&full).is_err_and(|error| !is_absent(&error)) {
+                let is_searchable = std::fs::symlink_metadata(full.join(".")).is_ok();
+                let places =
+                    if is_searchable { &mut self.result.unlisted } else { &mut self.result.unreadable };
+                places.push(prefix.clone());
+            }
+            return;
+        };
         let base = prefix.len();
         for name in listing.files.iter().filter(|name| is_pattern_file(name)) {
             self.result.pattern_files.push([prefix.as_slice(), name].concat().into());

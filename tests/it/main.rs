@@ -60,3 +60,4 @@ mod setup_samples;
 mod similar;
 mod smoke;
 mod terminal;
+mod unreadable;

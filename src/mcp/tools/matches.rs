@@ -265,6 +265,7 @@ pub fn state_of(state: MatchState) -> &'static str {
         MatchState::Staged => ", staged",
         MatchState::Dirty => ", dirty",
         MatchState::Untracked => ", untracked",
+        MatchState::Unreadable => ", committed; the file cannot be read",
     }
 }
 

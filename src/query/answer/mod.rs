@@ -24,6 +24,9 @@ const MAX_SUMMARY_BYTES: usize = 1000;
 /// Maximum number of matches that a summary names.
 const MAX_SUMMARY_MATCHES: usize = 3;
 
+/// Maximum number of unreadable files and directories that are listed.
+const MAX_UNREADABLE: usize = 20;
+
 /// Everything that a search found, before limits apply and texts are read.
 pub struct Ranking {
     /// Best first.
@@ -91,7 +94,8 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         head: view.head_commit.clone(),
         freshness: view.freshness,
         dirty_files: view.n_dirty,
-        unchecked_files: view.n_unchecked,
+        unchecked_files: view.n_unchecked + view.unreadable().count(),
+        unreadable: view.unreadable().take(MAX_UNREADABLE).map(ToString::to_string).collect(),
         is_behind: view.is_behind,
         files: totals.n_paths,
         chunks: totals.n_rows,

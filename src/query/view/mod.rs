@@ -12,7 +12,7 @@ pub mod scope;
 
 use super::error::QueryError;
 use super::request::Filters;
-use crate::git::{BString, BlobReader, Oid};
+use crate::git::{BString, BlobReader, ByteSlice as _, Oid};
 use crate::index::plan::skipped_number;
 use crate::index::{Codebase, arrivals};
 use crate::policy::{PathFlags, SkipReason};
@@ -29,7 +29,8 @@ use scope::{Scope, passes_path};
 use std::sync::Arc;
 
 /// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
-/// changed in the working tree (`dirty`), or neither in git's index nor ignored (`untracked`).
+/// changed in the working tree (`dirty`), neither in git's index nor ignored (`untracked`), or not readable in the
+/// working tree, so that the text is that of the tree (`unreadable`).
 // The variants have no doc comments of their own because those would change the JSON schema of the MCP tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,6 +40,7 @@ pub enum MatchState {
     Staged,
     Dirty,
     Untracked,
+    Unreadable,
 }
 
 impl From<FileState> for MatchState {
@@ -132,7 +134,22 @@ impl View {
 
     /// State of the file at `path`.
     pub fn state_of(&self, path: &[u8]) -> MatchState {
-        self.states.get(path).map_or(MatchState::Committed, |&state| state.into())
+        match self.states.get(path) {
+            Some(&state) => state.into(),
+            None if self.is_unreadable(path) => MatchState::Unreadable,
+            None => MatchState::Committed,
+        }
+    }
+
+    fn is_unreadable(&self, path: &[u8]) -> bool {
+        self.status.as_ref().is_some_and(|status| status.changes.is_unreadable(path.as_bstr()))
+    }
+
+    /// The files and directories of the working tree that cannot be read, and the directories that cannot be
+    /// listed.
+    pub fn unreadable(&self) -> impl Iterator<Item = &BString> {
+        let changes = self.status.as_ref().map(|status| &status.changes);
+        changes.into_iter().flat_map(|changes| changes.unreadable.iter().chain(&changes.unlisted))
     }
 
     /// The contents of a blob, from the working tree or from git; `None` if it is not in this clone.

@@ -8,7 +8,7 @@ use super::freshness::{self, RequestUpdate};
 use super::members::MembersCache;
 use super::{Freshness, View, short};
 use crate::embed::Embedder;
-use crate::git::GitError;
+use crate::git::{BString, GitError};
 use crate::index::arrivals;
 use crate::index::overlay::{Overlay, OverlayContext};
 use crate::index::{Codebase, IndexError, Lifecycle, Target};
@@ -295,6 +295,19 @@ fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<
     Ok(None)
 }
 
+/// The first of `places` and what is true of them all, for the user; `None` if there are none.
+fn unreadable_warning(places: &[BString], what: &str) -> Option<String> {
+    /// Number of places that are named.
+    const MAX_NAMED: usize = 5;
+    let name = |place: &BString| if place.is_empty() { "./".to_owned() } else { place.to_string() };
+    let names: Vec<String> = places.iter().take(MAX_NAMED).map(name).collect();
+    let others = match places.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    (!places.is_empty()).then(|| format!("{}{others} {what}", names.join(", ")))
+}
+
 /// A view under construction.
 struct Builder<'a> {
     source: &'a ViewSource<'a>,
@@ -338,6 +351,10 @@ impl<'a> Builder<'a> {
             self.warnings
                 .push(format!("{n_filtered} changed files have a filter driver and are shown as committed"));
         }
+        let unreadable = "cannot be read: what is committed there is shown, and may be outdated";
+        self.warnings.extend(unreadable_warning(&status.changes.unreadable, unreadable));
+        let unlisted = "cannot be listed: untracked files there are not shown";
+        self.warnings.extend(unreadable_warning(&status.changes.unlisted, unlisted));
         let added = self.overlay.add_worktree(&status);
         self.wanted.cancel.check()?;
         match added? {
