@@ -237,3 +237,22 @@ fn gc_keeps_what_is_used() {
     assert_eq!(report["rows_before"], report["rows_after"]);
     assert_eq!(repo.found(&["parse_header"])[0], "src/parse.rs");
 }
+
+#[test]
+fn submodules_are_counted_with_what_to_do_about_them() {
+    let library = TestRepo::with_files(FILES);
+    let repo = TestRepo::with_files(&[("main.py", "def entry_point():\n    pass\n")]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    assert!(!repo.codeweaver(["status"]).stdout().contains("Submodules"));
+    let url = library.root().to_str().unwrap();
+    repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib"]);
+    repo.commit("submodule");
+    let advice = "1 is not part of this index; `git submodule foreach git codeweaver init`";
+    repo.codeweaver(["index"]).success().says(&[advice]);
+    repo.codeweaver(["init", "--no-hooks"]).success().says(&[advice]);
+    repo.codeweaver(["status"]).success().says(&[advice]);
+    assert_eq!(repo.status()["skipped"]["submodule"], 1);
+    // The advice does what it says.
+    repo.git(["submodule", "--quiet", "foreach", "git codeweaver init --no-hooks"]);
+    repo.at("lib").codeweaver(["search", "parse_header"]).success().says(&["src/parse.rs"]);
+}

@@ -127,6 +127,9 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
         );
         writeln!(out, "{} {totals} in {time} ({work})", context.paint.good("Indexed:"))?;
     }
+    if let Some(note) = submodules(report.skipped.get("submodule").copied()) {
+        writeln!(out, "Submodules: {note}")?;
+    }
     out.flush()?;
     if n_missing > 0 {
         let (files, them) = (render::plural(n_missing, "file"), if n_missing == 1 { "it" } else { "them" });
@@ -137,6 +140,16 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
     }
     warn_about_extensions(context, report);
     Ok(())
+}
+
+/// What is true of the submodules of a repository, and how they are indexed; `None` if there are none.
+pub fn submodules(n: Option<u64>) -> Option<String> {
+    let n = n.filter(|n| *n > 0)?;
+    let (are, them) = if n == 1 { ("1 is", "it") } else { (&*format!("{} are", render::count(n)), "them") };
+    Some(format!(
+        "{are} not part of this index; `git submodule foreach git codeweaver init` indexes {them}, \
+         `git -C PATH codeweaver search` searches there"
+    ))
 }
 
 /// Warns if every file has an unknown extension, and shows how to set their languages.

@@ -1,5 +1,6 @@
 //! `status`: shows the state of the index and of running updates.
 
+use super::index::submodules;
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
@@ -59,6 +60,9 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
     }
     if !report.skipped.is_empty() {
         row("Skipped", skipped(report))?;
+    }
+    if let Some(note) = submodules(report.skipped.get("submodule").copied()) {
+        row("Submodules", note)?;
     }
     if report.size_bytes.total > 0 {
         row("On disk", sizes(report))?;
