@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(values(&["search", "--mo"]), ["--mode"]);
         assert_eq!(values(&["search", "--mode", "s"]), ["semantic", "symbol"]);
         assert_eq!(values(&["search", "--mode=key"]), ["--mode=keyword"]);
-        assert_eq!(values(&["search", "--kind", "cons"]), ["constant", "constructor"]);
+        assert_eq!(values(&["search", "--kind", "cons"]), ["constructor", "constant"]);
         assert_eq!(values(&["search", "--lang", "elix"]), ["elixir"]);
         assert_eq!(values(&["search", "-i", "deb"]), ["debug"]);
         assert_eq!(values(&["completions", "z"]), ["zsh"]);
