@@ -397,6 +397,11 @@ impl From<ConfigError> for CliError {
             ConfigError::Symlink { path } => {
                 (format!("{} is not written", path.display()), error.to_string())
             }
+            ConfigError::Several { .. } => ("the settings cannot be read".to_owned(), error.to_string()),
+            ConfigError::Yaml { path, .. } => (
+                format!("{} is not edited", path.display()),
+                "it is YAML, and an edit would lose its comments".to_owned(),
+            ),
             ConfigError::UserOnly { key } => (
                 format!("`{key}` cannot be set for a repository"),
                 "a file of a repository must not decide what runs on your machine".to_owned(),

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 use super::error::{ConfigError, Problem};
+use super::files::{self, REPOSITORY_FILE_NAME};
 use super::keys::find;
-use super::load::{REPOSITORY_FILE_NAME, Sources, check_assignment};
+use super::load::{Loaded, Origin, Sources, check_assignment};
 use super::settings::Settings;
 use super::value::Value;
+use super::yaml;
 use crate::durable::Replacement;
 
 /// Writes `key = value` into `file`, which is created if it does not exist.
@@ -16,6 +18,7 @@ use crate::durable::Replacement;
 /// The value is parsed as on the command line (lists separated by commas or as in TOML). The file is replaced
 /// atomically, and only if the result is valid. A file named `codeweaver.toml` belongs to a repository:
 /// user-only keys are rejected there, and so is a symbolic link, which could point outside the repository.
+/// YAML beside `file` is not edited; the error says what to write.
 pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
     let (spec, value) = check_assignment(key, value).map_err(|error| {
         let origin = "command line".to_owned();
@@ -23,6 +26,10 @@ pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
     })?;
     if spec.user_only && is_repository_file(file) {
         return Err(ConfigError::UserOnly { key: key.to_owned() });
+    }
+    if let Some(path) = yaml_of(file)? {
+        let change = format!("write there:\n{}", yaml::assignment(key, &value));
+        return Err(ConfigError::Yaml { path, change });
     }
     edit(file, |document| match value {
         Value::Table(entries) if find(key).is_some_and(|(_, entry)| entry.is_some()) => {
@@ -38,28 +45,66 @@ pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
     })
 }
 
-/// Removes `key` from `file`, so that sources of lower precedence apply. Does nothing if the key is absent.
+/// Removes `key` from `file`, so that sources of lower precedence apply, and the tables that it leaves empty.
+/// Does nothing if the key is absent.
 pub fn unset(file: &Path, key: &str) -> Result<(), ConfigError> {
     let Some((spec, entry)) = find(key) else {
         return set(file, key, ""); // fails with the error for unknown keys
     };
     let mut segments = path_segments(spec.path);
     segments.extend(entry);
+    if let Some(path) = yaml_of(file)? {
+        let loaded = load(&path)?;
+        return match loaded.origins.get(key) {
+            Some(Origin::File { .. }) => {
+                Err(ConfigError::Yaml { path, change: format!("remove `{key}` there") })
+            }
+            _ => Ok(()),
+        };
+    }
     if !file.exists() {
         return Ok(());
     }
     edit(file, |document| {
-        let (Some((last, parents)), mut at) = (segments.split_last(), document.as_item_mut()) else { return };
-        for parent in parents {
-            match at.as_table_like_mut().and_then(|table| table.get_mut(parent)) {
-                Some(item) => at = item,
-                None => return,
-            }
-        }
-        if let Some(table) = at.as_table_like_mut() {
-            table.remove(last);
-        }
+        remove(document.as_table_mut(), &segments);
     })
+}
+
+/// Removes the value at a path, and each table on the way that is empty then and has no comment. Returns
+/// whether there was such a value.
+fn remove(table: &mut dyn TableLike, segments: &[&str]) -> bool {
+    match segments {
+        [] => false,
+        [last] => table.remove(last).is_some(),
+        [first, rest @ ..] => {
+            let Some(item) = table.get_mut(first) else { return false };
+            let removed = item.as_table_like_mut().is_some_and(|inner| remove(inner, rest));
+            if removed && item.as_table_like().is_some_and(TableLike::is_empty) && !has_comment(item) {
+                table.remove(first);
+            }
+            removed
+        }
+    }
+}
+
+fn has_comment(table: &Item) -> bool {
+    let decor = match table {
+        Item::Table(table) => table.decor(),
+        Item::Value(value) => value.decor(),
+        Item::ArrayOfTables(_) | Item::None => return false,
+    };
+    [decor.prefix(), decor.suffix()]
+        .into_iter()
+        .flatten()
+        .any(|text| text.as_str().is_none_or(|text| text.contains('#')))
+}
+
+/// The YAML file that has the settings of `file`.
+///
+/// # Errors
+/// If there are several files.
+fn yaml_of(file: &Path) -> Result<Option<PathBuf>, ConfigError> {
+    Ok(files::present(file)?.filter(|path| files::is_yaml(path)))
 }
 
 fn path_segments(path: &str) -> Vec<&str> {
@@ -73,7 +118,7 @@ fn is_repository_file(file: &Path) -> bool {
 /// Sets the value at a path, keeping the comments of an existing value.
 fn put(document: &mut DocumentMut, segments: &[&str], mut value: toml_edit::Value) {
     let Some((last, parents)) = segments.split_last() else { return };
-    let mut at: &mut dyn toml_edit::TableLike = document.as_table_mut();
+    let mut at: &mut dyn TableLike = document.as_table_mut();
     for parent in parents {
         let inside_inline = at.get(parent).is_some_and(|item| item.is_inline_table());
         let missing = at.get(parent).is_none_or(|item| item.as_table_like().is_none());
@@ -124,6 +169,10 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
         text.parse().map_err(|error: toml_edit::TomlError| invalid(error.message().to_owned()))?;
     change(&mut document);
     let mut after = document.to_string();
+    if !text.starts_with('\n') {
+        // The blank lines above a table that is first now.
+        after.drain(..after.len() - after.trim_start_matches('\n').len());
+    }
     if text.contains("\r\n") {
         after = after.replace("\r\n", "\n").replace('\n', "\r\n");
     }
@@ -132,7 +181,11 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
 
 /// Fails if `file` is invalid. An invalid file is not edited, so that its errors refer to unchanged text.
 fn validate(file: &Path) -> Result<(), ConfigError> {
-    Settings::load(&Sources { user_file: Some(file.to_owned()), ..Sources::default() }).map(|_| ())
+    load(file).map(drop)
+}
+
+fn load(file: &Path) -> Result<Loaded, ConfigError> {
+    Settings::load(&Sources { user_file: Some(file.to_owned()), ..Sources::default() })
 }
 
 /// Writes `bytes` to a temporary file beside `target`, validates it, and renames it over `target`.
@@ -235,6 +288,61 @@ mod tests {
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(!text.contains("limit") && text.contains("mode = \"foreground\""), "{text}");
         assert!(unset(&file, "serch.limit").is_err());
+    }
+
+    #[test]
+    fn unset_leaves_no_empty_tables_and_loses_no_comment() {
+        let unset_in = |before: &str, key: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("config.toml");
+            std::fs::write(&file, before).unwrap();
+            unset(&file, key).unwrap();
+            std::fs::read_to_string(&file).unwrap()
+        };
+        for (before, key, after) in [
+            ("[search]\nlimit = 5\n", "search.limit", ""),
+            ("[search]\nlimit = 5\n\n[index]\nthreads = 2\n", "search.limit", "[index]\nthreads = 2\n"),
+            ("[search]\nlimit = 5\nmin_score = 0.5\n", "search.limit", "[search]\nmin_score = 0.5\n"),
+            ("[chunker.markdown]\noverlap = 10\n", "chunker.markdown.overlap", ""),
+            ("[policy.file_extensions]\ninc = \"php\"\n", "policy.file_extensions.inc", ""),
+            ("search = { limit = 5 }\nindex.threads = 2\n", "search.limit", "index.threads = 2\n"),
+            ("search.limit = 5\n", "search.limit", ""),
+            ("# mine\n[search]\nlimit = 5\n", "search.limit", "# mine\n[search]\n"),
+            ("[search] # mine\nlimit = 5\n", "search.limit", "[search] # mine\n"),
+            ("[search]\nlimit = 5\n# end\n", "search.limit", "# end\n"),
+            ("[search]\n", "search.limit", "[search]\n"),
+        ] {
+            assert_eq!(unset_in(before, key), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn yaml_is_not_edited_and_the_error_says_what_to_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, yaml) = (folder.path().join("config.toml"), folder.path().join("config.yml"));
+        let text = "search:\n  limit: 5 # five\n";
+        std::fs::write(&yaml, text).unwrap();
+        for (key, value, lines) in [
+            ("search.min_score", "0.5", "search:\n  min_score: 0.5"),
+            ("policy.exclude", "a/**,b", "policy:\n  exclude: [\"a/**\",\"b\"]"),
+            ("policy.file_extensions.inc", "php", "policy:\n  file_extensions:\n    inc: \"php\""),
+            ("chunker.markdown.overlap", "10", "chunker:\n  markdown:\n    overlap: 10"),
+        ] {
+            let error = set(&file, key, value).unwrap_err();
+            assert!(matches!(&error, ConfigError::Yaml { path, .. } if *path == yaml), "{error}");
+            assert!(error.fix().ends_with(lines), "{}", error.fix());
+            std::fs::write(&yaml, lines).unwrap();
+            let written = load(&yaml).unwrap();
+            assert!(matches!(written.origins[key], Origin::File { .. }), "{lines}");
+            std::fs::write(&yaml, text).unwrap();
+        }
+        assert!(set(&file, "search.limit", "0").unwrap_err().to_string().contains("from 1 to 1000"));
+        assert!(unset(&file, "search.limit").unwrap_err().fix().contains("remove `search.limit`"));
+        unset(&file, "search.min_score").unwrap();
+        assert_eq!(std::fs::read_to_string(&yaml).unwrap(), text);
+        assert!(!file.exists());
+        std::fs::write(&file, "").unwrap();
+        assert!(matches!(set(&file, "search.limit", "7"), Err(ConfigError::Several { .. })));
     }
 
     #[test]

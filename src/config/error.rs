@@ -12,6 +12,10 @@ pub enum ConfigError {
     TooLarge { path: PathBuf, size: u64, limit: u64 },
     #[error("{}", join(.0))]
     Invalid(Vec<Problem>),
+    #[error("{} are there, and only one of them can be read", names(.files))]
+    Several { files: Vec<PathBuf> },
+    #[error("{} is YAML, which is not edited because its comments would be lost", path.display())]
+    Yaml { path: PathBuf, change: String },
     #[error("cannot write the settings to {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
     #[error("{} is a symbolic link; settings of a repository are written only to a regular file", path.display())]
@@ -26,7 +30,8 @@ impl ConfigError {
         match self {
             Self::Read { .. } | Self::TooLarge { .. } => "the settings cannot be read",
             Self::Invalid(_) => "the settings are not valid",
-            Self::Write { .. } | Self::Symlink { .. } | Self::UserOnly { .. } => {
+            Self::Several { .. } => "there are several settings files",
+            Self::Write { .. } | Self::Symlink { .. } | Self::UserOnly { .. } | Self::Yaml { .. } => {
                 "the setting was not changed"
             }
         }
@@ -42,6 +47,13 @@ impl ConfigError {
                     "correct the value; `git codeweaver config --show` lists every key".to_owned()
                 })
             }
+            Self::Several { files } => match files.as_slice() {
+                [first, rest @ ..] => {
+                    format!("move the settings of {} to {}, and remove it", names(rest), first.display())
+                }
+                [] => "keep one of them".to_owned(),
+            },
+            Self::Yaml { change, .. } => change.clone(),
             Self::Write { path, .. } => format!("make {} and its directory writable", path.display()),
             Self::Symlink { path } => format!("edit the file that {} points to", path.display()),
             Self::UserOnly { key } => format!("git codeweaver config set --user {key} VALUE"),
@@ -52,7 +64,7 @@ impl ConfigError {
 /// An invalid entry of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// `file:line`, the name of an environment variable, or `command line`.
+    /// `file:line:column`, the name of an environment variable, or `command line`.
     pub origin: String,
     /// The value found and the value expected.
     pub message: String,
@@ -68,6 +80,10 @@ impl fmt::Display for Problem {
             None => Ok(()),
         }
     }
+}
+
+fn names(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 fn join(problems: &[Problem]) -> String {

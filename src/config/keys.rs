@@ -243,8 +243,8 @@ mod tests {
         for spec in KEYS {
             let default = (spec.read)(&Settings::default());
             if let Some(value) = default.to_toml() {
-                let checked = spec.kind.check_item(&toml_edit::Item::Value(value));
-                assert_eq!(checked, Ok(default), "{}", spec.path);
+                let node = super::super::toml::parse_value(value.to_string().trim()).unwrap();
+                assert_eq!(spec.kind.check_node(&node), Ok(default), "{}", spec.path);
             }
         }
     }

@@ -2,21 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Item, TableLike};
-
 use super::error::{ConfigError, Problem, did_you_mean, excerpt};
+use super::files::{self, REPOSITORY_FILE_NAME, Untrusted};
 use super::keys::{KeySpec, find, keys, toml_text};
 use super::settings::Settings;
+use super::tree::{Entry, Node, Position};
 use super::value::{KeyKind, Value, ValueError, table_key};
+use super::{toml, yaml};
 use crate::text::LineIndex;
-
-/// The file at the root of a worktree.
-pub const REPOSITORY_FILE_NAME: &str = "codeweaver.toml";
-/// Maximum size of a settings file.
-pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
 const MAX_PROBLEMS: usize = 20;
 const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
@@ -24,7 +19,9 @@ const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
 /// Sources of settings. Missing files are treated as empty.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// The TOML file of the repository, or where YAML is beside it.
     pub repository_file: Option<PathBuf>,
+    /// The TOML file of the user, or where YAML is beside it.
     pub user_file: Option<PathBuf>,
     /// Names with their values: `CODEWEAVER_SECTION_KEY`, and `HOME` for paths that begin with `~/`.
     pub environment: Vec<(String, String)>,
@@ -51,6 +48,12 @@ impl Sources {
             overrides: Vec::new(),
         }
     }
+
+    /// Every path at which a settings file is read if it is there.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let files = [&self.repository_file, &self.user_file];
+        files.into_iter().flatten().flat_map(|file| files::candidates(file)).collect()
+    }
 }
 
 /// Source of a value.
@@ -59,10 +62,11 @@ pub enum Origin {
     Default,
     /// The name of the variable.
     Environment(String),
-    /// 1-based line.
+    /// 1-based line and column, the latter in characters.
     File {
         path: PathBuf,
         line: usize,
+        column: usize,
     },
     CommandLine,
 }
@@ -72,8 +76,22 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("default"),
             Self::Environment(name) => write!(f, "environment variable {name}"),
-            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::File { path, line, .. } => write!(f, "{}:{line}", path.display()),
             Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+impl Origin {
+    fn in_file(path: &Path, at: Position) -> Origin {
+        Origin::File { path: path.to_owned(), line: at.line, column: at.column }
+    }
+
+    /// As it is displayed, with the column.
+    fn exact(&self) -> String {
+        match self {
+            Self::File { column, .. } => format!("{self}:{column}"),
+            other => other.to_string(),
         }
     }
 }
@@ -137,15 +155,22 @@ impl Settings {
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let mut loader = Loader::new(sources);
         loader.environment(sources);
-        if let Some(path) = &sources.user_file
-            && let Some(text) = read_user_file(path)?
+        if let Some(file) = &sources.user_file
+            && let Some(path) = files::present(file)?
+            && let Some(text) = files::read_user_file(&path)?
         {
-            loader.file(path, &text, Trust::User);
+            loader.file(&path, &text, Trust::User);
         }
-        if let Some(path) = &sources.repository_file
-            && let Some(text) = loader.read_repository_file(path)?
+        if let Some(file) = &sources.repository_file
+            && let Some(path) = files::present(file)?
         {
-            loader.file(path, &text, Trust::Repository);
+            match files::read_repository_file(&path)? {
+                Untrusted::Bytes(text) => loader.file(&path, &text, Trust::Repository),
+                Untrusted::Refused { reason } => {
+                    loader.warnings.push(format!("{} is ignored: {reason}", path.display()));
+                }
+                Untrusted::Absent => {}
+            }
         }
         loader.overrides(sources);
         loader.finish()
@@ -219,45 +244,21 @@ impl Loader {
         }
     }
 
-    /// Reads the repository file. Returns `None` if there is none, or with a warning if it must not be read.
-    fn read_repository_file(&mut self, path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
-        let sibling = ["yaml", "yml"].map(|extension| path.with_extension(extension));
-        let reason = match open_regular_file(path) {
-            Ok(Some((file, size))) if size <= MAX_FILE_BYTES => return read_bounded(path, file).map(Some),
-            Ok(Some((_, size))) => format!("it has {size} bytes; at most {MAX_FILE_BYTES} are read"),
-            Ok(None) => "it is no regular file".to_owned(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                if let Some(yaml) = sibling.iter().find(|sibling| sibling.is_file()) {
-                    self.warnings
-                        .push(format!("{} is not read; write {REPOSITORY_FILE_NAME}", yaml.display()));
-                }
-                return Ok(None);
-            }
-            Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
-        };
-        self.warnings.push(format!("{} is ignored: {reason}", path.display()));
-        Ok(None)
-    }
-
     fn file(&mut self, path: &Path, bytes: &[u8], trust: Trust) {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-        let lines = LineIndex::new(bytes);
-        let at = |offset: usize| Origin::File { path: path.to_owned(), line: lines.editor_line(offset) };
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                return self.problem(&at(error.valid_up_to()), "the file is not UTF-8".to_owned(), None);
+                let valid = &bytes[..error.valid_up_to()];
+                let at = Position::of(&String::from_utf8_lossy(valid), &LineIndex::new(valid), valid.len());
+                let origin = Origin::in_file(path, at);
+                return self.problem(&origin, "the file is not UTF-8".to_owned(), None);
             }
         };
-        match toml_edit::Document::parse(text) {
-            Ok(document) => {
-                let mut walk = FileWalk { loader: self, path, lines: &lines, trust };
-                walk.table(document.as_table(), "");
-            }
-            Err(error) => {
-                let offset = error.span().map_or(0, |span| span.start);
-                self.problem(&at(offset), parser_message(error.message()), None);
-            }
+        let is_yaml = files::is_yaml(path);
+        match if is_yaml { yaml::parse(text) } else { toml::parse(text) } {
+            Ok(table) => FileWalk { loader: self, path, trust, is_yaml }.table(&table, ""),
+            Err(error) => self.problem(&Origin::in_file(path, error.at), error.message, None),
         }
     }
 
@@ -303,7 +304,7 @@ impl Loader {
 
     fn problem(&mut self, origin: &Origin, message: String, suggestion: Option<String>) {
         if self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(Problem { origin: origin.to_string(), message, suggestion });
+            self.problems.push(Problem { origin: origin.exact(), message, suggestion });
         }
     }
 
@@ -353,24 +354,23 @@ impl Loader {
 struct FileWalk<'a> {
     loader: &'a mut Loader,
     path: &'a Path,
-    lines: &'a LineIndex,
     trust: Trust,
+    is_yaml: bool,
 }
 
 impl FileWalk<'_> {
     /// Visits a table. Recurses only as deep as known keys do.
-    fn table(&mut self, table: &dyn TableLike, prefix: &str) {
-        for (name, item) in table.iter() {
-            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
-            let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
-            let line = self.lines.editor_line(span.map_or(0, |span| span.start));
-            let origin = Origin::File { path: self.path.to_owned(), line };
-            self.entry(&path, prefix, item, &origin);
+    fn table(&mut self, table: &[Entry], prefix: &str) {
+        for entry in table {
+            let name = &entry.key;
+            let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+            let origin = Origin::in_file(self.path, entry.at);
+            self.entry(&path, prefix, &entry.value, &origin);
         }
     }
 
     /// Loads the entry at `path`, in the table at `prefix`.
-    fn entry(&mut self, path: &str, prefix: &str, item: &Item, origin: &Origin) {
+    fn entry(&mut self, path: &str, prefix: &str, node: &Node, origin: &Origin) {
         if let Some(spec) = keys().iter().find(|spec| spec.path == path) {
             if spec.user_only && self.trust == Trust::Repository {
                 self.loader.warnings.push(format!(
@@ -379,10 +379,10 @@ impl FileWalk<'_> {
                 ));
                 return;
             }
-            match spec.kind.check_item(item) {
+            match spec.kind.check_node(node) {
                 Ok(value) => {
                     self.loader.put(spec, value, origin);
-                    self.entry_origins(spec, item);
+                    self.entry_origins(spec, node);
                 }
                 Err(error) => self.loader.value_error(path, error, origin),
             }
@@ -390,10 +390,13 @@ impl FileWalk<'_> {
             .iter()
             .any(|spec| spec.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
         {
-            match item.as_table_like() {
-                Some(table) => self.table(table, path),
-                None => {
-                    self.loader.problem(origin, format!("`{path}` is a section, written `[{path}]`"), None);
+            match node {
+                Node::Table(table) => self.table(table, path),
+                // A section whose keys are all commented out.
+                Node::Nothing if self.is_yaml => {}
+                _ => {
+                    let form = if self.is_yaml { format!("`{path}:`") } else { format!("`[{path}]`") };
+                    self.loader.problem(origin, format!("`{path}` is a section, written {form}"), None);
                 }
             }
         } else {
@@ -404,16 +407,14 @@ impl FileWalk<'_> {
     }
 
     /// Records the line of each entry of a table.
-    fn entry_origins(&mut self, spec: &KeySpec, item: &Item) {
-        let (KeyKind::Table | KeyKind::Delimiters, Some(table)) = (spec.kind, item.as_table_like()) else {
+    fn entry_origins(&mut self, spec: &KeySpec, node: &Node) {
+        let (KeyKind::Table | KeyKind::Delimiters, Some(table)) = (spec.kind, node.as_table()) else {
             return;
         };
-        for (name, _) in table.iter() {
-            let span = table.get_key_value(name).and_then(|(key, _)| key.span());
-            let (Some(span), Ok(entry)) = (span, table_key(name)) else { continue };
-            let origin =
-                Origin::File { path: self.path.to_owned(), line: self.lines.editor_line(span.start) };
-            self.loader.origins.insert(format!("{}.{}", spec.path, entry), origin);
+        for entry in table {
+            let Ok(name) = table_key(&entry.key) else { continue };
+            let origin = Origin::in_file(self.path, entry.at);
+            self.loader.origins.insert(format!("{}.{name}", spec.path), origin);
         }
     }
 }
@@ -457,52 +458,9 @@ fn sections() -> impl Iterator<Item = &'static str> {
     keys().iter().filter_map(|spec| spec.path.split('.').next())
 }
 
-/// Reduces a parser message to one line with escaped control characters, since it may quote the file.
-fn parser_message(message: &str) -> String {
-    message.lines().next().unwrap_or_default().chars().flat_map(char::escape_debug).take(200).collect()
-}
-
-fn read_user_file(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
-    match std::fs::File::open(path) {
-        Ok(file) => read_bounded(path, file).map(Some),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
-    }
-}
-
-fn read_bounded(path: &Path, file: std::fs::File) -> Result<Vec<u8>, ConfigError> {
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        let size = std::fs::metadata(path).map_or(bytes.len() as u64, |metadata| metadata.len());
-        return Err(ConfigError::TooLarge { path: path.to_owned(), size, limit: MAX_FILE_BYTES });
-    }
-    Ok(bytes)
-}
-
-/// Opens a file of a repository without following a symbolic link and without blocking on a pipe. Returns
-/// `None` if it is not a regular file.
-fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)>> {
-    if !std::fs::symlink_metadata(path)?.is_file() {
-        return Ok(None);
-    }
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits() as i32);
-    }
-    let file = options.open(path)?;
-    let metadata = file.metadata()?;
-    Ok(metadata.is_file().then_some((file, metadata.len())))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::files::MAX_FILE_BYTES;
     use super::*;
 
     struct Files {
@@ -591,58 +549,58 @@ mod tests {
         for (text, expected) in [
             (
                 "[chunker]\ntokn_limit = 5",
-                "codeweaver.toml:2: unknown key `chunker.tokn_limit`; did you mean `token_limit`?",
+                "codeweaver.toml:2:1: unknown key `chunker.tokn_limit`; did you mean `token_limit`?",
             ),
-            ("[serch]\nlimit = 5", "codeweaver.toml:1: unknown key `serch`; did you mean `search`?"),
+            ("[serch]\nlimit = 5", "codeweaver.toml:1:2: unknown key `serch`; did you mean `search`?"),
             (
                 "min_score = 0.5",
-                "codeweaver.toml:1: unknown key `min_score`; did you mean `search.min_score`?",
+                "codeweaver.toml:1:1: unknown key `min_score`; did you mean `search.min_score`?",
             ),
-            ("\nsearch = 5", "codeweaver.toml:2: `search` is a section, written `[search]`"),
+            ("\nsearch = 5", "codeweaver.toml:2:1: `search` is a section, written `[search]`"),
             (
                 "search.limit = 0",
-                "codeweaver.toml:1: `search.limit`: expected an integer from 1 to 1000, found 0",
+                "codeweaver.toml:1:8: `search.limit`: expected an integer from 1 to 1000, found 0",
             ),
             (
                 "search.limit = \"many\"",
-                "codeweaver.toml:1: `search.limit`: expected an integer from 1 to 1000, found the text \"many\"",
+                "codeweaver.toml:1:8: `search.limit`: expected an integer from 1 to 1000, found the text \"many\"",
             ),
             (
                 "search.min_score = nan",
-                "codeweaver.toml:1: `search.min_score`: expected a number from 0 to 1, found NaN",
+                "codeweaver.toml:1:8: `search.min_score`: expected a number from 0 to 1, found NaN",
             ),
             (
                 "search.include_tests = 1",
-                "codeweaver.toml:1: `search.include_tests`: expected true or false, found the integer 1",
+                "codeweaver.toml:1:8: `search.include_tests`: expected true or false, found the integer 1",
             ),
             (
                 "[index]\n\nhnsw = \"allways\"",
-                "codeweaver.toml:3: `index.hnsw`: expected one of \"auto\", \"always\", \"never\", found \"allways\"; did you mean `always`?",
+                "codeweaver.toml:3:1: `index.hnsw`: expected one of \"auto\", \"always\", \"never\", found \"allways\"; did you mean `always`?",
             ),
             (
                 "policy.include = [1]",
-                "codeweaver.toml:1: `policy.include`: expected a list of texts, found the integer 1 in it",
+                "codeweaver.toml:1:8: `policy.include`: expected a list of texts, found the integer 1 in it",
             ),
             (
                 "policy.file_extensions = { inc = 3 }",
-                "codeweaver.toml:1: `policy.file_extensions`: expected text for `inc`, found the integer 3",
+                "codeweaver.toml:1:8: `policy.file_extensions`: expected text for `inc`, found the integer 3",
             ),
             (
                 "chunker.custom_delimiters.x = [{ start = \"a\" }]",
-                "codeweaver.toml:1: `chunker.custom_delimiters`: unknown key `start` in a delimiter; did you mean `starts`?",
+                "codeweaver.toml:1:9: `chunker.custom_delimiters`: unknown key `start` in a delimiter; did you mean `starts`?",
             ),
             (
                 "chunker.target_tokens = 5000",
-                "codeweaver.toml:1: `chunker.target_tokens` is 5000, but `chunker.token_limit` only leaves room for less than 4001; lower `chunker.target_tokens` or raise `chunker.token_limit`",
+                "codeweaver.toml:1:9: `chunker.target_tokens` is 5000, but `chunker.token_limit` only leaves room for less than 4001; lower `chunker.target_tokens` or raise `chunker.token_limit`",
             ),
-            ("\"\\u001b[2J\" = 1", "codeweaver.toml:1: unknown key `\\u{1b}[2J`"),
+            ("\"\\u001b[2J\" = 1", "codeweaver.toml:1:1: unknown key `\\u{1b}[2J`"),
         ] {
             assert_eq!(problems(text.as_bytes()), [expected], "{text}");
         }
         let duplicate = problems(b"[search]\nlimit = 1\nlimit = 2\n");
-        assert!(duplicate[0].starts_with("codeweaver.toml:3: duplicate key"), "{duplicate:?}");
+        assert!(duplicate[0].starts_with("codeweaver.toml:3:1: duplicate key"), "{duplicate:?}");
         let broken = problems(b"[search\nlimit = 1");
-        assert!(broken[0].starts_with("codeweaver.toml:1: "), "{broken:?}");
+        assert!(broken[0].starts_with("codeweaver.toml:1:8: "), "{broken:?}");
         assert_eq!(problems(b"a = 1\nb = 2\n").len(), 2, "all problems are reported at once");
         let many: String = (0..100).map(|n| format!("a{n} = 1\n")).collect();
         assert_eq!(problems(many.as_bytes()).len(), MAX_PROBLEMS);
@@ -692,7 +650,7 @@ mod tests {
         assert_eq!(crlf.settings.search.limit, 7);
         assert!(crlf.origins["search.limit"].to_string().ends_with(":2"));
         let latin = problems(b"# ok\n# caf\xe9\n");
-        assert_eq!(latin, ["codeweaver.toml:2: the file is not UTF-8"]);
+        assert_eq!(latin, ["codeweaver.toml:2:6: the file is not UTF-8"]);
         for text in [
             format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
             format!("a{} = 1", ".a".repeat(100_000)),
@@ -714,6 +672,129 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    /// The settings of a repository file in YAML.
+    fn load_yaml(name: &str, text: &str, user: &[u8]) -> Result<Loaded, ConfigError> {
+        let files = Files::new();
+        let sources = files.sources(b"", user);
+        std::fs::remove_file(files.folder.path().join(REPOSITORY_FILE_NAME)).unwrap();
+        std::fs::write(files.folder.path().join(name), text).unwrap();
+        Settings::load(&sources)
+    }
+
+    #[test]
+    fn yaml_and_toml_give_the_same_settings() {
+        let toml = r#"
+            [search]
+            limit = 30
+            min_score = 1
+            [policy]
+            exclude = ["a/**", "b"]
+            [policy.file_extensions]
+            ".inc" = "php"
+            [chunker.markdown]
+            overlap = 10
+            [[chunker.custom_delimiters.Foo]]
+            starts = ["begin"]
+            ends = ["end"]
+            priority = 40
+            [index]
+            hnsw = "never"
+        "#;
+        let yaml = "search: { limit: 30, min_score: 1 }\npolicy:\n  exclude:\n    - a/**\n    - b\n  \
+            file_extensions:\n    .inc: php\nchunker:\n  markdown:\n    overlap: 10\n  custom_delimiters:\n    \
+            Foo:\n      - starts: [begin]\n        ends: [end]\n        priority: 40\nindex:\n  hnsw: never\noverlay:\n";
+        let files = Files::new();
+        let expected = Settings::load(&files.sources(toml.as_bytes(), b"")).unwrap();
+        for name in ["codeweaver.yaml", "codeweaver.yml"] {
+            let loaded = load_yaml(name, yaml, b"search.limit = 20\nsearch.timeout_ms = 900\n").unwrap();
+            assert_eq!(loaded.settings.search.timeout_ms, 900);
+            let mut settings = loaded.settings.clone();
+            settings.search.timeout_ms = expected.settings.search.timeout_ms;
+            assert_eq!(settings, expected.settings, "{name}");
+            assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+            assert!(loaded.origins["search.limit"].to_string().ends_with(&format!("{name}:1")));
+            assert!(loaded.origins["policy.file_extensions.inc"].to_string().ends_with(":7"));
+        }
+    }
+
+    #[test]
+    fn problems_in_yaml_state_line_and_column() {
+        for (text, expected) in [
+            (
+                "chunker:\n  tokn_limit: 5\n",
+                "yaml:2:3: unknown key `chunker.tokn_limit`; did you mean `token_limit`?",
+            ),
+            ("serch:\n  limit: 5\n", "yaml:1:1: unknown key `serch`; did you mean `search`?"),
+            ("search: 5\n", "yaml:1:1: `search` is a section, written `search:`"),
+            (
+                "search:\n  limit: no\n",
+                "yaml:2:3: `search.limit`: expected an integer from 1 to 1000, found the text \"no\"",
+            ),
+            (
+                "search:\n  include_tests: yes\n",
+                "yaml:2:3: `search.include_tests`: expected true or false, found the text \"yes\"",
+            ),
+            (
+                "search: { min_score: .nan }\n",
+                "yaml:1:11: `search.min_score`: expected a number from 0 to 1, found NaN",
+            ),
+            (
+                "search:\n  limit:\n",
+                "yaml:2:3: `search.limit`: expected an integer from 1 to 1000, found nothing",
+            ),
+        ] {
+            match load_yaml("codeweaver.yaml", text, b"") {
+                Err(ConfigError::Invalid(problems)) => {
+                    assert!(problems[0].to_string().ends_with(expected), "{}", problems[0]);
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_repository_cannot_set_user_only_keys_in_yaml() {
+        let hostile = "model: { name: x, path: /evil, ort_library: 7 }\nhooks: { mode: foreground }\n";
+        let loaded = load_yaml("codeweaver.yml", hostile, b"").unwrap();
+        assert_eq!(loaded.settings, Settings::default());
+        assert_eq!(loaded.warnings.len(), 4, "{:?}", loaded.warnings);
+    }
+
+    #[test]
+    fn several_files_are_an_error_that_names_them() {
+        for (one, two) in [
+            ("codeweaver.toml", "codeweaver.yaml"),
+            ("codeweaver.yaml", "codeweaver.yml"),
+            ("config.toml", "config.yml"),
+        ] {
+            let files = Files::new();
+            let sources = Sources {
+                repository_file: Some(files.folder.path().join(REPOSITORY_FILE_NAME)),
+                user_file: Some(files.folder.path().join("config.toml")),
+                ..Sources::default()
+            };
+            for name in [one, two] {
+                std::fs::write(files.folder.path().join(name), "").unwrap();
+            }
+            let error = Settings::load(&sources).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(one) && text.contains(two), "{text}");
+            assert!(error.fix().ends_with("and remove it"), "{}", error.fix());
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_symlinked_repository_file_in_yaml_is_ignored() {
+        let files = Files::new();
+        let sources = Sources {
+            repository_file: Some(files.folder.path().join(REPOSITORY_FILE_NAME)),
+            ..Sources::default()
+        };
+        std::os::unix::fs::symlink("/dev/zero", files.folder.path().join("codeweaver.yaml")).unwrap();
+        assert_eq!(Settings::load(&sources).unwrap().warnings.len(), 1);
     }
 
     #[test]

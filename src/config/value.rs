@@ -1,13 +1,15 @@
-//! Values of settings: parsing from TOML or plain text, validation against the kind of a key, and formatting.
+//! Values of settings: parsing from a file or plain text, validation against the kind of a key, and formatting.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use toml_edit::{InlineTable, Item, TableLike};
+use toml_edit::InlineTable;
 
 use super::error::{did_you_mean, excerpt};
 use super::settings::{CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode};
+use super::toml;
+use super::tree::{Entry, Node, get};
 
 /// Kind and range of the values of a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,42 +90,36 @@ const DELIMITER_KEYS: &[&str] =
 const DEFAULT_DELIMITER_PRIORITY: u8 = 50;
 
 impl KeyKind {
-    /// Validates a TOML item.
-    pub(super) fn check_item(&self, item: &Item) -> Result<Value, ValueError> {
-        let mismatch = || ValueError::new(format!("expected {self}, found {}", describe(item)));
+    /// Validates a value of a file.
+    pub(super) fn check_node(&self, node: &Node) -> Result<Value, ValueError> {
+        let mismatch = || ValueError::new(format!("expected {self}, found {}", node.describe()));
         match self {
-            Self::Bool => item.as_bool().map(Value::Bool).ok_or_else(mismatch),
-            Self::Integer { .. } => self.check_integer(item.as_integer().ok_or_else(mismatch)?),
-            Self::Number { .. } => {
-                let number = item.as_float().or_else(|| item.as_integer().map(|integer| integer as f64));
-                self.check_number(number.ok_or_else(mismatch)?)
+            Self::Bool => node.as_bool().map(Value::Bool).ok_or_else(mismatch),
+            Self::Integer { .. } => self.check_integer(node.as_integer().ok_or_else(mismatch)?),
+            Self::Number { .. } => self.check_number(node.as_number().ok_or_else(mismatch)?),
+            Self::Text | Self::Path | Self::Choice(_) => {
+                self.check_text(node.as_text().ok_or_else(mismatch)?)
             }
-            Self::Text | Self::Path | Self::Choice(_) => self.check_text(item.as_str().ok_or_else(mismatch)?),
-            Self::List => texts(item, MAX_LIST_ENTRIES, MAX_TEXT_BYTES).map(Value::List),
+            Self::List => texts(node, MAX_LIST_ENTRIES, MAX_TEXT_BYTES).map(Value::List),
             Self::Table => {
-                let table = item.as_table_like().ok_or_else(mismatch)?;
+                let table = node.as_table().ok_or_else(mismatch)?;
                 if table.len() > MAX_LIST_ENTRIES {
                     return Err(ValueError::new(format!("more than {MAX_LIST_ENTRIES} entries")));
                 }
                 let mut entries = BTreeMap::new();
-                for (key, value) in table.iter() {
-                    let text = value.as_str().ok_or_else(|| {
-                        ValueError::new(format!(
-                            "expected text for `{}`, found {}",
-                            excerpt(key),
-                            describe(value)
-                        ))
+                for Entry { key, value, .. } in table {
+                    let text = value.as_text().ok_or_else(|| {
+                        let (key, found) = (excerpt(key), value.describe());
+                        ValueError::new(format!("expected text for `{key}`, found {found}"))
                     })?;
                     entries.insert(table_key(key)?, bounded(text, MAX_TEXT_BYTES)?.to_owned());
                 }
                 Ok(Value::Table(entries))
             }
             Self::Delimiters => {
-                let table = item.as_table_like().ok_or_else(mismatch)?;
                 let mut languages = BTreeMap::new();
-                for (language, list) in table.iter() {
-                    let language = bounded(language, 64)?.to_ascii_lowercase();
-                    languages.insert(language, delimiters(list)?);
+                for Entry { key, value, .. } in node.as_table().ok_or_else(mismatch)? {
+                    languages.insert(bounded(key, 64)?.to_ascii_lowercase(), delimiters(value)?);
                 }
                 Ok(Value::Delimiters(languages))
             }
@@ -156,10 +152,10 @@ impl KeyKind {
                 Ok(Value::List(list))
             }
             Self::List | Self::Table | Self::Delimiters => {
-                let document = toml_edit::Document::parse(format!("value = {trimmed}")).map_err(|error| {
-                    ValueError::new(format!("expected {self} as in TOML: {}", error.message()))
+                let node = toml::parse_value(trimmed).map_err(|error| {
+                    ValueError::new(format!("expected {self} as in TOML: {}", error.message))
                 })?;
-                self.check_item(document.get("value").unwrap_or(&Item::None))
+                self.check_node(&node)
             }
         }
     }
@@ -214,69 +210,57 @@ pub(super) fn table_key(key: &str) -> Result<String, ValueError> {
     Ok(key.to_owned())
 }
 
-fn texts(item: &Item, max_entries: usize, max_bytes: usize) -> Result<Vec<String>, ValueError> {
-    let array = item
-        .as_array()
-        .ok_or_else(|| ValueError::new(format!("expected {}, found {}", KeyKind::List, describe(item))))?;
-    if array.len() > max_entries {
+fn texts(node: &Node, max_entries: usize, max_bytes: usize) -> Result<Vec<String>, ValueError> {
+    let list = node
+        .as_list()
+        .ok_or_else(|| ValueError::new(format!("expected {}, found {}", KeyKind::List, node.describe())))?;
+    if list.len() > max_entries {
         return Err(ValueError::new(format!(
             "the list has {} entries; at most {max_entries} are allowed",
-            array.len()
+            list.len()
         )));
     }
-    array
-        .iter()
+    list.iter()
         .map(|entry| {
-            let text = entry.as_str().ok_or_else(|| {
-                ValueError::new(format!("expected {}, found {} in it", KeyKind::List, describe_value(entry)))
+            let text = entry.as_text().ok_or_else(|| {
+                ValueError::new(format!("expected {}, found {} in it", KeyKind::List, entry.describe()))
             })?;
             bounded(text, max_bytes).map(str::to_owned)
         })
         .collect()
 }
 
-/// Parses `[[chunker.custom_delimiters.<language>]]`, or the same as an inline list of tables.
-fn delimiters(item: &Item) -> Result<Vec<CustomDelimiter>, ValueError> {
-    let tables: Vec<&dyn TableLike> = if let Some(tables) = item.as_array_of_tables() {
-        tables.iter().map(|table| table as &dyn TableLike).collect()
-    } else if let Some(array) = item.as_array() {
-        let inline: Vec<&InlineTable> = array.iter().filter_map(|value| value.as_inline_table()).collect();
-        if inline.len() != array.len() {
-            return Err(ValueError::new(format!(
-                "expected a list of delimiter tables, found {}",
-                describe(item)
-            )));
-        }
-        inline.into_iter().map(|table| table as &dyn TableLike).collect()
-    } else {
-        return Err(ValueError::new(format!(
-            "expected a list of delimiter tables, found {}",
-            describe(item)
-        )));
-    };
+/// Parses the delimiters of a language, a list of tables.
+fn delimiters(node: &Node) -> Result<Vec<CustomDelimiter>, ValueError> {
+    let list = node.as_list();
+    let tables: Option<Vec<&[Entry]>> = list.and_then(|list| list.iter().map(Node::as_table).collect());
+    let tables = tables.ok_or_else(|| {
+        ValueError::new(format!("expected a list of delimiter tables, found {}", node.describe()))
+    })?;
     if tables.len() > MAX_DELIMITERS {
         return Err(ValueError::new(format!("more than {MAX_DELIMITERS} delimiters for one language")));
     }
     tables.into_iter().map(delimiter).collect()
 }
 
-fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, ValueError> {
-    for (key, _) in table.iter() {
-        if !DELIMITER_KEYS.contains(&key) {
+fn delimiter(table: &[Entry]) -> Result<CustomDelimiter, ValueError> {
+    for Entry { key, .. } in table {
+        if !DELIMITER_KEYS.contains(&key.as_str()) {
             return Err(ValueError {
                 message: format!("unknown key `{}` in a delimiter", excerpt(key)),
                 suggestion: did_you_mean(key, DELIMITER_KEYS.iter().copied()),
             });
         }
     }
-    let list = |key: &str| match table.get(key) {
-        Some(item) => texts(item, MAX_DELIMITERS, MAX_DELIMITER_BYTES),
+    let mismatch = |expected: &str, key: &str, node: &Node| {
+        ValueError::new(format!("expected {expected} for `{key}`, found {}", node.describe()))
+    };
+    let list = |key: &str| match get(table, key) {
+        Some(node) => texts(node, MAX_DELIMITERS, MAX_DELIMITER_BYTES),
         None => Ok(Vec::new()),
     };
-    let flag = |key: &str| match table.get(key) {
-        Some(item) => item.as_bool().ok_or_else(|| {
-            ValueError::new(format!("expected true or false for `{key}`, found {}", describe(item)))
-        }),
+    let flag = |key: &str| match get(table, key) {
+        Some(node) => node.as_bool().ok_or_else(|| mismatch("true or false", key, node)),
         None => Ok(false),
     };
     let starts = list("starts")?;
@@ -286,20 +270,18 @@ fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, ValueError> {
             "a delimiter needs `starts`, and none of its texts may be empty".to_owned(),
         ));
     }
-    let kind = match table.get("kind") {
-        Some(item) => match item.as_str() {
+    let kind = match get(table, "kind") {
+        Some(node) => match node.as_text() {
             Some(kind) if !kind.is_empty() => bounded(kind, 64)?.to_owned(),
-            _ => return Err(ValueError::new(format!("expected text for `kind`, found {}", describe(item)))),
+            _ => return Err(mismatch("text", "kind", node)),
         },
         None => "generic".to_owned(),
     };
-    let priority = match table.get("priority") {
-        Some(item) => item.as_integer().and_then(|integer| u8::try_from(integer).ok()).ok_or_else(|| {
-            ValueError::new(format!(
-                "expected an integer from 0 to 255 for `priority`, found {}",
-                describe(item)
-            ))
-        })?,
+    let priority = match get(table, "priority") {
+        Some(node) => node
+            .as_integer()
+            .and_then(|integer| u8::try_from(integer).ok())
+            .ok_or_else(|| mismatch("an integer from 0 to 255", "priority", node))?,
         None => DEFAULT_DELIMITER_PRIORITY,
     };
     Ok(CustomDelimiter {
@@ -311,27 +293,6 @@ fn delimiter(table: &dyn TableLike) -> Result<CustomDelimiter, ValueError> {
         take_whole_lines: flag("take_whole_lines")?,
         nestable: flag("nestable")?,
     })
-}
-
-fn describe(item: &Item) -> String {
-    match item {
-        Item::Value(value) => describe_value(value),
-        Item::Table(_) => "a table".to_owned(),
-        Item::ArrayOfTables(_) => "a list of tables".to_owned(),
-        Item::None => "nothing".to_owned(),
-    }
-}
-
-fn describe_value(value: &toml_edit::Value) -> String {
-    match value {
-        toml_edit::Value::String(text) => format!("the text \"{}\"", excerpt(text.value())),
-        toml_edit::Value::Integer(integer) => format!("the integer {}", integer.value()),
-        toml_edit::Value::Float(float) => format!("the number {}", float.value()),
-        toml_edit::Value::Boolean(boolean) => boolean.value().to_string(),
-        toml_edit::Value::Datetime(_) => "a date".to_owned(),
-        toml_edit::Value::Array(_) => "a list".to_owned(),
-        toml_edit::Value::InlineTable(_) => "a table".to_owned(),
-    }
 }
 
 impl Value {
@@ -357,6 +318,20 @@ impl Value {
                 .collect::<InlineTable>()
                 .into(),
         })
+    }
+
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Unset => serde_json::Value::Null,
+            Self::Bool(boolean) => (*boolean).into(),
+            Self::Integer(integer) => (*integer).into(),
+            // As for TOML: widening to f64 would add digits.
+            Self::Number(number) => number.to_string().parse::<f64>().unwrap_or(f64::from(*number)).into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::List(list) => list.as_slice().into(),
+            Self::Table(table) => serde_json::json!(table),
+            Self::Delimiters(languages) => serde_json::json!(languages),
+        }
     }
 
     /// The form printed by `config get`: text unquoted, other values as in TOML, empty if unset.

@@ -162,8 +162,7 @@ impl Codebases {
 /// The files that determine an open codebase.
 fn stamps(codebase: &Codebase) -> Vec<Stamp> {
     let sources = crate::config::Sources::discover(codebase.repo.work_dir());
-    let mut paths: Vec<PathBuf> =
-        [sources.repository_file, sources.user_file].into_iter().flatten().collect();
+    let mut paths = sources.paths();
     paths.extend(codebase.repo.config_files());
     paths.into_iter().map(Stamp::of).collect()
 }

@@ -93,6 +93,7 @@ impl Target for Lease {
 pub struct Config {
     pool: Pool,
     repository_file: PathBuf,
+    yaml_file: PathBuf,
     user_file: PathBuf,
     edited: PathBuf,
 }
@@ -148,6 +149,15 @@ const CONFIG_TOKENS: &[&[u8]] = &[
     b"markdown",
     b"CODEWEAVER_",
     b"~/",
+    b": ",
+    b"- ",
+    b"\n  ",
+    b"&a ",
+    b"*a",
+    b"<<: *a\n",
+    b"!!str ",
+    b"|\n",
+    b"---\n",
 ];
 
 const CONFIG_SEED: &str = "# settings\n[chunker]\ntarget_tokens = 300\nsimple_overlap = 10\nforce_delimiter_for_languages = [\"rust\", 'c']\n\n\
@@ -155,10 +165,16 @@ const CONFIG_SEED: &str = "# settings\n[chunker]\ntarget_tokens = 300\nsimple_ov
 inclusive = true\ntake_whole_lines = false\nnestable = true\n\n[policy]\ninclude = [\"src/**\"]\nexclude = []\nmax_blob_bytes = 4096\n\n\
 [policy.file_extensions]\ninc = \"php\"\n\n[search]\nmin_score = 0.25\nlimit = 7\ninclude_tests = false\n\n[index]\nhnsw = \"auto\"\n";
 
+const YAML_SEED: &str = "# settings\nchunker: &c\n  target_tokens: 300\n  markdown: { chunk_size: 900 }\n  custom_delimiters:\n    \
+python:\n      - starts: ['(']\n        ends: [\")\"]\n        priority: 9\npolicy:\n  include:\n    - src/**\n  file_extensions:\n    \
+inc: php\nsearch:\n  min_score: 0.25\n  include_tests: false\nindex: {<<: {hnsw: auto}}\n";
+
 impl Config {
     pub fn new(dir: &Path) -> Config {
         let mut seeds = vec![
             Case::new("repository", CONFIG_SEED),
+            Case::new("yaml", YAML_SEED),
+            Case::new("yaml", "search: { limit: 3 }\nmodel: { name: builtin, path: x }\n"),
             Case::new("repository", "search.limit = 3\nmodel = { name = \"builtin\", path = \"x\" }\n"),
             Case::new(
                 "user",
@@ -187,6 +203,7 @@ impl Config {
         Config {
             pool: Pool::new(seeds),
             repository_file: dir.join(REPOSITORY_FILE_NAME),
+            yaml_file: dir.join("alone.yaml"),
             user_file: dir.join("user.toml"),
             edited: dir.join("edited.toml"),
         }
@@ -204,6 +221,7 @@ impl Config {
             Sources { environment: vec![("HOME".to_owned(), "/home/x".to_owned())], ..Sources::default() };
         let file = match case.head.as_str() {
             "repository" => sources.repository_file.insert(self.repository_file.clone()),
+            "yaml" => sources.repository_file.insert(self.yaml_file.clone()),
             "user" => sources.user_file.insert(self.user_file.clone()),
             "environment" => {
                 sources.environment = pairs();
@@ -215,7 +233,7 @@ impl Config {
             }
         };
         write(file, &case.bytes);
-        self.loaded(&sources, case.head == "repository")
+        self.loaded(&sources, case.head != "user")
     }
 
     fn loaded(&self, sources: &Sources, is_hostile: bool) -> u64 {

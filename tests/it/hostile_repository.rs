@@ -423,6 +423,11 @@ fn settings_of_a_repository_load_no_code() {
     }
     assert!(stderr.contains("`model.ort_library` is ignored"), "{stderr}");
     world.use_all("user's keys in a repository");
+    std::fs::remove_file(world.repo.path("codeweaver.toml")).unwrap();
+    let laughs: String =
+        (1..9).map(|n| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", "))).collect();
+    world.repo.write("codeweaver.yaml", format!("a0: &a0 [x, x]\n{laughs}"));
+    world.use_few("aliases of aliases");
 
     for target in ["../outside/secret.rs", "/dev/zero", "/dev/stdin", "/nonexistent"] {
         let world = World::new();

@@ -54,6 +54,7 @@ mod recompute;
 mod reference;
 mod sandbox;
 mod search;
+mod settings;
 mod setup;
 mod setup_doctor;
 mod setup_samples;

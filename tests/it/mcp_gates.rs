@@ -403,4 +403,7 @@ fn a_partial_gate_answers_from_what_there_is() {
     // A change of the setting takes effect.
     repo.write("codeweaver.toml", "[mcp]\ngate = \"strict\"\n# another length\n");
     assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "indexing");
+    // So does one in a file that was not there.
+    repo.remove("codeweaver.toml").write("codeweaver.yml", "mcp:\n  gate: partial\n");
+    assert_eq!(client.ask("find_code", json!({ "query": "parse header" }))["status"], "degraded");
 }

@@ -48,7 +48,7 @@ enum ConfigCommand {
         /// Name of the setting, for example search.limit
         key: String,
     },
-    /// Write a setting to codeweaver.toml of the repository, or to the user file
+    /// Write a setting to codeweaver.toml of the repository, or to the user file; YAML is not edited
     Set {
         /// Name of the setting, for example search.limit
         key: String,

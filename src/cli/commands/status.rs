@@ -40,6 +40,9 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
         writeln!(out, "{}", render::json(&report, true)?)?;
     } else {
         write(&mut out, &report, context)?;
+        // Those about settings were printed when the settings were read.
+        let is_new = |warning: &&String| !codebase.loaded.warnings.contains(warning);
+        report.warnings.iter().filter(is_new).for_each(|warning| context.warn(warning));
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -94,15 +97,7 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
             writeln!(out, "{:<14} {}", file.reason, render::safe(&file.path))?;
         }
     }
-    for warning in report.warnings.iter().filter(|warning| !is_settings_warning(warning)) {
-        context.warn(warning);
-    }
     Ok(())
-}
-
-/// True for warnings about settings, which were printed when the settings were read.
-fn is_settings_warning(warning: &str) -> bool {
-    warning.contains("codeweaver.toml")
 }
 
 fn state(report: &StatusReport, context: &Context) -> String {
