@@ -7,7 +7,7 @@
 //! ```
 
 use super::context::{Context, shown_path};
-use super::{exit, render};
+use super::{exit, progress, render};
 use crate::config::ConfigError;
 use crate::embed::EmbedError;
 use crate::eval::EvalError;
@@ -34,6 +34,8 @@ pub struct CliError {
     pub code: u8,
     /// The reader of stdout has closed it: nothing is printed, and the exit code is success.
     is_broken_pipe: bool,
+    /// Stdout has an object about it already.
+    is_in_json: bool,
 }
 
 impl CliError {
@@ -44,7 +46,13 @@ impl CliError {
             fix: fix.into(),
             code: exit::ERROR,
             is_broken_pipe: false,
+            is_in_json: false,
         }
+    }
+
+    /// For an error that an object on stdout reports already.
+    pub fn told_in_json(self) -> CliError {
+        CliError { is_in_json: true, ..self }
     }
 
     pub fn with_code(self, code: u8) -> CliError {
@@ -59,10 +67,16 @@ impl CliError {
         )
     }
 
-    /// Prints the error to stderr and returns the exit code. Write errors on stderr are ignored.
-    pub fn report(&self, context: &Context) -> ExitCode {
+    /// Prints the error to stderr, and with `as_json` as an object to stdout too, and returns the exit code.
+    /// Write errors are ignored.
+    pub fn report(&self, context: &Context, as_json: bool) -> ExitCode {
         if self.is_broken_pipe {
             return ExitCode::SUCCESS;
+        }
+        if as_json && !self.is_in_json {
+            progress::event(&serde_json::json!({
+                "event": "error", "what": self.what, "why": self.why, "fix": self.fix, "exit_code": self.code,
+            }));
         }
         let paint = context.err_paint;
         let mut text = String::new();

@@ -27,7 +27,8 @@ pub mod results;
 pub mod user_files;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use commands::search::Format;
 use context::Context;
 use error::CliError;
 use std::process::ExitCode;
@@ -66,8 +67,17 @@ pub fn main() -> ExitCode {
     tracing::info!(component = "cli", operation, duration_ms, error, "done");
     match result {
         Ok(code) => code,
-        Err(error) => error.report(&context),
+        Err(error) => error.report(&context, asks_for_json(&matches)),
     }
+}
+
+/// Whether the arguments of the command ask for JSON.
+fn asks_for_json(matches: &ArgMatches) -> bool {
+    let flag = matches.try_get_one::<bool>("json").ok().flatten();
+    let format = matches.try_get_one::<Format>("output_format").ok().flatten();
+    flag == Some(&true)
+        || format == Some(&Format::Json)
+        || matches.subcommand().is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
 fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {

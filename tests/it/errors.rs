@@ -133,3 +133,60 @@ fn changed_settings_are_taken_up() {
     assert_eq!(paths, ["src/parse.rs", "src/retry.py"]);
     assert!(!repo.found(&["parse_header"]).contains(&"src/parse.rs".to_owned()));
 }
+
+#[test]
+fn every_command_with_json_reports_its_error_as_json() {
+    let repo = TestRepo::with_files(FILES);
+    let check = |args: &[&str]| {
+        let run = repo.codeweaver(args);
+        run.fails(2);
+        let lines = run.stdout();
+        let told: serde_json::Value =
+            serde_json::from_str(&lines).unwrap_or_else(|e| panic!("{e}: {}", run.explain()));
+        if told["status"] == "not_indexed" {
+            assert!(!told["hints"]["fix"].as_str().unwrap().is_empty(), "{told:#}");
+        } else {
+            assert_eq!((&told["event"], &told["exit_code"]), (&"error".into(), &2.into()), "{told:#}");
+            for part in ["what", "why", "fix"] {
+                assert!(
+                    run.stderr().contains(told[part].as_str().unwrap().lines().next().unwrap()),
+                    "{told:#}"
+                );
+            }
+        }
+    };
+    for args in [
+        &["search", "--json", "x"][..],
+        &["similar", "--json", "src/parse.rs:1"],
+        &["graph", "callers", "--json", "x"],
+        &["outline", "-o", "json", "src/parse.rs"],
+        &["gc", "--json"],
+    ] {
+        check(args);
+    }
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    for args in [
+        &["index", "nosuch", "--json"][..],
+        &["index", "--background", "--json", "nosuch"],
+        &["search", "--json", "--rev", "nosuch", "x"],
+        &["search", "--json", " "],
+        &["similar", "--json", "nosuch"],
+        &["similar", "--json", "nosuch:1"],
+        &["graph", "callers", "--depth", "9", "--json", "x"],
+        &["outline", "--json", "nosuch"],
+        &["read", "--json", "nosuch"],
+        &["chunks", "--json", "nosuch"],
+        &["chunks", "--stats", "--json", "nosuch"],
+        &["eval", "run", "--json", "nosuch.json"],
+        &["-p", "/nonexistent", "status", "--json"],
+    ] {
+        check(args);
+    }
+    repo.write("codeweaver.toml", "serch = 1\n");
+    for args in [&["status", "--json"][..], &["config", "--json"], &["verify", "--json"]] {
+        check(args);
+    }
+    // A table has no object beside it.
+    let run = repo.codeweaver(["status"]);
+    assert_eq!(run.fails(2).stdout(), "");
+}

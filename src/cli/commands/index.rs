@@ -91,15 +91,7 @@ pub fn index(
     if result.is_ok() {
         background::build_graphs(codebase);
     }
-    result.map_err(|error| {
-        let error = CliError::from(error);
-        if style == Style::Json {
-            progress::event(&serde_json::json!({
-                "event": "error", "what": error.what, "why": error.why, "fix": error.fix, "exit_code": error.code,
-            }));
-        }
-        error
-    })
+    Ok(result?)
 }
 
 /// Prints a summary of a run.

@@ -315,6 +315,7 @@ pub fn report_error(
         let mut out = context.out();
         writeln!(out, "{}", render::json(&envelope, true)?)?;
         out.flush()?;
+        return Ok(error.told_in_json());
     }
     Ok(error)
 }
