@@ -14,7 +14,7 @@ use crate::eval::EvalError;
 use crate::eval::error::at;
 use crate::git::{GitError, PathspecError};
 use crate::hooks::HookError;
-use crate::index::{IndexError, Lifecycle};
+use crate::index::{Codebase, IndexError, Lifecycle};
 use crate::mcp::clients::ClientError;
 use crate::mcp::clients::entry::NAME;
 use crate::policy::PolicyError;
@@ -65,6 +65,13 @@ impl CliError {
             "--project takes a directory inside a git repository",
             "check the path",
         )
+    }
+
+    /// The error of a codebase in this state, which cannot answer queries.
+    pub fn of_lifecycle(lifecycle: Lifecycle, codebase: &Codebase) -> CliError {
+        let fix = codebase.remedy(&lifecycle);
+        let error = CliError::from(lifecycle);
+        CliError { fix: fix.map_or(error.fix, str::to_owned), ..error }
     }
 
     /// Prints the error to stderr, and with `as_json` as an object to stdout too, and returns the exit code.
@@ -473,6 +480,11 @@ impl From<Lifecycle> for CliError {
                 "this repository is not indexed",
                 "no index has been completed here",
                 "git codeweaver init",
+            ),
+            Lifecycle::Interrupted { .. } => CliError::new(
+                "this repository is not indexed",
+                lifecycle.reason().unwrap_or_default(),
+                "git codeweaver index",
             ),
             Lifecycle::Indexing => CliError::new(
                 "the first index is being built",

@@ -1,6 +1,7 @@
 //! A codebase: one worktree of a repository with its settings and the store that answers for it.
 
 use super::error::IndexError;
+use super::status::Checkpoint;
 use super::update::Target;
 use crate::chunk;
 use crate::config::{Loaded, Settings, Sources};
@@ -37,6 +38,11 @@ pub struct Codebase {
 pub enum Lifecycle {
     /// No index has been completed.
     NotIndexed,
+    /// A first index or a reindex ended before it was done. The next run continues with what is kept.
+    Interrupted {
+        /// Chunks that are kept.
+        n_chunks: u64,
+    },
     /// A first index or a reindex is running.
     Indexing,
     /// An index answers.
@@ -154,7 +160,10 @@ impl Codebase {
                 Phase::IndexFailed if is_held() => Lifecycle::Indexing,
                 Phase::IndexFailed => Lifecycle::IndexFailed(head.failure.clone().unwrap_or_default()),
                 Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
-                Phase::Indexing | Phase::Indexed => Lifecycle::NotIndexed,
+                Phase::Indexing => {
+                    Lifecycle::Interrupted { n_chunks: super::status::unfinished(self).unwrap_or(0) }
+                }
+                Phase::Indexed => Lifecycle::NotIndexed,
             },
             // A run for the present vector space has begun. Before that, a held lock must not hide that the
             // index does not fit.
@@ -162,8 +171,21 @@ impl Codebase {
             None => match self.other_store() {
                 Some(other) => Lifecycle::RequiresReindex { reason: other },
                 None if is_held() => Lifecycle::Indexing,
+                None if Checkpoint::read(self).is_some() => Lifecycle::Interrupted { n_chunks: 0 },
                 None => Lifecycle::NotIndexed,
             },
+        }
+    }
+
+    /// The command that leads from this state to an index that answers; `None` if none is needed.
+    pub fn remedy(&self, lifecycle: &Lifecycle) -> Option<&'static str> {
+        match lifecycle {
+            Lifecycle::Indexed | Lifecycle::Indexing => None,
+            Lifecycle::NotIndexed if !self.layout.was_initialised() => Some("git codeweaver init"),
+            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } | Lifecycle::IndexFailed(_) => {
+                Some("git codeweaver index")
+            }
+            Lifecycle::RequiresReindex { .. } => Some("git codeweaver index --reindex"),
         }
     }
 

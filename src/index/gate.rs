@@ -83,7 +83,9 @@ impl Gate {
             Lifecycle::Indexed => return None,
             Lifecycle::RequiresReindex { .. } => NonOkReason::RequiresReindex,
             Lifecycle::Indexing => NonOkReason::Indexing,
-            Lifecycle::NotIndexed | Lifecycle::IndexFailed(_) => NonOkReason::NotIndexed,
+            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } | Lifecycle::IndexFailed(_) => {
+                NonOkReason::NotIndexed
+            }
         };
         let is_indexing = reason == NonOkReason::Indexing;
         let (indexing, retry_after_ms) = if is_indexing { progress(codebase) } else { Default::default() };
@@ -109,6 +111,10 @@ fn message(lifecycle: &Lifecycle) -> String {
         Lifecycle::Indexed => "this codebase is indexed".to_owned(),
         Lifecycle::Indexing => "this codebase is being indexed; ask again when it is done".to_owned(),
         Lifecycle::NotIndexed => "this codebase is not indexed: no index has been completed here".to_owned(),
+        Lifecycle::Interrupted { .. } => format!(
+            "this codebase is not indexed: {}; the next run continues",
+            lifecycle.reason().unwrap_or_default()
+        ),
         Lifecycle::IndexFailed(failure) => {
             format!("this codebase is not indexed: the last attempt failed: {failure}")
         }

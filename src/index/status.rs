@@ -24,6 +24,9 @@ pub struct StatusReport {
     /// The reason, for states that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The command that leads to an index, where there is none that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<&'static str>,
     /// Whether `init` was run in this repository.
     pub initialised: bool,
     /// Whether the index answers for exactly the tree of HEAD, with all files whose blobs are in this clone.
@@ -197,11 +200,25 @@ impl Lifecycle {
     /// The name of the state.
     pub fn name(&self) -> &'static str {
         match self {
-            Lifecycle::NotIndexed => "not_indexed",
+            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } => "not_indexed",
             Lifecycle::Indexing => "indexing",
             Lifecycle::Indexed => "indexed",
             Lifecycle::IndexFailed(_) => "index_failed",
             Lifecycle::RequiresReindex { .. } => "requires_reindex",
+        }
+    }
+
+    /// The reason, for states that have one.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Lifecycle::NotIndexed | Lifecycle::Indexing | Lifecycle::Indexed => None,
+            Lifecycle::Interrupted { n_chunks: 0 } => {
+                Some("indexing was interrupted before its first checkpoint".to_owned())
+            }
+            Lifecycle::Interrupted { n_chunks } => {
+                Some(format!("indexing was interrupted; {n_chunks} chunks are kept"))
+            }
+            Lifecycle::IndexFailed(reason) | Lifecycle::RequiresReindex { reason } => Some(reason.clone()),
         }
     }
 }
@@ -243,11 +260,8 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
     let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
         state: lifecycle.name(),
-        reason: match &lifecycle {
-            Lifecycle::IndexFailed(failure) => Some(failure.clone()),
-            Lifecycle::RequiresReindex { reason } => Some(reason.clone()),
-            _ => None,
-        },
+        reason: lifecycle.reason(),
+        fix: codebase.remedy(&lifecycle),
         initialised: codebase.layout.was_initialised(),
         current: is_of_head && arrived_files == 0,
         arrived_files,

@@ -67,6 +67,9 @@ pub fn guarded<T>(answer: impl FnOnce() -> Result<T, QueryError>) -> Result<T, Q
 fn gate_message(lifecycle: &Lifecycle) -> String {
     match lifecycle {
         Lifecycle::NotIndexed => "this repository is not indexed".to_owned(),
+        Lifecycle::Interrupted { .. } => {
+            format!("this repository is not indexed: {}", lifecycle.reason().unwrap_or_default())
+        }
         Lifecycle::Indexing => "the first index is being built, nothing can be answered yet".to_owned(),
         Lifecycle::Indexed => "the index is being replaced".to_owned(),
         Lifecycle::IndexFailed(failure) => format!("the last attempt to index failed: {failure}"),

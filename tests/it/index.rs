@@ -184,6 +184,7 @@ fn an_interrupted_first_index_is_resumed() {
     assert_eq!(status.code(), Some(130));
     let state = repo.status();
     assert_eq!(state["state"], "not_indexed", "{state:#}");
+    assert!(state["reason"].as_str().unwrap().starts_with("indexing was interrupted"), "{state:#}");
     assert!(state["progress"]["files_total"].as_u64().unwrap() >= 1500, "{state:#}");
     let run = repo.codeweaver(["index"]);
     run.success().says(&["Resuming indexing from checkpoint at ", "Indexed: 1,500 files"]);

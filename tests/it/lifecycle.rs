@@ -48,7 +48,7 @@ fn states_follow_each_other_as_the_table_says() {
     let target = Target::head(&codebase).unwrap();
     let result = updater::run(&codebase, &target, UpdateOptions::default(), &stopped);
     assert!(matches!(result, Err(IndexError::Interrupted { .. })), "{result:?}");
-    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    assert_eq!(lifecycle_at(root), Lifecycle::Interrupted { n_chunks: 0 });
     {
         let _lease = updater::lease(&codebase).unwrap();
         assert_eq!(lifecycle_at(root), Lifecycle::Indexing);
@@ -84,7 +84,7 @@ fn states_follow_each_other_as_the_table_says() {
 
     // While indexing, a marker counts as absent.
     set(&|head| head.phase = Phase::Indexing);
-    assert_eq!(lifecycle_at(root), Lifecycle::NotIndexed);
+    assert_eq!(lifecycle_at(root), Lifecycle::Interrupted { n_chunks: 0 });
     sandbox.index();
 
     set(&|head| (head.phase, head.failure) = (Phase::IndexFailed, Some("no disk".to_owned())));

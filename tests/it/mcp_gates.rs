@@ -353,6 +353,52 @@ fn hints_for_a_subdirectory_name_the_root_of_the_repository() {
 }
 
 #[test]
+fn an_interrupted_first_index_has_one_story() {
+    let repo = indexed();
+    let codebase = open(&repo);
+    publish::change_state(&codebase, |state| {
+        let head = state.heads.get_mut("main").unwrap();
+        (head.phase, head.marker) = (Phase::Indexing, None);
+        // What answers while it grows is not complete.
+        state.snapshots.clear();
+    })
+    .unwrap();
+    let (reason, fix) = ("indexing was interrupted", "git codeweaver index");
+    let status = repo.status();
+    assert_eq!((&status["state"], &status["fix"]), (&json!("not_indexed"), &json!(fix)), "{status:#}");
+    assert!(status["reason"].as_str().unwrap().starts_with(reason), "{status:#}");
+    repo.codeweaver(["status"])
+        .success()
+        .says(&["not indexed; continue with `git codeweaver index` (indexing was"]);
+    for args in
+        [&["search", "header"][..], &["outline", "src/parse.rs"], &["graph", "callers", "parse_header"]]
+    {
+        let run = repo.codeweaver(args);
+        run.fails(2).is_an_error("this repository is not indexed", fix);
+        run.says(&[reason]);
+        assert!(!run.stderr().contains("codeweaver init"), "{}", run.explain());
+    }
+    let doctor = repo.codeweaver(["doctor", "--json"]).json();
+    let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "index").unwrap();
+    assert!(check["what"].as_str().unwrap().contains(reason) && check["fix"] == fix, "{check}");
+    let mut client = McpClient::start(&repo);
+    let blocked = envelope(&mut client, "find_code", json!({ "query": "header" }));
+    assert!(blocked["message"].as_str().unwrap().contains(reason), "{blocked:#}");
+    let told = client.ask("manage_index", json!({ "action": "status" }));
+    assert!(told["message"].as_str().unwrap().contains("call create, which continues"), "{told:#}");
+    assert!(told["message"].as_str().unwrap().contains(reason), "{told:#}");
+    repo.codeweaver(["index", "--quiet"]).success();
+    assert_eq!((&repo.status()["state"], &repo.status()["fix"]), (&json!("indexed"), &Value::Null));
+
+    // Killed before anything was stored, after `init`: nothing is there to continue, and nothing to set up.
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks", "--no-index"]).success();
+    repo.codeweaver(["status"]).says(&["not indexed; run `git codeweaver index`"]);
+    repo.codeweaver(["search", "header"]).fails(2).is_an_error("not indexed", fix);
+    repo.codeweaver(["doctor"]).says(&["fix: git codeweaver index"]);
+}
+
+#[test]
 fn reasons_match_their_statuses() {
     let repo = indexed();
     let codebase = open(&repo);
@@ -361,6 +407,7 @@ fn reasons_match_their_statuses() {
         (Lifecycle::Indexing, "not_ready", "indexing"),
         (Lifecycle::RequiresReindex { reason: "why".into() }, "requires_reindex", "requires_reindex"),
         (Lifecycle::NotIndexed, "not_indexed", "not_indexed"),
+        (Lifecycle::Interrupted { n_chunks: 3 }, "not_indexed", "not_indexed"),
         (Lifecycle::IndexFailed("no disk".into()), "not_indexed", "not_indexed"),
     ];
     for (lifecycle, status, reason) in cases {

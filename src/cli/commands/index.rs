@@ -174,27 +174,33 @@ fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
 /// otherwise prints the decision.
 fn confirm_reindex(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Result<bool, CliError> {
     let is_running = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some();
-    let resume_with = |message: String| {
-        match Style::choose(context, args.quiet, args.json) {
-            Style::Quiet => {}
-            Style::Json => progress::event(&serde_json::json!({ "event": "message", "message": message })),
-            Style::Bar | Style::Lines => context.note(&message),
-        }
-        Ok(false)
-    };
-    match checkpoint::unfinished(codebase) {
-        _ if is_running => Ok(false),
-        Unfinished::None => Ok(false),
-        // Nothing is discarded: stored chunks are reused for every blob whose settings still match.
-        Unfinished::Stale => resume_with("Checkpoint stale, reindexing from scratch".to_owned()),
-        Unfinished::OtherSettings => resume_with("Configuration changed, reindexing from scratch".to_owned()),
+    let unfinished = if is_running { Unfinished::None } else { checkpoint::unfinished(codebase) };
+    let is_prompted = context.is_interactive && !args.resume && !args.quiet && !args.json;
+    if let Unfinished::Resumable { n_chunks } = unfinished
+        && is_prompted
+        && prompt_for_reindex(n_chunks)?
+    {
+        return Ok(true);
+    }
+    announce(&unfinished, Style::choose(context, args.quiet, args.json), context);
+    Ok(false)
+}
+
+/// Says how a run continues an interrupted one. Nothing is discarded: stored chunks are reused for every blob
+/// whose settings still match.
+pub fn announce(unfinished: &Unfinished, style: Style, context: &Context) {
+    let message = match unfinished {
+        Unfinished::None => return,
+        Unfinished::Stale => "Checkpoint stale, reindexing from scratch".to_owned(),
+        Unfinished::OtherSettings => "Configuration changed, reindexing from scratch".to_owned(),
         Unfinished::Resumable { n_chunks } => {
-            let is_prompted = context.is_interactive && !args.resume && !args.quiet && !args.json;
-            if is_prompted && prompt_for_reindex(n_chunks)? {
-                return Ok(true);
-            }
-            resume_with(format!("Resuming indexing from checkpoint at {n_chunks} chunks"))
+            format!("Resuming indexing from checkpoint at {n_chunks} chunks")
         }
+    };
+    match style {
+        Style::Quiet => {}
+        Style::Json => progress::event(&serde_json::json!({ "event": "message", "message": message })),
+        Style::Bar | Style::Lines => context.note(&message),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `init`: sets up a repository.
 
 use super::{completions, index, man};
+use crate::cli::checkpoint;
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::progress::Style;
@@ -72,6 +73,9 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     drop(out);
     if !args.no_index {
         let style = Style::choose(context, false, false);
+        if codebase.lease_holder().is_none() {
+            index::announce(&checkpoint::unfinished(&codebase), style, context);
+        }
         let report =
             index::index(context, &codebase, &Target::head(&codebase)?, UpdateOptions::default(), style)?;
         index::print(context, &codebase, &report)?;

@@ -308,7 +308,10 @@ pub fn report_error(
         QueryError::Gated(lifecycle) => Gate::of(codebase, lifecycle, None),
         _ => None,
     };
-    let error = CliError::from(error);
+    let error = match error {
+        QueryError::Gated(lifecycle) => CliError::of_lifecycle(lifecycle, codebase),
+        other => other.into(),
+    };
     if let (Some(gate), Format::Json) = (gate, format) {
         let mut envelope = serde_json::to_value(Envelope::new(gate, codebase, &context.dir, context.debug))?;
         envelope["hints"]["fix"] = error.fix.as_str().into();

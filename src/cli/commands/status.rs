@@ -112,11 +112,10 @@ fn state(report: &StatusReport, context: &Context) -> String {
         }
         ("indexed", false) => paint.warning("indexed, behind HEAD"),
         ("indexing", _) => paint.title("indexing"),
-        ("not_indexed", _) if report.progress.is_some() => {
-            paint.warning("not indexed: interrupted; `git codeweaver index` continues")
+        ("not_indexed", _) => {
+            let verb = if report.reason.is_some() { "continue with" } else { "run" };
+            paint.warning(format!("not indexed; {verb} `{}`", report.fix.unwrap_or_default()))
         }
-        ("not_indexed", _) if report.initialised => paint.warning("not indexed; run `git codeweaver index`"),
-        ("not_indexed", _) => paint.warning("not indexed; run `git codeweaver init`"),
         ("requires_reindex", _) => paint.error("requires reindex: `git codeweaver index --reindex`"),
         ("index_failed", _) => paint.error("the last run failed; `git codeweaver index` tries again"),
         (other, _) => other.to_owned(),

@@ -312,6 +312,9 @@ fn state_message(index: &Summary) -> String {
         ("indexing", _) => format!("being indexed, {of} so far"),
         ("requires_reindex", _) => "the index does not fit the settings; call reindex".to_owned(),
         ("index_failed", _) => "the last attempt to index failed; call create".to_owned(),
-        _ => "not indexed; call create".to_owned(),
+        _ => match &index.reason {
+            Some(reason) => format!("not indexed: {reason}; call create, which continues"),
+            None => "not indexed; call create".to_owned(),
+        },
     }
 }

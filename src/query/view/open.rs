@@ -231,8 +231,10 @@ impl<'a> ViewSource<'a> {
             Some(snapshot) => snapshot,
             None => match nearest_snapshot(codebase, &reader)? {
                 Some(snapshot) => snapshot,
-                None if lifecycle == Lifecycle::Indexing => return Err(QueryError::Gated(lifecycle)),
-                None => return Err(QueryError::Gated(Lifecycle::NotIndexed)),
+                None if lifecycle == Lifecycle::Indexed => {
+                    return Err(QueryError::Gated(Lifecycle::NotIndexed));
+                }
+                None => return Err(QueryError::Gated(lifecycle)),
             },
         };
         let policy = self.policy(wanted)?;
@@ -241,9 +243,14 @@ impl<'a> ViewSource<'a> {
             let mut view = builder.finish();
             view.freshness = Freshness::Stale;
             view.is_behind |= has_arrivals && wanted.target.is_head;
-            view.warnings.push(match has_arrivals {
-                true => "files that have arrived in this clone are not indexed yet".to_owned(),
-                false => format!(
+            let has_tree = view.tree_oid == wanted.target.tree_oid();
+            view.warnings.push(match (has_arrivals, has_tree) {
+                (true, _) => "files that have arrived in this clone are not indexed yet".to_owned(),
+                (false, true) => format!(
+                    "{} is indexed with other settings, the present ones are not applied yet",
+                    wanted.spec
+                ),
+                (false, false) => format!(
                     "the index is of tree {}, {} is not indexed yet",
                     short(&view.tree_oid),
                     wanted.spec
