@@ -457,6 +457,11 @@ impl From<QueryError> for CliError {
                 format!("it must be {must}, not {found}"),
                 "see the help of the command (`-h`)",
             ),
+            QueryError::UnknownName { filter, found, hint } => CliError::new(
+                format!("there is no {filter} '{found}'"),
+                "a filter with this name would find nothing",
+                hint,
+            ),
             QueryError::Internal { message } => CliError::new(
                 "internal error",
                 message,

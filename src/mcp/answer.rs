@@ -80,6 +80,9 @@ impl CallError {
             QueryError::Parameter { name, must, found } => {
                 CallError::parameter(name, must, found.trim_matches('"'))
             }
+            QueryError::UnknownName { .. } => {
+                CallError::Protocol(ErrorData::invalid_params(error.to_string(), None))
+            }
             QueryError::NotFound { what } => CallError::not_found(what, root),
             QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {
                 CallError::of_git(&error, root)

@@ -40,6 +40,16 @@ pub enum QueryError {
         /// Its value.
         found: String,
     },
+    /// A filter names what no code can be.
+    #[error("there is no {filter} '{found}'; {hint}")]
+    UnknownName {
+        /// `language` or `kind`.
+        filter: &'static str,
+        /// The name, escaped and shortened.
+        found: String,
+        /// The names that there are, or a similar one.
+        hint: String,
+    },
     /// A file, line or revision was not found in what the answer is made from.
     #[error("not found: {what}")]
     NotFound {

@@ -21,6 +21,7 @@ mod definitions;
 pub mod error;
 #[doc(hidden)]
 pub mod locate;
+mod names;
 pub mod outline;
 #[doc(hidden)]
 pub mod parse;

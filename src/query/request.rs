@@ -2,6 +2,7 @@
 
 use super::cancel::Cancel;
 use super::error::QueryError;
+use super::names;
 use super::parse::intent::Intent;
 use crate::chunk::classes::TaskProfile;
 use crate::config::Settings;
@@ -174,11 +175,11 @@ impl Request {
         }
     }
 
-    /// Checks the query and the limits.
+    /// Checks the query, the filters and the limits.
     ///
     /// # Errors
-    /// [`QueryError::Parameter`] if the query is empty or a number is out of range. Nothing is corrected
-    /// silently.
+    /// [`QueryError::Parameter`] if the query is empty or a number is out of range, and
+    /// [`QueryError::UnknownName`] for a language or kind that there is not. Nothing is corrected silently.
     pub fn check(&self) -> Result<(), QueryError> {
         let parameter = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
         if self.query.trim().is_empty() {
@@ -193,6 +194,6 @@ impl Request {
         if !(0.0..=1.0).contains(&self.min_score) {
             return parameter("minimum score", "between 0 and 1", self.min_score.to_string());
         }
-        Ok(())
+        names::check(&self.filters)
     }
 }

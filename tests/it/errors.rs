@@ -169,6 +169,7 @@ fn every_command_with_json_reports_its_error_as_json() {
         &["index", "nosuch", "--json"][..],
         &["index", "--background", "--json", "nosuch"],
         &["search", "--json", "--rev", "nosuch", "x"],
+        &["search", "-o", "json", "--kind", "nosuch", "x"],
         &["search", "--json", " "],
         &["similar", "--json", "nosuch"],
         &["similar", "--json", "nosuch:1"],
@@ -189,4 +190,29 @@ fn every_command_with_json_reports_its_error_as_json() {
     // A table has no object beside it.
     let run = repo.codeweaver(["status"]);
     assert_eq!(run.fails(2).stdout(), "");
+}
+
+#[test]
+fn unknown_languages_and_kinds_are_errors() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    for args in [&["search", "x"][..], &["similar", "src/parse.rs:2"]] {
+        let with = |more: &[&str]| repo.codeweaver([args, more].concat());
+        with(&["--kind", "functoin"]).fails(2).is_an_error("no kind 'functoin'", "did you mean `function`?");
+        with(&["--kind", "xyzzy"]).fails(2).is_an_error("no kind 'xyzzy'", "DEFINITION_CALLABLE");
+        with(&["--lang", "pyhton"]).fails(2).is_an_error("no language 'pyhton'", "did you mean `python`?");
+        // A language that this repository does not have is a question like any other.
+        with(&["--lang", "cobol"]).fails(1);
+    }
+    let mut client = crate::mcp_client::McpClient::start(&repo);
+    for (tool, arguments) in [
+        ("find_code", serde_json::json!({ "query": "x", "focus_languages": ["pyhton"] })),
+        (
+            "find_similar",
+            serde_json::json!({ "file": "src/parse.rs", "line": 2, "focus_languages": ["pyhton"] }),
+        ),
+    ] {
+        let refused = client.refused(tool, arguments);
+        assert!(refused["message"].as_str().unwrap().contains("did you mean `python`?"), "{refused:#}");
+    }
 }
