@@ -27,6 +27,24 @@ const OTHER_SPACES: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Share of dead rows above which the store is renumbered.
 const DEAD_SHARE: f64 = 0.2;
 
+/// What a collection keeps although no snapshot needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Keep {
+    /// Age of files that readers of older states may still open.
+    pub grace: Duration,
+    /// Age of the last change of stores of other vector spaces.
+    pub other_spaces: Duration,
+    /// Share of dead rows, below which the store is not rewritten.
+    pub dead_share: f64,
+}
+
+impl Keep {
+    /// What costs little and may be needed again.
+    pub const USUAL: Keep = Keep { grace: GRACE, other_spaces: OTHER_SPACES, dead_share: DEAD_SHARE };
+    /// Nothing.
+    pub const NOTHING: Keep = Keep { grace: Duration::ZERO, other_spaces: Duration::ZERO, dead_share: 0.0 };
+}
+
 /// The result of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct GcReport {
@@ -38,18 +56,18 @@ pub struct GcReport {
     pub heads_dropped: u64,
 }
 
-/// Collects garbage. The caller holds the work lease; `grace` is [`GRACE`] except in tests.
-pub fn collect(codebase: &Codebase, grace: Duration) -> Result<GcReport, IndexError> {
+/// Collects garbage. The caller holds the work lease.
+pub fn collect(codebase: &Codebase, keep: Keep) -> Result<GcReport, IndexError> {
     let mut report = GcReport::default();
     if !codebase.store().root().exists() {
         return Ok(report);
     }
     drop_gone_worktrees(codebase, &mut report)?;
     if let Some(reader) = StoreReader::open(&codebase.store())? {
-        rewrite(codebase, &reader, &mut report)?;
+        rewrite(codebase, &reader, keep.dead_share, &mut report)?;
     }
-    remove_unnamed(codebase, grace, &mut report)?;
-    remove_other_spaces(codebase, &mut report);
+    remove_unnamed(codebase, keep.grace, &mut report)?;
+    remove_other_spaces(codebase, keep.other_spaces, &mut report);
     super::updater::sweep_temporaries(codebase);
     Ok(report)
 }
@@ -63,15 +81,31 @@ pub fn sweep(codebase: &Codebase) -> Result<(), IndexError> {
 /// Removes stores of other vector spaces that have not been written to for long. Younger ones stay: two
 /// versions of the program, for example on a host and in a container, must not delete each other's index in
 /// turns.
-fn remove_other_spaces(codebase: &Codebase, report: &mut GcReport) {
+fn remove_other_spaces(codebase: &Codebase, age: Duration, report: &mut GcReport) {
     let ours = codebase.store();
     for store in codebase.layout.stores().into_iter().filter(|store| *store != ours) {
         let modified = std::fs::metadata(store.state()).and_then(|m| m.modified()).ok();
-        let is_old = modified.and_then(|m| m.elapsed().ok()).is_some_and(|age| age > OTHER_SPACES);
+        let is_old =
+            age.is_zero() || modified.and_then(|m| m.elapsed().ok()).is_some_and(|found| found > age);
+        let (n_files, n_bytes) = content_below(store.root());
         if is_old && std::fs::remove_dir_all(store.root()).is_ok() {
-            report.files_removed += 1;
+            report.files_removed += n_files;
+            report.bytes_removed += n_bytes;
         }
     }
+}
+
+/// The number of files below `dir`, and their bytes. Links are not followed.
+fn content_below(dir: &Path) -> (u64, u64) {
+    let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    children.fold((0, 0), |(files, bytes), child| match child.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            let (more_files, more_bytes) = content_below(&child.path());
+            (files + more_files, bytes + more_bytes)
+        }
+        Ok(metadata) if metadata.is_file() => (files + 1, bytes + metadata.len()),
+        _ => (files, bytes),
+    })
 }
 
 /// Removes the heads of linked worktrees that git has pruned.
@@ -90,7 +124,12 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
 
 /// Rewrites the store without dead docs and entries if enough of it is dead. Ids change, and the epoch with
 /// them.
-fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> Result<(), IndexError> {
+fn rewrite(
+    codebase: &Codebase,
+    reader: &StoreReader,
+    dead_share: f64,
+    report: &mut GcReport,
+) -> Result<(), IndexError> {
     reader.entries.iter().try_for_each(|file| file.verify())?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
     for key in reader.state.snapshots.keys() {
@@ -103,9 +142,8 @@ fn rewrite(codebase: &Codebase, reader: &StoreReader, report: &mut GcReport) -> 
     report.rows_before = reader.segments.iter().map(|s| u64::from(s.n_rows())).sum();
     let n_live: u64 = rows.iter().map(|r| u64::from(r.n_live())).sum();
     report.rows_after = report.rows_before;
-    if report.rows_before == 0
-        || ((report.rows_before - n_live) as f64) < DEAD_SHARE * report.rows_before as f64
-    {
+    let n_dead = report.rows_before - n_live;
+    if n_dead == 0 || (n_dead as f64) < dead_share * report.rows_before as f64 {
         return Ok(());
     }
     let (segments, doc_ids) = live_segments(codebase, reader, &live)?;

@@ -130,9 +130,10 @@ fn a_collection_in_the_future_loses_nothing_that_is_named() {
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| crate::sandbox::try_index(sandbox.root()));
             // Every file is old to this process: it removes all that no state names.
+            use codeweaver::index::gc;
             let codebase = crate::sandbox::open(sandbox.root());
             for _ in 0..4 {
-                let _ = codeweaver::index::gc::collect(&codebase, Duration::ZERO);
+                let _ = gc::collect(&codebase, gc::Keep { grace: Duration::ZERO, ..gc::Keep::USUAL });
             }
             match writer.join().unwrap() {
                 Ok(_) => {}

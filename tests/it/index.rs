@@ -257,3 +257,18 @@ fn submodules_are_counted_with_what_to_do_about_them() {
     repo.git(["submodule", "--quiet", "foreach", "git codeweaver init --no-hooks"]);
     repo.at("lib").codeweaver(["search", "parse_header"]).success().says(&["src/parse.rs"]);
 }
+
+#[test]
+fn a_forced_collection_keeps_nothing_for_its_age() {
+    let repo = indexed();
+    // As a writer leaves it that was killed before it could name the file.
+    let store = codeweaver::index::Codebase::open(repo.root(), &[]).unwrap().store();
+    std::fs::write(store.shard("0123"), "left behind").unwrap();
+    let gc = |args: &[&str]| repo.codeweaver([&["gc", "--json"], args].concat()).success().json();
+    assert_eq!(gc(&[])["files_removed"], 0, "it is young");
+    let forced = gc(&["--force"]);
+    assert_eq!((&forced["files_removed"], &forced["bytes_removed"]), (&1.into(), &11.into()), "{forced:#}");
+    assert_eq!(gc(&["--force"])["files_removed"], 0);
+    assert_eq!(repo.found(&["parse_header"])[0], "src/parse.rs");
+    repo.codeweaver(["verify"]).success();
+}

@@ -186,7 +186,7 @@ pub fn assert_sound(root: &Path) {
 pub fn collect(root: &Path) -> gc::GcReport {
     let codebase = open(root);
     let _lease = updater::lease(&codebase).unwrap();
-    gc::collect(&codebase, Duration::ZERO).unwrap()
+    gc::collect(&codebase, gc::Keep { grace: Duration::ZERO, ..gc::Keep::USUAL }).unwrap()
 }
 
 pub fn reader(root: &Path) -> StoreReader {

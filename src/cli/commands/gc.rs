@@ -3,7 +3,7 @@
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
-use crate::index::gc::{self, GRACE};
+use crate::index::gc::{self, Keep};
 use crate::index::updater;
 use clap::Args;
 use std::io::Write as _;
@@ -11,10 +11,13 @@ use std::process::ExitCode;
 
 /// Remove stored data that no worktree and no recent snapshot uses
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Data is removed by age and use, not by HEAD: after switching back to an old branch, nothing has to be embedded."
-)]
+#[command(after_help = "\
+Data is removed by age and use, not by HEAD: after switching back to an old branch, nothing has to be embedded.
+With --force, a query that runs at the same time may fail once.")]
 pub struct GcArgs {
+    /// Remove it whatever its age, and the indexes of other models
+    #[arg(long)]
+    force: bool,
     /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
@@ -27,7 +30,7 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
         return Err(crate::index::IndexError::NotInitialised.into());
     }
     let lease = updater::lease(&codebase)?;
-    let report = gc::collect(&codebase, GRACE)?;
+    let report = gc::collect(&codebase, if args.force { Keep::NOTHING } else { Keep::USUAL })?;
     drop(lease);
     let mut out = context.out();
     if args.json {
