@@ -160,6 +160,7 @@ fn every_command_with_json_reports_its_error_as_json() {
         &["similar", "--json", "src/parse.rs:1"],
         &["graph", "callers", "--json", "x"],
         &["outline", "-o", "json", "src/parse.rs"],
+        &["verify", "--json"],
         &["gc", "--json"],
     ] {
         check(args);
@@ -215,4 +216,14 @@ fn unknown_languages_and_kinds_are_errors() {
         let refused = client.refused(tool, arguments);
         assert!(refused["message"].as_str().unwrap().contains("did you mean `python`?"), "{refused:#}");
     }
+}
+
+#[test]
+fn verify_without_an_index_is_not_good() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["verify"]).fails(2).is_an_error("not indexed", "git codeweaver init");
+    repo.codeweaver(["init", "--no-hooks", "--no-index"]).success();
+    repo.codeweaver(["verify"]).fails(2).is_an_error("not indexed", "git codeweaver index");
+    repo.codeweaver(["index"]).success();
+    repo.codeweaver(["verify"]).success().says(&["good:"]);
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// Check every stored file against its hash, and rebuild damaged ones
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 good (or repaired), 1 damage found, 2 error.")]
+#[command(after_help = "Exit codes: 0 good (or repaired), 1 damage found, 2 error or not indexed.")]
 pub struct VerifyArgs {
     /// Remove damaged files and rebuild them from git
     #[arg(long)]
@@ -39,6 +39,10 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     codebase.check_trust()?;
     let findings = repair::verify(&codebase)?;
+    if findings.is_empty() && !codebase.store().state().exists() {
+        // Nothing was checked, so nothing is good.
+        return Err(CliError::of_lifecycle(codebase.lifecycle(None), &codebase));
+    }
     let recomputed = match args.recompute.filter(|_| findings.is_empty()) {
         None => Recomputed::default(),
         Some(percent) => {
