@@ -235,7 +235,7 @@ impl TransformerFiles {
 
 /// The name in the settings, in lower case and without the publisher. With a folder alone, the name of the
 /// folder.
-fn model_name(settings: &ModelSettings) -> String {
+pub(super) fn model_name(settings: &ModelSettings) -> String {
     let name = if settings.name == ModelSettings::BUILTIN {
         settings.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
     } else {

@@ -100,6 +100,11 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     }
 }
 
+/// The name of the model that [`open`] would open, without loading it.
+pub fn name_of(settings: &ModelSettings) -> String {
+    if settings.is_builtin() { builtin::open().name().to_owned() } else { local::model_name(settings) }
+}
+
 /// The fingerprint of the model that [`open`] would open, without loading it. The files of a model in a
 /// folder are hashed once per process, and again when they change.
 pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {

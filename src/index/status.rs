@@ -29,10 +29,13 @@ pub struct StatusReport {
     pub fix: Option<&'static str>,
     /// Whether `init` was run in this repository.
     pub initialised: bool,
-    /// Whether the index answers for exactly the tree of HEAD, with all files whose blobs are in this clone.
+    /// Whether the index answers for exactly the tree of HEAD under the present settings, with all files whose
+    /// blobs are in this clone.
     pub current: bool,
     /// Number of files whose blobs have arrived in this clone since. The next update indexes them.
     pub arrived_files: usize,
+    /// Whether the index was built with other settings for what is indexed and how it is chunked.
+    pub settings_changed: bool,
     /// Root of this worktree.
     pub codebase: PathBuf,
     pub worktree: String,
@@ -257,6 +260,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         _ => 0,
     };
     warnings.extend(snapshot.as_ref().and_then(|snapshot| missing_warning(snapshot, arrived_files)));
+    let settings_changed = snapshot.is_some() && totals.settings != codebase.settings_fingerprint;
     let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
         state: lifecycle.name(),
@@ -265,10 +269,11 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         initialised: codebase.layout.was_initialised(),
         current: is_of_head && arrived_files == 0,
         arrived_files,
+        settings_changed,
         codebase: codebase.root(),
         worktree: codebase.worktree_key.clone(),
         store: codebase.layout.root().to_path_buf(),
-        lag: lag(codebase, &head, indexed.as_ref(), is_of_head),
+        lag: lag(codebase, &head, indexed.as_ref().filter(|_| totals.complete)),
         head: Place {
             commit: head.commit.map(|oid| oid.to_string()),
             tree: head.tree.map(|oid| oid.to_string()),
@@ -295,7 +300,10 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
             .map(|record| LastRun { finished_at: time::rfc3339(record.finished_at), record }),
         last_failure: own.and_then(|own| own.failure.clone()),
         hooks: hooks_info(codebase),
-        model: ModelInfo { name: model_name(codebase), vector_space: codebase.vector_space.clone() },
+        model: ModelInfo {
+            name: embed::name_of(&codebase.settings.model),
+            vector_space: codebase.vector_space.clone(),
+        },
         update_wanted: codebase.layout.update_requests().join(&codebase.worktree_key).exists(),
         lock_holder,
         warnings,
@@ -319,8 +327,9 @@ fn is_of(totals: &Totals, codebase: &Codebase, head: &Head) -> bool {
     totals.complete && totals.tree_oid == tree && totals.settings == codebase.settings_fingerprint
 }
 
-fn lag(codebase: &Codebase, head: &Head, indexed: Option<&Place>, current: bool) -> Lag {
-    if current {
+fn lag(codebase: &Codebase, head: &Head, indexed: Option<&Place>) -> Lag {
+    let tree = head.tree.map(|oid| oid.to_string());
+    if indexed.is_some_and(|complete| complete.tree == tree) {
         return Lag { behind: false, commits: Some(0) };
     }
     let indexed = indexed.and_then(|place| Oid::from_hex(place.commit.as_deref()?.as_bytes()).ok());
@@ -463,13 +472,4 @@ fn state_name(state: EventState) -> String {
         EventState::Foreign => "another hook, without us".to_owned(),
         EventState::Missing => "missing".to_owned(),
     }
-}
-
-/// The model name that responses show; the name in the settings if the model does not open.
-fn model_name(codebase: &Codebase) -> String {
-    if codebase.settings.model.is_builtin() {
-        return embed::open(&codebase.settings.model)
-            .map_or("builtin".to_owned(), |model| model.name().to_owned());
-    }
-    codebase.settings.model.name.clone()
 }

@@ -58,6 +58,7 @@ fn repositories() -> (TestRepo, TestRepo) {
 fn a_static_model_from_a_folder_indexes_and_searches() {
     let (plain, repo) = repositories();
     repo.codeweaver(["init", "--no-hooks"]).success();
+    assert_eq!(repo.status()["model"]["name"], "tiny-static", "and not the built-in one");
     for (query, path) in [("retrieve", "net/get.py"), ("forget", "cache/old.py"), ("invoice", "shop/sum.py")]
     {
         let answer = repo.codeweaver(["search", "--mode", "semantic", "-o", "json", query]).success().json();

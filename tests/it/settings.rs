@@ -66,3 +66,34 @@ fn unset_leaves_the_file_as_it_was_before_set() {
         assert_eq!(repo.read("codeweaver.toml"), before, "{key}");
     }
 }
+
+#[test]
+fn changed_settings_are_not_told_as_commits_behind() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    assert_eq!(repo.status()["settings_changed"], false);
+    repo.codeweaver(["config", "set", "policy.exclude", "src/**"]).success();
+    let status = repo.status();
+    assert_eq!(
+        (&status["current"], &status["settings_changed"]),
+        (&false.into(), &true.into()),
+        "{status:#}"
+    );
+    assert_eq!(status["lag"], serde_json::json!({ "behind": false, "commits": 0 }));
+    let run = repo.codeweaver(["status"]);
+    run.success().says(&["indexed with other settings; `git codeweaver index` applies"]);
+    assert!(!run.stdout().contains("behind"), "{}", run.explain());
+    let mut client = crate::mcp_client::McpClient::start(&repo);
+    let told = client.ask("manage_index", serde_json::json!({ "action": "status" }));
+    assert!(told["message"].as_str().unwrap().starts_with("indexed with other settings"), "{told:#}");
+    // Both at once.
+    repo.write("more.rs", "pub fn more() {}\n").commit("more");
+    repo.codeweaver(["status"]).says(&["behind HEAD and with other settings", "1 commit behind"]);
+    repo.codeweaver(["index", "--quiet"]).success();
+    let status = repo.status();
+    assert_eq!(
+        (&status["current"], &status["settings_changed"]),
+        (&true.into(), &false.into()),
+        "{status:#}"
+    );
+}

@@ -110,7 +110,11 @@ fn state(report: &StatusReport, context: &Context) -> String {
         ("indexed", false) if report.arrived_files > 0 => {
             paint.warning("indexed; files that have arrived in this clone are not indexed yet")
         }
-        ("indexed", false) => paint.warning("indexed, behind HEAD"),
+        ("indexed", false) => paint.warning(match (report.settings_changed, report.lag.behind) {
+            (true, false) => "indexed with other settings; `git codeweaver index` applies the present ones",
+            (true, true) => "indexed, behind HEAD and with other settings; `git codeweaver index` updates it",
+            (false, _) => "indexed, behind HEAD",
+        }),
         ("indexing", _) => paint.title("indexing"),
         ("not_indexed", _) => {
             let verb = if report.reason.is_some() { "continue with" } else { "run" };

@@ -141,7 +141,7 @@ impl Tool for ManageIndex {
         let report =
             status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
         let index = summary(codebase, &report)?;
-        let message = message.unwrap_or_else(|| state_message(&index));
+        let message = message.unwrap_or_else(|| state_message(&index, report.settings_changed));
         let output =
             Output { status: super::OkStatus::Ok, action, message, codebase_root: codebase.root(), index };
         let text = serde_json::to_string(&output).unwrap_or_default();
@@ -304,10 +304,13 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
     })
 }
 
-fn state_message(index: &Summary) -> String {
+fn state_message(index: &Summary, settings_changed: bool) -> String {
     let of = format!("{} files, {} chunks", index.files, index.chunks);
     match (index.state, index.freshness) {
         ("indexed", Some(Freshness::Fresh)) => format!("indexed and current: {of}"),
+        ("indexed", _) if settings_changed => {
+            format!("indexed with other settings than the present ones: {of}; sync applies them")
+        }
         ("indexed", _) => format!("indexed, behind HEAD: {of}; questions see HEAD all the same"),
         ("indexing", _) => format!("being indexed, {of} so far"),
         ("requires_reindex", _) => "the index does not fit the settings; call reindex".to_owned(),
