@@ -3,7 +3,7 @@
 //! Informs the user and `status`. Resuming does not depend on it, because stored chunks are found by content.
 //! It is therefore written on a best-effort basis, and a record that cannot be read is treated as absent.
 
-use crate::index::Codebase;
+use crate::index::{Codebase, Counters};
 use crate::store::layout::write_atomically;
 use crate::store::time;
 use std::path::PathBuf;
@@ -52,15 +52,23 @@ impl Recorder {
         }
     }
 
-    pub fn write(&mut self, files_processed: u64, files_total: u64, chunks_created: u64) {
-        let record = Checkpoint {
-            last_checkpoint: time::now(),
-            files_processed,
-            files_total,
-            chunks_created,
-            ..self.record.clone()
-        };
-        self.record = record;
+    /// Writes what is `done` of `files_total` files.
+    pub fn write(&mut self, done: &Counters, files_total: u64) {
+        self.record.last_checkpoint = time::now();
+        self.record.files_processed = done.files;
+        self.record.files_total = files_total;
+        self.record.chunks_created = done.chunks;
+        self.record.errors = done.errors;
+        self.save();
+    }
+
+    /// Records the error that has ended the run.
+    pub fn fail(&mut self) {
+        self.record.errors += 1;
+        self.save();
+    }
+
+    fn save(&self) {
         if let Ok(bytes) = serde_json::to_vec(&self.record) {
             let _ = write_atomically(&self.path, &bytes);
         }

@@ -6,7 +6,7 @@ use super::render;
 use crate::index::{Codebase, Counters, IndexError, Meter, Progress, UpdateReport};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -47,7 +47,6 @@ pub fn run(
     let monitor = Monitor {
         meter: Meter::default(),
         signals: Signals::listen(),
-        n_warnings: AtomicU64::new(0),
         style,
         context,
         bar: bar(style),
@@ -63,8 +62,12 @@ pub fn run(
         result
     });
     monitor.bar.finish_and_clear();
-    if result.is_ok() {
-        recorder.remove();
+    match &result {
+        Ok(_) => recorder.remove(),
+        Err(IndexError::Interrupted { .. }) => {}
+        // Without progress nothing was begun, for example because another run is active.
+        Err(_) if monitor.meter.n_files.load(Ordering::Relaxed) > 0 => recorder.fail(),
+        Err(_) => {}
     }
     result
 }
@@ -121,7 +124,6 @@ fn bar(style: Style) -> ProgressBar {
 struct Monitor<'a> {
     meter: Meter,
     signals: Signals,
-    n_warnings: AtomicU64,
     style: Style,
     context: &'a Context,
     bar: ProgressBar,
@@ -148,14 +150,14 @@ impl Monitor<'_> {
                 last_report = Instant::now();
                 self.report(&reading);
                 if reading.n_files > 0 {
-                    recorder.write(reading.done.files, reading.n_files, reading.done.chunks);
+                    recorder.write(&reading.done, reading.n_files);
                 }
             }
         }
         let reading = self.reading();
-        if reading.done.files < reading.n_files {
+        if reading.done.files + reading.done.errors < reading.n_files {
             // Interrupted or failed: record the final counts.
-            recorder.write(reading.done.files, reading.n_files, reading.done.chunks);
+            recorder.write(&reading.done, reading.n_files);
         }
     }
 
@@ -198,6 +200,7 @@ impl Monitor<'_> {
                 "files_total": reading.n_files,
                 "chunks": reading.done.chunks,
                 "embedded": reading.done.embedded,
+                "errors": reading.done.errors,
                 "chunks_per_second": reading.chunks_per_second.round(),
                 "elapsed_ms": self.started.elapsed().as_millis() as u64,
                 "eta_ms": reading.eta.map(|eta| eta.as_millis() as u64),
@@ -239,7 +242,6 @@ impl Progress for Monitor<'_> {
     }
 
     fn warn(&self, message: &str) {
-        self.n_warnings.fetch_add(1, Ordering::Relaxed);
         match self.style {
             Style::Json => event(&serde_json::json!({ "event": "warning", "message": message })),
             _ => self.bar.suspend(|| self.context.warn(message)),

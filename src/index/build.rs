@@ -177,7 +177,10 @@ impl Worker<'_> {
         builder: &mut SegmentBuilder,
     ) -> Result<Option<u32>, IndexError> {
         let oid = &job.key.blob_oid;
-        let Some(size) = blobs.size(oid)? else { return Ok(None) };
+        let Some(size) = blobs.size(oid)? else {
+            self.context.progress.add(&Counters { errors: 1, ..Counters::default() });
+            return Ok(None);
+        };
         let bytes = if size > self.context.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
         self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
     }
@@ -207,7 +210,8 @@ impl Worker<'_> {
         };
         if skipped.is_some() {
             builder.push_doc(doc, Vec::new(), &[], &[]);
-            self.context.progress.add(&Counters { files: 1, ..Counters::default() });
+            let errors = u64::from(skipped == Some(SkipReason::Crashed));
+            self.context.progress.add(&Counters { files: 1, errors, ..Counters::default() });
             return Ok(ordinal);
         }
         let settings = &self.context.codebase.settings;
@@ -224,6 +228,7 @@ impl Worker<'_> {
             chunks: embedded.rows.len() as u64,
             embedded: embedded.n_embedded,
             degraded: u64::from(!chunked.degradations.is_empty()),
+            errors: 0,
         });
         builder.push_doc(doc, embedded.rows, &embedded.vectors, bytes);
         Ok(ordinal)

@@ -13,6 +13,8 @@ pub struct Counters {
     pub embedded: u64,
     /// Files that fell back in the chunker chain.
     pub degraded: u64,
+    /// Files that were left out because of an error: the blob is not in this clone, or parsing it crashed.
+    pub errors: u64,
 }
 
 /// Receives progress from several threads.
@@ -42,6 +44,7 @@ pub struct Meter {
     chunks: AtomicU64,
     embedded: AtomicU64,
     degraded: AtomicU64,
+    errors: AtomicU64,
     pub stop: AtomicBool,
     pub started: std::sync::OnceLock<Instant>,
 }
@@ -55,6 +58,7 @@ impl Meter {
             chunks: get(&self.chunks),
             embedded: get(&self.embedded),
             degraded: get(&self.degraded),
+            errors: get(&self.errors),
         }
     }
 }
@@ -71,6 +75,7 @@ impl Progress for Meter {
         self.chunks.fetch_add(done.chunks, Ordering::Relaxed);
         self.embedded.fetch_add(done.embedded, Ordering::Relaxed);
         self.degraded.fetch_add(done.degraded, Ordering::Relaxed);
+        self.errors.fetch_add(done.errors, Ordering::Relaxed);
     }
 
     fn stopped(&self) -> bool {

@@ -120,6 +120,8 @@ pub struct RunProgress {
     pub files_processed: u64,
     pub files_total: u64,
     pub chunks_created: u64,
+    /// Files that were left out because of an error, and the error that ended the run.
+    pub errors: u64,
     pub elapsed_seconds: u64,
     pub eta_seconds: Option<u64>,
     pub last_update: String,
@@ -163,6 +165,7 @@ pub struct Checkpoint {
     pub files_processed: u64,
     pub files_total: u64,
     pub chunks_created: u64,
+    /// Files that were left out because of an error, and the error that ended the run.
     pub errors: u64,
     pub settings_hash: String,
 }
@@ -417,6 +420,7 @@ fn progress(codebase: &Codebase, is_running: bool) -> Option<RunProgress> {
         files_processed: record.files_processed,
         files_total: record.files_total,
         chunks_created: record.chunks_created,
+        errors: record.errors,
         elapsed_seconds: elapsed,
         eta_seconds: eta,
         last_update: time::rfc3339(record.last_checkpoint),

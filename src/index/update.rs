@@ -86,6 +86,8 @@ pub struct UpdateReport {
     pub unknown_extensions: BTreeMap<String, u64>,
     /// Bytes of all blobs read.
     pub bytes_read: u64,
+    /// Files that were left out because of an error: not in this clone, or parsing crashed.
+    pub errors: u64,
     /// Duration of the run in milliseconds.
     pub duration_ms: u64,
 }
@@ -424,6 +426,7 @@ impl Run<'_> {
             skipped: totals.skipped.iter().map(|(number, n)| (reason(number).to_owned(), *n)).collect(),
             unknown_extensions: plan.unknown_extensions.clone(),
             bytes_read: counters.bytes,
+            errors: counters.errors,
             duration_ms: self.started.elapsed().as_millis() as u64,
         }
     }

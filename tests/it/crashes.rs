@@ -18,7 +18,7 @@ fn a_blob_that_aborts_the_indexer_is_left_out_by_the_next_run() {
     let repo = faulty(FILES);
     repo.write("src/bad.rs", BAD).commit("bad");
     assert_eq!(repo.codeweaver(["init", "--no-hooks"]).code(), -1, "it dies of a signal");
-    repo.codeweaver(["index", "--quiet"]).success();
+    assert_eq!(repo.codeweaver(["index", "--json"]).success().json()["errors"], 1);
     let status = repo.status();
     assert_eq!((&status["current"], &status["skipped"]["crashed"]), (&true.into(), &1.into()), "{status:#}");
     assert_eq!(repo.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");

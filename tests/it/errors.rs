@@ -227,3 +227,22 @@ fn verify_without_an_index_is_not_good() {
     repo.codeweaver(["index"]).success();
     repo.codeweaver(["verify"]).success().says(&["good:"]);
 }
+
+#[test]
+fn what_cannot_be_read_is_counted() {
+    let repo = TestRepo::with_files(FILES);
+    let oid = repo.git_text(["rev-parse", "HEAD:src/parse.rs"]);
+    let object = repo.path(&format!(".git/objects/{}/{}", &oid[..2], oid[2..].trim()));
+    let bytes = std::fs::read(&object).unwrap();
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, b"damaged").unwrap();
+    // An error that ends the run is recorded with what was done until then.
+    repo.codeweaver(["init", "--no-hooks"]).fails(2);
+    assert_eq!(repo.status()["progress"]["errors"], 1, "{:#}", repo.status());
+    repo.codeweaver(["status"]).says(&["1 error"]);
+    // A blob that is not there is left out and counted.
+    std::fs::remove_file(&object).unwrap();
+    let run = repo.codeweaver(["index", "--json"]);
+    assert_eq!(run.success().json()["errors"], 1, "{}", run.explain());
+    std::fs::write(&object, bytes).unwrap();
+}

@@ -117,6 +117,10 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
             render::plural(report.blobs_indexed, "new blob"),
             render::plural(report.embedded_chunks, "chunk")
         );
+        let work = match report.errors {
+            0 => work,
+            n => format!("{work}, {} left out because of errors", render::plural(n, "file")),
+        };
         writeln!(out, "{} {totals} in {time} ({work})", context.paint.good("Indexed:"))?;
     }
     if let Some(note) = submodules(report.skipped.get("submodule").copied()) {

@@ -205,6 +205,7 @@ fn progress(report: &StatusReport) -> Option<String> {
         count(progress.files_processed),
         plural(progress.files_total, "file")
     );
+    let of = if progress.errors > 0 { format!("{of}, {}", plural(progress.errors, "error")) } else { of };
     Some(match progress.eta_seconds {
         Some(eta) => format!("{of}, {} left", render::duration(Duration::from_secs(eta))),
         None if progress.is_running => of,
