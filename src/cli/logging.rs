@@ -3,11 +3,11 @@
 //! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) selects the messages,
 //! `CODEWEAVER_LOG_FORMAT=json` their format. A JSON record has `timestamp`, `level`, `component`,
 //! `operation`, `duration_ms`, `request_id`, `codebase_root`, `error`, `message`, and all other fields in
-//! `context`; absent values are omitted.
+//! `context`; absent values are omitted. Each request of a server has an id of its own.
 
 use super::context::Context;
+use crate::mcp::RequestId;
 use crate::mcp::log::ProtocolLayer;
-use crate::random;
 use crate::store::time;
 use serde_json::{Map, Value};
 use std::fmt::{Debug, Result as FmtResult};
@@ -67,7 +67,7 @@ where
     let as_json =
         std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
     let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
-    let json = Json { request_id: request_id(), codebase_root: root.to_string_lossy().into_owned() };
+    let json = Json { process: RequestId::random(), codebase_root: root.to_string_lossy().into_owned() };
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
     if as_json {
         layer.event_format(json).with_filter(filter).boxed()
@@ -78,7 +78,8 @@ where
 
 /// Formats each event as a JSON object on one line.
 struct Json {
-    request_id: String,
+    /// The id of records outside of any request of a server: the command itself is the request.
+    process: RequestId,
     codebase_root: String,
 }
 
@@ -94,7 +95,8 @@ where
         record.insert("timestamp".to_owned(), time::rfc3339(time::now()).into());
         record.insert("level".to_owned(), event.metadata().level().as_str().to_ascii_lowercase().into());
         record.insert("component".to_owned(), event.metadata().target().into());
-        record.insert("request_id".to_owned(), self.request_id.as_str().into());
+        let request_id = RequestId::current().unwrap_or_else(|| self.process.clone());
+        record.insert("request_id".to_owned(), request_id.to_string().into());
         record.insert("codebase_root".to_owned(), self.codebase_root.as_str().into());
         record.extend(fields.known);
         if !fields.context.is_empty() {
@@ -141,31 +143,5 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.put(field, format!("{value:?}").into());
-    }
-}
-
-/// Returns a random UUID (version 4).
-fn request_id() -> String {
-    let (a, b) = (random::bits64(), random::bits64());
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        a >> 32,
-        a >> 16 & 0xffff,
-        a & 0xfff,
-        b >> 48 & 0x3fff | 0x8000,
-        b & 0xffff_ffff_ffff
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_request_id_is_a_uuid_of_version_4() {
-        let id = super::request_id();
-        let lengths: Vec<usize> = id.split('-').map(str::len).collect();
-        assert_eq!(lengths, [8, 4, 4, 4, 12], "{id}");
-        assert!(id.split('-').nth(2).unwrap().starts_with('4'));
-        assert!("89ab".contains(&id.split('-').nth(3).unwrap()[..1]), "{id}");
-        assert_ne!(id, super::request_id());
     }
 }

@@ -9,6 +9,7 @@
     reason = "the next revision of the protocol drops log notifications; clients of today have no other"
 )]
 
+use super::request_id::RequestId;
 use rmcp::model::LoggingLevel;
 use serde_json::{Map, Value};
 use std::fmt::Debug;
@@ -79,6 +80,9 @@ impl<S: Subscriber> Layer<S> for ProtocolLayer {
         }
         let mut fields = Fields::default();
         event.record(&mut fields);
+        if let Some(id) = RequestId::current() {
+            fields.0.insert("request_id".to_owned(), id.to_string().into());
+        }
         let component = fields.0.get("component").and_then(Value::as_str);
         let logger = component.unwrap_or(event.metadata().target()).to_owned();
         let _ = self.sender.try_send(Record { level, logger, data: Value::Object(fields.0) });

@@ -12,7 +12,8 @@
 //!   of calls.
 //! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of
 //!   long answers.
-//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
+//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications; [`RequestId`]: which
+//!   request a log record is about.
 //! * [`shutdown`]: signals and the exit of the parent process.
 //! * [`clients`]: registration of the server in the configuration of clients.
 //!
@@ -26,6 +27,7 @@ pub mod cursor;
 pub mod envelope;
 pub mod log;
 pub mod message;
+mod request_id;
 pub mod resources;
 pub mod schema;
 pub mod server;
@@ -34,6 +36,7 @@ pub mod streams;
 pub mod tools;
 pub mod transport;
 
+pub use request_id::RequestId;
 use server::Server;
 use shutdown::Shutdown;
 use std::io::{BufRead, Write};

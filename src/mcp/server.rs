@@ -11,6 +11,7 @@
 use super::answer::{self, CallError};
 use super::codebases::Codebases;
 use super::log::{Records, Threshold};
+use super::request_id::RequestId;
 use super::resources;
 use super::tools::{self, Call, ProgressStep, ToolSpec};
 use super::transport::LineTransport;
@@ -143,6 +144,7 @@ impl Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
+        let id = RequestId::random();
         // The latest protocol revision has a log level per request instead of per session.
         let _log_requests = context.meta.log_level().map(|level| {
             self.set_threshold(level);
@@ -153,7 +155,7 @@ impl Server {
             false => tokio::select! {
                 permit = self.query_slots.clone().acquire_owned() => Some(permit.map_err(|_| session_ended())?),
                 () = context.ct.cancelled() => {
-                    tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not started");
+                    id.run(|| tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not started"));
                     return answer::result::<()>(Err(CallError::Stopped));
                 }
             },
@@ -169,9 +171,10 @@ impl Server {
         let is_cancelled = call.is_cancelled.clone();
         let arguments = request.arguments.unwrap_or_default();
         let started = std::time::Instant::now();
+        let of_work = id.clone();
         let mut work = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            (spec.run)(arguments, &call)
+            of_work.run(|| (spec.run)(arguments, &call))
         });
         let mut sender = context.meta.get_progress_token().map(|token| Progress::new(&context.peer, token));
         loop {
@@ -184,7 +187,7 @@ impl Server {
                 }
                 done = &mut work => {
                     let duration_ms = started.elapsed().as_millis() as u64;
-                    tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call");
+                    id.run(|| tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call"));
                     return done.unwrap_or_else(|_| Err(panicked()));
                 }
                 () = context.ct.cancelled() => {
@@ -207,7 +210,8 @@ impl Server {
         work: impl FnOnce(&Codebases) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let codebases = self.codebases.clone();
-        tokio::task::spawn_blocking(move || work(&codebases)).await.unwrap_or_else(|_| Err(panicked()))
+        let work = move || RequestId::random().run(|| work(&codebases));
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(panicked()))
     }
 }
 

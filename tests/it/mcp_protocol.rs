@@ -321,6 +321,12 @@ fn resources_and_logs_go_through_the_protocol() {
     assert_eq!((&log["params"]["level"], &log["params"]["logger"]), (&json!("info"), &json!("mcp")));
     assert_eq!(log["params"]["data"]["operation"], "find_code");
     assert!(log["params"]["data"]["duration_ms"].is_u64());
+    // Every call has an id of its own.
+    let first = log["params"]["data"]["request_id"].as_str().unwrap().to_owned();
+    client.found(json!({ "query": "header" }));
+    let log = client.wait_for(|message| message["method"] == "notifications/message");
+    let second = log["params"]["data"]["request_id"].as_str().unwrap();
+    assert!(first.len() == 36 && second.len() == 36 && first != second, "{first} {second}");
 }
 
 #[test]
