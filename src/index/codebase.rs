@@ -3,7 +3,7 @@
 use super::error::IndexError;
 use super::status::Checkpoint;
 use super::update::Target;
-use crate::chunk;
+use crate::chunk::{self, LanguageId};
 use crate::config::{Loaded, Settings, Sources};
 use crate::embed;
 use crate::git::Repo;
@@ -102,7 +102,9 @@ impl Codebase {
         Ok((Codebase::with(repo, loaded, vector_space), Some(problem)))
     }
 
-    fn with(repo: Repo, loaded: Loaded, vector_space: String) -> Codebase {
+    fn with(repo: Repo, mut loaded: Loaded, vector_space: String) -> Codebase {
+        let warnings = language_warnings(&loaded);
+        loaded.warnings.extend(warnings);
         let settings = loaded.settings.clone();
         let settings_fingerprint = settings_fingerprint(&settings);
         let layout = Layout::of(&repo);
@@ -240,6 +242,27 @@ impl Codebase {
             })
         })
     }
+}
+
+/// Warnings about languages in settings that no file has.
+fn language_warnings(loaded: &Loaded) -> Vec<String> {
+    let chunker = &loaded.settings.chunker;
+    let known = |name: &String| LanguageId::by_name(name).map(LanguageId::name);
+    let warning = |key: &str, name: &str, why: String| {
+        let origin = loaded.origins.get(key)?;
+        Some(format!("{origin}: `{key}` has no effect for '{}': {why}", name.escape_debug()))
+    };
+    let absent = || "there is no such language".to_owned();
+    let custom = chunker.custom_delimiters.keys().filter(|name| known(name).is_none());
+    let custom = custom.filter_map(|name| warning("chunker.custom_delimiters", name, absent()));
+    // Compared as written.
+    let forced =
+        chunker.force_delimiter_for_languages.iter().filter(|name| known(name) != Some(name.as_str()));
+    let forced = forced.filter_map(|name| {
+        let why = known(name).map_or_else(absent, |known| format!("the language is called `{known}` here"));
+        warning("chunker.force_delimiter_for_languages", name, why)
+    });
+    custom.chain(forced).collect()
 }
 
 /// Hash of everything besides the vector space that decides what a snapshot contains.
