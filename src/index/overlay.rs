@@ -52,6 +52,8 @@ pub struct Overlay<'a> {
     pub states: FxHashMap<BString, FileState>,
     /// Contents of overlaid files of the working tree, which may be in no object database.
     pub bytes: FxHashMap<Oid, Vec<u8>>,
+    /// Changed files that have become unreadable, and are shown as committed.
+    pub unreadable: Vec<BString>,
 }
 
 impl<'a> Overlay<'a> {
@@ -64,6 +66,7 @@ impl<'a> Overlay<'a> {
             is_applied: false,
             states: FxHashMap::default(),
             bytes: FxHashMap::default(),
+            unreadable: Vec::new(),
         }
     }
 
@@ -134,18 +137,32 @@ impl<'a> Overlay<'a> {
     ) -> Result<(), IndexError> {
         let OverlayContext { codebase, policy, .. } = self.context;
         let old = self.reader.find_entry(&self.snapshot.entries, &change.path);
+        let Some(blob) = &change.bytes else {
+            plan.removed.extend(old);
+            return Ok(());
+        };
+        let is_too_large = blob.size > policy.max_blob_bytes();
+        let read = if is_too_large { Ok(None) } else { files.read(change.path.as_ref()) };
+        let bytes = match read {
+            // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by it
+            // (`core.trustCtime`). What is staged is in git all the same.
+            Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {
+                match codebase.repo.blobs().read(&blob.oid)? {
+                    Some(staged) => staged.to_vec(),
+                    None => {
+                        self.unreadable.push(change.path.clone());
+                        return Ok(());
+                    }
+                }
+            }
+            bytes => bytes?.unwrap_or_default(),
+        };
         plan.removed.extend(old);
-        let Some(blob) = &change.bytes else { return Ok(()) };
         self.states.insert(change.path.clone(), change.state);
-        if blob.size > policy.max_blob_bytes() {
+        if is_too_large {
             plan.add_skipped(policy, change.path.as_ref(), blob.mode, SkipReason::TooLarge);
             return Ok(());
         }
-        let bytes = match files.read(change.path.as_ref()) {
-            // Since the comparison it has become unreadable or has moved behind a link: it is shown as empty.
-            Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => Vec::new(),
-            bytes => bytes?.unwrap_or_default(),
-        };
         // The file may have changed since the comparison. The bytes read now are indexed, under their own
         // oid.
         let oid = git::hash_blob(&bytes, codebase.repo.object_hash());

@@ -3,6 +3,8 @@
 use super::error::QueryError;
 use super::view::{MatchState, RowId, View};
 use crate::git::Oid;
+use crate::index::plan::skip_reason;
+use crate::policy::SkipReason;
 
 /// An indexed file of a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +40,15 @@ pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
             Ok(Located { path: path.to_owned(), doc: record.doc, blob_oid, language, state })
         }
         None => {
-            let reason =
-                crate::index::plan::skip_reason(record.skipped).map_or("unknown", |reason| reason.name());
-            Err(not_found(&format!("is not indexed ({reason})")))
+            let reason = skip_reason(record.skipped);
+            let name = reason.map_or("unknown", SkipReason::name);
+            let why = match reason {
+                Some(SkipReason::NotLocal) => {
+                    ", for want of its contents in this clone, until git has fetched them"
+                }
+                _ => "",
+            };
+            Err(not_found(&format!("is not indexed ({name}){why}")))
         }
     }
 }

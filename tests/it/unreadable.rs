@@ -62,6 +62,10 @@ impl Unprivileged {
         Run::of(self.command(&self.program).args(args))
     }
 
+    fn git(&self, args: &[&str]) {
+        Run::of(self.command("git").args(args)).success();
+    }
+
     fn search(&self, query: &str) -> Value {
         self.codeweaver(&["search", "-o", "json", query]).json()
     }
@@ -178,4 +182,17 @@ fn an_unreadable_untracked_file_is_named() {
     assert_eq!(answer["index"]["unreadable"], json!(["notes.md"]), "{answer:#}");
     // The answer is about other files, whose state is known.
     assert_eq!(state(&answer), (&json!("src/parse.rs"), &json!("committed")));
+}
+
+#[test]
+fn a_staged_file_that_becomes_unreadable_unnoticed_is_shown_as_staged() {
+    let Some(user) = Unprivileged::indexed() else { return };
+    let repo = &user.repo;
+    user.git(&["config", "core.trustCtime", "false"]);
+    repo.write("src/parse.rs", "pub fn staged_thought() {}\n").set_mtime("src/parse.rs", 1_000_000_000);
+    user.git(&["add", "src/parse.rs"]);
+    // Git would not notice either.
+    repo.set_mode("src/parse.rs", 0o000);
+    let answer = user.search("staged_thought");
+    assert_eq!(state(&answer), (&json!("src/parse.rs"), &json!("staged")), "{answer:#}");
 }

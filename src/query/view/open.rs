@@ -363,6 +363,7 @@ impl<'a> Builder<'a> {
         let unlisted = "cannot be listed: untracked files there are not shown";
         self.warnings.extend(unreadable_warning(&status.changes.unlisted, unlisted));
         let added = self.overlay.add_worktree(&status);
+        self.warnings.extend(unreadable_warning(&self.overlay.unreadable, unreadable));
         self.wanted.cancel.check()?;
         match added? {
             0 => {}
