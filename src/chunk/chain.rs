@@ -151,7 +151,7 @@ impl Chain<'_> {
             return Err(bare(DegradationReason::Forced));
         }
         let grammar = grammar::for_text(name, self.text).ok_or(bare(DegradationReason::NoGrammar))?;
-        let tree = semantic::parse(self.index, grammar).map_err(bare)?;
+        let tree = semantic::parse_definitions(self.index, grammar).map_err(bare)?;
         let input = WalkInput {
             text: self.text,
             index: self.index,

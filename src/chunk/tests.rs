@@ -327,6 +327,33 @@ fn items_inside_macros_of_rust_are_symbols() {
 }
 
 #[test]
+fn a_text_that_cannot_be_parsed_hides_no_definition_after_it() {
+    for (of_language, text, expected) in [
+        (
+            "c",
+            "#if A\nint a(int x) {\n#else\nint a(long x) {\n#endif\n  b();\n}\nint c(void) { return 1; }\n",
+            &["a", "c"][..],
+        ),
+        (
+            "cpp",
+            "A_BEGIN_NAMESPACE\nA_EXPORT template <typename T> class A_API B {\n public:\n  A_CONSTEXPR B(int c) \
+             A_NOEXCEPT { d(); }\n  A_CONSTEXPR20 auto e() -> int { return 1; }\n};\nA_END_NAMESPACE\n",
+            &["B", "B::B", "B::e"][..],
+        ),
+        (
+            "csharp",
+            "class A {\n  void B() { %% ( }\n  void C() { D(); }\n}\nclass E { }\n",
+            &["A", "A.B", "A.C", "E"][..],
+        ),
+        ("haskell", "#if A\na = 1\n#else\nb = 2\n#endif\nc = 3\n", &["a", "b", "c"][..]),
+        ("lua", "new {\n  a = function() b() end,\n}\nf({ c = function() end })\n", &["a", "c"][..]),
+        ("javascript", "define(a, 'b', function c() { d(function e() {}) });\n", &["c"][..]),
+    ] {
+        assert_eq!(names(text, of_language), expected, "{text}");
+    }
+}
+
+#[test]
 fn malformed_python_still_gives_chunks_and_symbols() {
     let blob = chunks("malformed.py", "python", &ChunkerSettings::default());
     assert!(!blob.chunks.is_empty());

@@ -7,7 +7,11 @@ use super::response::IndexInfo;
 use super::search::Searcher;
 use super::view::MatchState;
 use super::view::freshness::RequestUpdate;
-use crate::chunk::{SemanticClass, SymbolKind, grammar};
+use crate::chunk::{ChunkSource, SemanticClass, SymbolKind, grammar};
+
+/// Stored sources of chunks whose symbols are all known.
+const SEMANTIC: u8 = ChunkSource::Semantic as u8;
+const MARKDOWN: u8 = ChunkSource::Markdown as u8;
 
 /// The definitions of a file.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
@@ -24,6 +28,8 @@ pub struct Outline {
     pub state: MatchState,
     /// Ordered by span and nesting.
     pub symbols: Vec<OutlineSymbol>,
+    /// False if definitions may be missing, because the language has no grammar or the file cannot be parsed.
+    pub complete: bool,
     /// What was searched.
     pub index: IndexInfo,
 }
@@ -53,6 +59,15 @@ impl Outline {
     /// Whether the language has a grammar; without one, no definitions are known.
     pub fn has_grammar(&self) -> bool {
         grammar::index_of(&self.language).is_some()
+    }
+
+    /// Why definitions may be missing; `None` if they are complete.
+    pub fn why_incomplete(&self) -> Option<&'static str> {
+        match (self.complete, self.has_grammar()) {
+            (true, _) => None,
+            (false, true) => Some("definitions may be missing: the file cannot be parsed"),
+            (false, false) => Some("definitions are not known: there is no grammar for the language"),
+        }
     }
 }
 
@@ -85,9 +100,12 @@ impl Searcher {
         let view = self.view(&request, update)?;
         let file = locate::file(&view, path)?;
         let mut symbols = Vec::new();
+        let (mut n_rows, mut n_pieces) = (0, 0);
         for id in locate::rows(&view, file.doc) {
             let segment = &view.reader.segments[id.segment as usize];
             let row = &segment.rows()[id.row as usize];
+            n_rows += 1;
+            n_pieces += u32::from(!matches!(row.source, SEMANTIC | MARKDOWN));
             symbols.extend(segment.symbols_of(row).map(|symbol| OutlineSymbol {
                 name: segment.string(symbol.name).to_owned(),
                 qualified_name: segment.string(symbol.qualified_name).to_owned(),
@@ -101,6 +119,8 @@ impl Searcher {
         }
         symbols.sort_by(|a, b| (a.span, a.nesting, &a.name).cmp(&(b.span, b.nesting, &b.name)));
         symbols.dedup_by(|a, b| (a.span, &a.qualified_name) == (b.span, &b.qualified_name));
+        // A parsed file has at least one chunk that the parser found.
+        let complete = n_rows == 0 || n_pieces < n_rows;
         Ok(Outline {
             path: file.path,
             language: file.language,
@@ -109,6 +129,7 @@ impl Searcher {
             rev: view.spec,
             state: file.state,
             symbols,
+            complete,
         })
     }
 }

@@ -36,6 +36,23 @@ fn similar_finds_files_changed_after_a_clean_status() {
 }
 
 #[test]
+fn an_outline_says_when_definitions_may_be_missing() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("src/deep.c", format!("int a(void) {{ return {}1; }}\n", "(".repeat(2_000)));
+    repo.write("notes.txt", "Words.\n").commit("files without a tree");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    for (file, complete, said) in [
+        ("src/parse.rs", true, "1 definition"),
+        ("src/deep.c", false, "definitions may be missing: the file cannot be parsed"),
+        ("notes.txt", false, "definitions are not known: there is no grammar for the language"),
+    ] {
+        repo.codeweaver(["outline", file]).success().says(&[said]);
+        let outline = repo.codeweaver(["outline", "-o", "json", file]).success().json();
+        assert_eq!(outline["complete"], complete, "{file}: {outline:#}");
+    }
+}
+
+#[test]
 fn an_outline_lists_definitions_of_any_revision() {
     let repo = indexed();
     repo.codeweaver(["outline", "src/parse.rs"]).success().says(&["1 definition", "pub fn parse_header"]);

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
+use super::blank;
+
 /// Maximum nesting of item macros in each other. Each level parses its contents once more.
 const MAX_DEPTH: u32 = 4;
 
@@ -97,10 +99,6 @@ impl Wrapping {
             _ => blank(text),
         }
     }
-}
-
-fn blank(text: &mut [u8]) {
-    text.iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
 }
 
 struct Search<'a> {
@@ -269,7 +267,7 @@ mod tests {
             ("a! { b! { fn c() {} } }", "#[a     ] fn c() {}    "),
             (
                 "cfg_if! { if #[cfg(unix)] { fn a() {} } else { } }",
-                "#[a                     ] fn a() {}   #[a  ]    ",
+                "#[a                       ] fn a() {}   #[a  ]    ",
             ),
         ] {
             assert_eq!(show(text).0.as_deref(), Some(expected), "{text}");

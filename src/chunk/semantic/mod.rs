@@ -1,8 +1,15 @@
 //! The semantic step: a text → its syntax tree (`parse`) → atoms to pack, and symbols (`walk`).
 
+mod bodies;
 mod item_macros;
 mod parse;
 mod walk;
 
 pub(crate) use parse::parse;
+pub(super) use parse::parse_definitions;
 pub(super) use walk::{WalkInput, Walked, walk};
+
+/// Overwrites a part of a text with blanks. Line ends are kept.
+fn blank(text: &mut [u8]) {
+    text.iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
+}

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-use super::item_macros;
+use super::{blank, bodies, item_macros};
 use crate::chunk::DegradationReason;
 use crate::chunk::grammar::{self, Loaded};
 use crate::chunk::lines::TextIndex;
@@ -61,6 +61,19 @@ thread_local! {
 ///
 /// `TooDeep` or `ParseBudget` if a bound is exceeded, `NoGrammar` if the parser does not accept the grammar.
 pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, DegradationReason> {
+    parse_as(index, grammar, false)
+}
+
+/// [`parse`] for the definitions of a text: if it has errors, without what hides definitions
+/// ([`super::bodies`]).
+pub(in crate::chunk) fn parse_definitions(
+    index: &TextIndex<'_>,
+    grammar: &Loaded,
+) -> Result<Tree, DegradationReason> {
+    parse_as(index, grammar, true)
+}
+
+fn parse_as(index: &TextIndex<'_>, grammar: &Loaded, definitions: bool) -> Result<Tree, DegradationReason> {
     if let Some(reason) = refusal(index, grammar) {
         return Err(reason);
     }
@@ -72,18 +85,28 @@ pub(crate) fn parse(index: &TextIndex<'_>, grammar: &Loaded) -> Result<Tree, Deg
             parser.set_language(&grammar.language).map_err(|_| DegradationReason::NoGrammar)?;
             *current = Some(grammar.index);
         }
-        let n_bytes = bytes.len() as u64;
-        let tree =
-            parse_within(parser, &bytes, &Budget::new(n_bytes)).ok_or(DegradationReason::ParseBudget)?;
-        if name != "rust" {
-            return Ok(tree);
-        }
-        let probes = Budget::new(n_bytes);
-        let shown = item_macros::shown(&bytes, &tree, &mut |part| parse_within(parser, part, &probes));
-        let again = shown.and_then(|shown| parse_within(parser, &shown, &Budget::new(n_bytes)));
-        // Items that are well-formed by themselves may not be so where they are.
-        let is_better = |again: &Tree| tree.root_node().has_error() || !again.root_node().has_error();
-        Ok(again.filter(is_better).unwrap_or(tree))
+        let parser = RefCell::new(parser);
+        let within = |bytes: &[u8], budget: &Budget| parse_within(&mut parser.borrow_mut(), bytes, budget);
+        let whole = |bytes: &[u8]| within(bytes, &Budget::new(bytes.len() as u64));
+        let tree = whole(&bytes).ok_or(DegradationReason::ParseBudget)?;
+        let probes = Budget::new(bytes.len() as u64);
+        let better = match name {
+            "rust" => {
+                let shown = item_macros::shown(&bytes, &tree, &mut |part| within(part, &probes));
+                let again = shown.and_then(|shown| whole(&shown));
+                // Items that are well-formed by themselves may not be so where they are.
+                again.filter(|again| tree.root_node().has_error() || !again.root_node().has_error())
+            }
+            "haskell" => {
+                let again = without_conditions(&bytes).and_then(|shown| whole(&shown));
+                again.filter(|again| bodies::error_bytes(again) <= bodies::error_bytes(&tree))
+            }
+            _ if definitions => {
+                bodies::tree_without_bodies(name, &bytes, &tree, &whole, &|part| within(part, &probes))
+            }
+            _ => None,
+        };
+        Ok(better.unwrap_or(tree))
     })
 }
 
@@ -172,6 +195,25 @@ fn without_long_heredoc_words(bytes: &[u8]) -> Cow<'_, [u8]> {
         }
     }
     shown
+}
+
+/// `bytes` with blanks for the lines of `#if`, `#else` and `#endif`; `None` if there is no `#else`. Haskell's
+/// scanner skips what follows an `#else`.
+fn without_conditions(bytes: &[u8]) -> Option<Vec<u8>> {
+    let is = |line: &[u8], name: &[u8]| {
+        line.strip_prefix(b"#").is_some_and(|rest| rest.trim_ascii_start().starts_with(name))
+    };
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    if !lines.any(|line| is(line, b"el")) {
+        return None;
+    }
+    let mut shown = bytes.to_vec();
+    for line in shown.split_inclusive_mut(|&byte| byte == b'\n') {
+        if [&b"if"[..], b"el", b"endif"].iter().any(|name| is(line, name)) {
+            blank(line);
+        }
+    }
+    Some(shown)
 }
 
 /// The bytes at `offset`, at most [`BLOCK_BYTES`], ending on a character boundary. For a character that is

@@ -52,6 +52,9 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
 fn table(out: &mut impl Write, outline: &Outline, places: &Places, paint: Paint) -> Result<(), CliError> {
     let n = render::plural(outline.symbols.len() as u64, "definition");
     writeln!(out, "{} ({}, {n})", paint.title(places.path(&outline.path)), outline.language)?;
+    if let Some(why) = outline.why_incomplete() {
+        writeln!(out, "{}", paint.dim(why))?;
+    }
     let width = outline.symbols.iter().map(|s| s.span.1.to_string().len() * 2 + 1).max().unwrap_or(0);
     for symbol in &outline.symbols {
         let span = format!("{}-{}", symbol.span.0, symbol.span.1);
@@ -72,6 +75,9 @@ fn label(symbol: &OutlineSymbol, paint: Paint) -> String {
 
 fn markdown(out: &mut impl Write, outline: &Outline, places: &Places) -> Result<(), CliError> {
     writeln!(out, "# `{}`\n", places.path(&outline.path).replace('`', "'"))?;
+    if let Some(why) = outline.why_incomplete() {
+        writeln!(out, "{why}\n")?;
+    }
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
         let label = label(symbol, Paint::off()).replace('`', "'");

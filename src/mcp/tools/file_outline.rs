@@ -104,6 +104,9 @@ fn text_of(outline: &Outline, total: usize, next_cursor: Option<&str>) -> String
     let state = state_of(outline.state);
     let mut text =
         format!("{} ({}, {total} definitions{state}) [{freshness}]\n", outline.path, outline.language);
+    if let Some(why) = outline.why_incomplete() {
+        let _ = writeln!(text, "{why}");
+    }
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
         let (first, last) = symbol.span;
