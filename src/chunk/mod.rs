@@ -158,6 +158,7 @@ pub struct ChunkedBlob {
 pub use chain::chunk_blob;
 pub(crate) use chain::readable;
 pub use classes::SemanticClass;
+pub(crate) use doc::MAX_CHARS as MAX_EXCERPT_CHARS;
 pub use fingerprint::{fingerprint, fingerprint_of_all};
 pub use language::LanguageId;
 

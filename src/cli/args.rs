@@ -50,6 +50,9 @@ pub struct GlobalArgs {
     /// When to use colours and hyperlinks; auto: only on a terminal
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, hide_default_value = true)]
     pub color: ColorWhen,
+    /// Do not page long output (in git's configuration: pager.codeweaver)
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
     #[arg(long, global = true)]
     pub debug: bool,
@@ -88,6 +91,11 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether its output is for a person to read.
+    pub fn displays(&self) -> bool {
+        !matches!(self, Command::Hook(_) | Command::Mcp(_))
+    }
+
     /// True if the process leaves the session of its parent.
     pub fn is_detached(&self) -> bool {
         match self {

@@ -2,10 +2,12 @@
 
 use super::args::{ColorWhen, GlobalArgs};
 use super::error::CliError;
+use super::pager::{Output, Pager};
 use super::render::{self, Paint};
+use super::screen::{self, Screen};
 use crate::git::{GitError, Prefix, Repo};
 use crate::index::{Codebase, IndexError};
-use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// Environment of a command.
@@ -19,6 +21,10 @@ pub struct Context {
     pub paint: Paint,
     /// Colours of stderr.
     pub err_paint: Paint,
+    /// The terminal that stdout is displayed on.
+    pub screen: Screen,
+    /// The pager of stdout.
+    pub pager: Option<Pager>,
     /// True if the user can be prompted: stdin and stderr are terminals, and `CI` is not set.
     pub is_interactive: bool,
     pub err_is_terminal: bool,
@@ -26,22 +32,39 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(args: &GlobalArgs) -> Context {
-        let paints = |is_terminal: bool| match args.color {
-            ColorWhen::Always => Paint::on(),
-            ColorWhen::Never => Paint::off(),
-            ColorWhen::Auto => Paint::when(is_terminal && terminal_supports_colour()),
-        };
-        let (stdout, stderr) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
-        Context {
+    /// The environment of a command, which `displays` output or not. Only if that goes to a terminal is the
+    /// configuration of git read for it.
+    pub fn new(args: &GlobalArgs, displays: bool) -> Context {
+        let is_displayed = displays && screen::is_displayed();
+        let stderr = std::io::stderr().is_terminal();
+        let plain = Context {
             dir: args.project.clone().unwrap_or_else(|| PathBuf::from(".")),
             is_explicit: args.project.is_some(),
-            paint: paints(stdout),
-            err_paint: paints(stderr),
+            paint: Paint::off(),
+            err_paint: Context::err_paint(args.color),
+            screen: Screen::default(),
+            pager: None,
             is_interactive: std::io::stdin().is_terminal() && stderr && std::env::var_os("CI").is_none(),
             err_is_terminal: stderr,
             debug: args.debug,
+        };
+        if !is_displayed {
+            return Context { paint: paint(args.color, false), ..plain };
         }
+        let settings = plain.repo().map(|repo| repo.display_settings()).unwrap_or_default();
+        let err_paint = if settings.is_plain { paint(args.color, false) } else { plain.err_paint };
+        Context {
+            paint: paint(args.color, !settings.is_plain),
+            err_paint,
+            screen: Screen::of_stdout(),
+            pager: if args.no_pager { None } else { Pager::choose(&settings) },
+            ..plain
+        }
+    }
+
+    /// The colours of stderr, without the configuration of git.
+    pub fn err_paint(color: ColorWhen) -> Paint {
+        paint(color, std::io::stderr().is_terminal())
     }
 
     /// Opens the codebase that contains the directory. Warnings about its settings are printed to stderr.
@@ -107,8 +130,9 @@ impl Context {
         }
     }
 
-    pub fn out(&self) -> BufWriter<StdoutLock<'static>> {
-        BufWriter::new(std::io::stdout().lock())
+    /// Stdout, through the pager if there is one.
+    pub fn out(&self) -> Output {
+        Output::new(self)
     }
 
     /// Prints a warning line to stderr. Write errors on stderr are ignored.
@@ -131,6 +155,15 @@ pub fn shown_path(path: &Path) -> String {
         Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
         Some(below) => render::safe(&below.to_string_lossy()).into_owned(),
         None => render::safe(&path.to_string_lossy()).into_owned(),
+    }
+}
+
+/// Colours, which `auto` switches on for a terminal.
+fn paint(color: ColorWhen, auto: bool) -> Paint {
+    match color {
+        ColorWhen::Always => Paint::on(),
+        ColorWhen::Never => Paint::off(),
+        ColorWhen::Auto => Paint::when(auto && terminal_supports_colour()),
     }
 }
 

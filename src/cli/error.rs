@@ -6,7 +6,8 @@
 //!   fix: …
 //! ```
 
-use super::context::{Context, shown_path};
+use super::context::shown_path;
+use super::render::Paint;
 use super::{exit, progress, render};
 use crate::config::ConfigError;
 use crate::embed::EmbedError;
@@ -76,7 +77,7 @@ impl CliError {
 
     /// Prints the error to stderr, and with `as_json` as an object to stdout too, and returns the exit code.
     /// Write errors are ignored.
-    pub fn report(&self, context: &Context, as_json: bool) -> ExitCode {
+    pub fn report(&self, paint: Paint, as_json: bool) -> ExitCode {
         if self.is_broken_pipe {
             return ExitCode::SUCCESS;
         }
@@ -85,7 +86,6 @@ impl CliError {
                 "event": "error", "what": self.what, "why": self.why, "fix": self.fix, "exit_code": self.code,
             }));
         }
-        let paint = context.err_paint;
         let mut text = String::new();
         let labels = [paint.error("error:"), paint.dim("  why:"), paint.good("  fix:")];
         for (label, part) in labels.iter().zip([&self.what, &self.why, &self.fix]) {

@@ -2,14 +2,16 @@
 //!
 //! * [`args`]: the argument parser; [`commands`]: one small file per command.
 //! * [`context`]: repository, terminal and output streams of this invocation.
+//! * [`screen`], [`pager`]: the terminal that output is displayed on, and the pager of long output.
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
+//! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
-//! * [`results`]: the printed form of matches.
+//! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
-//! * [`error`]: conversion of library errors into three lines and an exit code.
+//! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: of wrong usage.
 
 pub mod args;
 pub mod checkpoint;
@@ -19,14 +21,20 @@ pub mod commands;
 pub mod completion;
 pub mod context;
 pub mod error;
+pub mod highlight;
+pub mod lines;
 pub mod logging;
+pub mod pager;
 pub mod places;
 pub mod progress;
 pub mod render;
 pub mod results;
+pub mod screen;
+pub mod usage;
 pub mod user_files;
+pub mod width;
 
-use args::{Cli, Command};
+use args::{Cli, ColorWhen, Command};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use commands::search::Format;
 use context::Context;
@@ -45,7 +53,11 @@ pub mod exit {
 
 /// Parses the command line, runs the command and reports its error.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = match Cli::command().try_get_matches().map_err(usage::error_of) {
+        Ok(matches) => matches,
+        Err(Ok(error)) => return error.report(Context::err_paint(ColorWhen::Auto), false),
+        Err(Err(help)) => help.exit(),
+    };
     let operation = matches.subcommand_name().unwrap_or_default();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     // Must happen before any thread is started or file opened.
@@ -55,7 +67,7 @@ pub fn main() -> ExitCode {
     if let Ok(program) = std::env::current_exe() {
         crate::index::background::set_program(program);
     }
-    let context = Context::new(&cli.global);
+    let context = Context::new(&cli.global, cli.command.displays());
     // The server sets up logging itself, because it also logs to its client.
     if !matches!(&cli.command, Command::Mcp(args) if args.serves()) {
         logging::start(&context);
@@ -67,7 +79,7 @@ pub fn main() -> ExitCode {
     tracing::info!(component = "cli", operation, duration_ms, error, "done");
     match result {
         Ok(code) => code,
-        Err(error) => error.report(&context, asks_for_json(&matches)),
+        Err(error) => error.report(context.err_paint, asks_for_json(&matches)),
     }
 }
 

@@ -2,23 +2,33 @@
 
 use super::context::Context;
 use super::render::{Paint, safe};
+use super::screen::Screen;
 use crate::git::Prefix;
 use crate::index::Codebase;
 
 /// How the paths of one answer are printed.
 #[derive(Debug, Clone)]
 pub struct Places {
+    pub screen: Screen,
     prefix: Prefix,
     paint: Paint,
-    /// Whether the lines are those of files on disk.
-    has_links: bool,
+    /// The revision of the lines, if they are not those of the files on disk.
+    rev: Option<String>,
+    /// Whether the directory that paths are relative to may be another than the current one.
+    is_elsewhere: bool,
 }
 
 impl Places {
     /// The places of an answer about `rev`, or about the working tree. Files of a revision are not linked,
     /// because a link would open the file on disk.
     pub fn new(context: &Context, codebase: &Codebase, rev: Option<&str>) -> Places {
-        Places { prefix: context.prefix(codebase), paint: context.paint, has_links: rev.is_none() }
+        Places {
+            screen: context.screen,
+            prefix: context.prefix(codebase),
+            paint: context.paint,
+            rev: rev.map(str::to_owned),
+            is_elsewhere: context.is_explicit,
+        }
     }
 
     /// A repository path, as it is named from the current directory.
@@ -26,9 +36,19 @@ impl Places {
         safe(&self.prefix.shown(path)).into_owned()
     }
 
+    /// A repository path, as an editor opens it from the current directory: absolute with `--project`. A file
+    /// of a revision is `REV:PATH`, as `git show` takes it.
+    pub fn editor_path(&self, path: &str) -> String {
+        match (&self.rev, self.prefix.on_disk(path).filter(|_| self.is_elsewhere)) {
+            (Some(rev), _) => safe(&format!("{rev}:{path}")).into_owned(),
+            (None, Some(file)) => safe(&file.to_string_lossy()).into_owned(),
+            (None, None) => self.path(path),
+        }
+    }
+
     /// `text` as a link to a line of the file at a repository path.
     pub fn link(&self, path: &str, line: u32, text: &str) -> String {
-        match self.prefix.on_disk(path).filter(|_| self.has_links) {
+        match self.prefix.on_disk(path).filter(|_| self.rev.is_none()) {
             Some(file) => self.paint.link(&file, line, text),
             None => text.to_owned(),
         }

@@ -112,6 +112,15 @@ impl Paint {
         self.in_style(Style::new().bold(), text)
     }
 
+    /// A word of the query, as `git grep` shows it.
+    pub fn matched(self, text: impl Display) -> String {
+        self.in_colour(AnsiColor::Red, text)
+    }
+
+    pub fn plain(self, text: impl Display) -> String {
+        text.to_string()
+    }
+
     pub fn dim(self, text: impl Display) -> String {
         self.in_style(Style::new().dimmed(), text)
     }

@@ -1,21 +1,29 @@
 //! Printed form of matches: a list for terminals, or Markdown.
 
+use super::commands::search::Format;
 use super::context::Context;
 use super::error::CliError;
+use super::highlight::Highlighter;
+use super::lines::{self, LineForm};
 use super::places::Places;
 use super::render::{self, Paint, count, safe};
+use super::screen::Screen;
+use super::width;
 use crate::chunk::LanguageId;
 use crate::index::status;
 use crate::query::response::Focus;
 use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
 use crate::text;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// Number of lines shown of the text of a match.
 const BODY_LINES: usize = 8;
-/// Longer lines are truncated, so that a minified file does not fill the screen.
-const MAX_LINE_CHARS: usize = 160;
+/// Without a terminal, longer lines of code are cut, so that a minified file does not fill the output.
+const MAX_COLUMNS: usize = 160;
+/// Columns before the lines of a match.
+const INDENT: usize = 3;
 
 /// A response and the parameters of its printed form.
 pub struct Output<'a> {
@@ -23,22 +31,89 @@ pub struct Output<'a> {
     pub places: Places,
     pub query: &'a str,
     /// Words that select the lines shown of each match.
-    pub words: &'a str,
+    words: Vec<String>,
+    highlighter: Highlighter,
+    /// Number of better matches that are left out.
+    offset: usize,
     pub paint: Paint,
+    screen: Screen,
+}
+
+impl<'a> Output<'a> {
+    /// `query` is what the heading says; the matches have been searched by `words`.
+    pub fn new(
+        context: &Context,
+        response: &'a Response,
+        places: Places,
+        query: &'a str,
+        words: &str,
+    ) -> Output<'a> {
+        Output {
+            response,
+            places,
+            query,
+            words: text::query_terms(words).into_iter().map(|term| term.term).collect(),
+            highlighter: Highlighter::new(words),
+            offset: 0,
+            paint: context.paint,
+            screen: context.screen,
+        }
+    }
+
+    /// This output, of the matches after the `offset` best.
+    pub fn after(self, offset: usize) -> Output<'a> {
+        Output { offset, ..self }
+    }
+
+    /// Finds the words of the query and the symbol that answers it.
+    pub fn highlighter_of(&self, found: &Match) -> Highlighter {
+        self.highlighter.with_symbol(&found.focus.symbol)
+    }
+
+    /// `text` without its end, if it does not fit into the rest of a line after `used` columns.
+    fn fit<'t>(&self, text: &'t str, used: usize) -> Cow<'t, str> {
+        width::fit_words(text, self.screen.columns_after(used))
+    }
+}
+
+/// Prints a response in `format`, or as `lines`.
+pub fn print(
+    context: &Context,
+    output: &Output<'_>,
+    format: Format,
+    form: Option<LineForm>,
+) -> Result<(), CliError> {
+    let mut out = context.out();
+    let n_found = output.response.n_ranked;
+    if output.response.matches.is_empty() && (1..=output.offset).contains(&n_found) && format != Format::Json
+    {
+        context.note(&format!(
+            "No more matches: there are {n_found}, and --offset leaves out {}",
+            output.offset
+        ));
+        return Ok(());
+    }
+    match (form, format) {
+        (Some(_), _) if output.response.matches.is_empty() => context.note(&safe(&output.response.summary)),
+        (Some(form), _) => lines::write(&mut out, form, output)?,
+        (None, Format::Table) => table(&mut out, output)?,
+        (None, Format::Markdown) => markdown(&mut out, output)?,
+        (None, Format::Json) => writeln!(out, "{}", render::json(output.response, true)?)?,
+    }
+    Ok(out.flush()?)
 }
 
 /// Writes `Found N matches (…)`, then a block for each match.
-pub fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
+fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     let response = output.response;
     if response.matches.is_empty() {
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
     }
     headline(out, response)?;
-    let words: Vec<String> = text::query_terms(output.words).into_iter().map(|term| term.term).collect();
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
-        block(out, i + 1, found, &words, output)?;
+        block(out, output.offset + i + 1, found, output)?;
     }
     Ok(())
 }
@@ -53,14 +128,9 @@ fn place(found: &Match, places: &Places) -> String {
     format!("{}:{start_line}-{end_line}", places.path(&found.file.path))
 }
 
-fn block(
-    out: &mut impl Write,
-    number: usize,
-    found: &Match,
-    words: &[String],
-    output: &Output<'_>,
-) -> Result<(), CliError> {
+fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>) -> Result<(), CliError> {
     let paint = output.paint;
+    let highlighter = output.highlighter_of(found);
     let places = &output.places;
     let place = place(found, places);
     let linked = places.link(&found.file.path, found.focus.start_line, &paint.title(&place));
@@ -72,15 +142,22 @@ fn block(
         MatchState::Unreadable => ", committed; the file cannot be read",
     };
     let facts = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
-    writeln!(out, "{number}. {linked} {}", paint.dim(facts))?;
+    let used = width::of(&format!("{number}. {place} {facts}"));
+    let separator = if used > output.screen.columns_after(0) { "\n   " } else { " " };
+    writeln!(out, "{number}. {linked}{separator}{}", paint.dim(facts))?;
     let title = found.header();
     if !title.is_empty() {
-        writeln!(out, "   {}", paint.bold(safe(title)))?;
+        writeln!(
+            out,
+            "   {}",
+            highlighter.painted(&output.fit(&safe(&width::excerpt(title)), INDENT), paint, Paint::bold)
+        )?;
     }
     if !found.content.doc.is_empty() {
-        writeln!(out, "   {}", safe(&found.content.doc))?;
+        let doc = output.fit(&safe(&width::excerpt(&found.content.doc)), INDENT).into_owned();
+        writeln!(out, "   {}", highlighter.painted(&doc, paint, Paint::plain))?;
     }
-    body(out, found, words, paint)?;
+    body(out, found, &highlighter, output)?;
     if !found.more_in_file.is_empty() {
         let spans: Vec<String> = found
             .more_in_file
@@ -92,11 +169,19 @@ fn block(
                     .to_owned()
             })
             .collect();
-        writeln!(out, "   {}", paint.dim(format!("also in this file: {}", spans.join("; "))))?;
+        writeln!(
+            out,
+            "   {}",
+            paint.dim(output.fit(&format!("also in this file: {}", spans.join("; ")), INDENT))
+        )?;
     }
     if !found.also_at.is_empty() {
         let paths: Vec<_> = found.also_at.iter().take(4).map(|path| places.path(path)).collect();
-        writeln!(out, "   {}", paint.dim(format!("the same file: {}", paths.join(", "))))?;
+        writeln!(
+            out,
+            "   {}",
+            paint.dim(output.fit(&format!("the same file: {}", paths.join(", ")), INDENT))
+        )?;
     }
     if !found.near_copies.is_empty() {
         let places: Vec<_> = found
@@ -105,7 +190,11 @@ fn block(
             .take(4)
             .map(|copy| format!("{}:{}", places.path(&copy.path), copy.span.0))
             .collect();
-        writeln!(out, "   {}", paint.dim(format!("nearly the same: {}", places.join(", "))))?;
+        writeln!(
+            out,
+            "   {}",
+            paint.dim(output.fit(&format!("nearly the same: {}", places.join(", ")), INDENT))
+        )?;
     }
     if let Some(explanation) = &found.explanation {
         let parts = serde_json::to_value(explanation)?;
@@ -129,7 +218,13 @@ fn shortened(text: &str) -> String {
 }
 
 /// Writes the lines of the focus of a match that best fit the words of the query, with line numbers.
-fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> Result<(), CliError> {
+fn body(
+    out: &mut impl Write,
+    found: &Match,
+    highlighter: &Highlighter,
+    output: &Output<'_>,
+) -> Result<(), CliError> {
+    let (paint, words) = (output.paint, &output.words);
     if found.content.elided || found.content.text.is_empty() {
         return Ok(());
     }
@@ -137,6 +232,10 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     let first = first_line_shown(found, &lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
+    let columns = match output.screen.columns {
+        Some(_) => output.screen.columns_after(INDENT + width + " | ".len()),
+        None => MAX_COLUMNS,
+    };
     let gap = |n: usize, side: &str| {
         paint.dim(format!("   {:>width$} … {} {side}", "", render::plural(n as u64, "line")))
     };
@@ -145,8 +244,8 @@ fn body(out: &mut impl Write, found: &Match, words: &[String], paint: Paint) -> 
     }
     for (i, line) in lines[first..end].iter().enumerate() {
         let number = found.span.0 as usize + first + i;
-        let line: String = line.chars().take(MAX_LINE_CHARS).collect();
-        writeln!(out, "   {} {}", paint.dim(format!("{number:>width$} │")), safe(line.trim_end()))?;
+        let line = highlighter.fitted(line.trim_end(), columns, paint);
+        writeln!(out, "   {} {line}", paint.dim(format!("{number:>width$} │")))?;
     }
     if end < lines.len() {
         writeln!(out, "{}", gap(lines.len() - end, "below"))?;
@@ -206,7 +305,7 @@ fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
 }
 
 /// Writes a heading, a line of facts and a code fence for each match.
-pub fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
+fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     let response = output.response;
     writeln!(out, "# Search: {}\n", safe(output.query))?;
     if response.matches.is_empty() {
@@ -215,7 +314,7 @@ pub fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliErro
     }
     headline(out, response)?;
     for (i, found) in response.matches.iter().enumerate() {
-        markdown_block(out, i + 1, found, &output.places)?;
+        markdown_block(out, output.offset + i + 1, found, &output.places)?;
     }
     Ok(())
 }

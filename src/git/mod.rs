@@ -7,6 +7,7 @@
 //! missing, and replace refs are not applied, so that an oid always names the same bytes.
 
 mod blobs;
+mod display;
 mod error;
 mod object_names;
 mod operation;
@@ -22,6 +23,7 @@ pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 pub type Oid = gix::ObjectId;
 
 pub use blobs::{BlobReader, hash_blob};
+pub use display::DisplaySettings;
 pub use error::GitError;
 pub use object_names::object_names;
 pub use operation::Operation;

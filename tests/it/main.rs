@@ -15,6 +15,7 @@ mod conformance;
 mod crashes;
 mod damage;
 mod doctor;
+mod editors;
 mod environment;
 mod errors;
 mod eval;

@@ -200,6 +200,8 @@ fn help_of_search() {
           --task <TASK>             Rank for the task of an agent: DEBUG, DOCUMENT, IMPLEMENT,
                                     LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST
       -l, --limit <LIMIT>           Maximum number of matches [default: 10]
+          --offset <N>              Leave out the N best matches: `--offset 10` shows those after the
+                                    first ten
           --mode <MODE>             Kind of evidence to use [default: hybrid] [possible values: hybrid,
                                     semantic, keyword, symbol]
           --ann <ANN>               Algorithm of the vector search [default: auto] [possible values:
@@ -211,6 +213,8 @@ fn help_of_search() {
       -o, --output-format <FORMAT>  Output format [default: table] [alias: --format] [possible values:
                                     table, json, markdown]
           --json                    Same as `-o json`
+          --vimgrep                 Print `path:line:column:text` for each match, for editors and fzf
+          --files-with-matches      Print only the paths of the files with matches [alias: --name-only]
       -h, --help                    Print help
 
     Filters:
@@ -230,6 +234,7 @@ fn help_of_search() {
       -p, --project <PATH>  Directory inside the repository [default: the current directory]
           --color <WHEN>    When to use colours and hyperlinks; auto: only on a terminal [possible
                             values: auto, always, never]
+          --no-pager        Do not page long output (in git's configuration: pager.codeweaver)
           --debug           Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
 
     Examples:
@@ -290,6 +295,9 @@ fn help_of_index() {
 
               [possible values: auto, always, never]
 
+          --no-pager
+              Do not page long output (in git's configuration: pager.codeweaver)
+
           --debug
               Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
 
@@ -340,6 +348,48 @@ fn errors_have_three_lines() {
     error: 'src/parse.rs' names no line
       why: the search starts from the code at a line of a file
       fix: git codeweaver similar FILE:LINE
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["serch", "x"]), @r"
+    $ git codeweaver serch x
+    error: there is no command 'serch'
+      why: `git codeweaver` does not have it
+      fix: did you mean `search`? `git codeweaver -h` shows what there is
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search", "--pth", "src", "x"]), @r"
+    $ git codeweaver search --pth src x
+    error: unexpected argument '--pth'
+      why: `git codeweaver search` does not have it
+      fix: did you mean `--path`? `git codeweaver search -h` shows what there is
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search"]), @r"
+    $ git codeweaver search
+    error: an argument is missing: <QUERY>...
+      why: `git codeweaver search` does not run without it
+      fix: git codeweaver search <QUERY>...
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search", "-l", "many", "x"]), @r"
+    $ git codeweaver search -l many x
+    error: 'many' is not a value of --limit <LIMIT>
+      why: invalid digit found in string
+      fix: `git codeweaver search -h` shows the usage
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search", "--mode", "semantik", "x"]), @r"
+    $ git codeweaver search --mode semantik x
+    error: 'semantik' is not a value of --mode <MODE>
+      why: the values are hybrid, semantic, keyword, symbol
+      fix: did you mean `semantic`? `git codeweaver search -h` shows what there is
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search", "--json", "--vimgrep", "x"]), @r"
+    $ git codeweaver search --json --vimgrep x
+    error: --json cannot be used with --vimgrep
+      why: they exclude each other
+      fix: leave one of them out; `git codeweaver search -h` shows the usage
     [exit code 2]
     ");
     let outside = Run::of(repo.command(program()).args(["status"]).current_dir(repo.beside("home")));

@@ -6,6 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, count, plural, safe};
+use crate::cli::width;
 use crate::query::Searcher;
 use crate::xref::{
     CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
@@ -17,6 +18,8 @@ use std::process::ExitCode;
 
 /// Maximum number of unresolved edges of one node that are printed.
 const MAX_UNRESOLVED: usize = 12;
+/// Columns of the name of a grade.
+const GRADE_WIDTH: usize = 11;
 
 /// Show the callers, callees, references or definitions of a symbol
 #[derive(Debug, Args)]
@@ -171,7 +174,7 @@ fn table(
     };
     for id in &response.roots {
         let Some(node) = nodes.get(id.as_str()) else { continue };
-        writeln!(out, "\n{}", label(node, places, paint))?;
+        writeln!(out, "\n{}", label(node, places, 0, paint))?;
         if response.direction == Direction::Definitions {
             continue;
         }
@@ -195,8 +198,9 @@ fn table(
     Ok(())
 }
 
-/// Formats the location and signature of a definition.
-fn label(node: &Node, places: &Places, paint: Paint) -> String {
+/// Formats the location and signature of a definition. The signature is cut to fit into a line of which
+/// `used` columns are taken.
+fn label(node: &Node, places: &Places, used: usize, paint: Paint) -> String {
     let line = node.span.map_or(1, |span| span.0);
     let path = places.path(&node.file);
     let location = match node.span {
@@ -205,7 +209,8 @@ fn label(node: &Node, places: &Places, paint: Paint) -> String {
     };
     let linked = places.link(&node.file, line, &paint.title(&location));
     let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
-    format!("{linked}  {}", safe(signature))
+    let columns = places.screen.columns_after(used + width::of(&location) + 2);
+    format!("{linked}  {}", width::fit_words(&safe(&width::excerpt(signature)), columns))
 }
 
 /// Writes the edges of a response as an indented tree. Each node is expanded once.
@@ -238,11 +243,13 @@ impl<'a> Tree<'a> {
                     continue;
                 }
             }
+            let sites = sites(edge);
+            let used = indent.len() + GRADE_WIDTH + 3 + width::of(&sites);
             let label = match far.and_then(|far| self.nodes.get(far)) {
-                Some(node) => label(node, self.places, self.paint),
+                Some(node) => label(node, self.places, used, self.paint),
                 None => safe(&edge.name).into_owned(),
             };
-            writeln!(out, "{indent}{} {label}  {}", grade(edge, self.paint), self.paint.dim(sites(edge)))?;
+            writeln!(out, "{indent}{} {label}  {}", grade(edge, self.paint), self.paint.dim(sites))?;
             if let Some(far) = far.filter(|_| depth < self.response.depth as usize)
                 && self.expanded.insert(far)
             {
@@ -258,7 +265,7 @@ impl<'a> Tree<'a> {
 }
 
 fn grade(edge: &Edge, paint: Paint) -> String {
-    let padded = format!("{:<11}", edge.grade.name());
+    let padded = format!("{:<GRADE_WIDTH$}", edge.grade.name());
     match edge.grade {
         Grade::Exact => paint.good(padded),
         Grade::UniqueName => paint.bold(padded),

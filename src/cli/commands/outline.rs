@@ -5,6 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, safe};
+use crate::cli::width;
 use crate::query::Searcher;
 use crate::query::outline::{Outline, OutlineSymbol};
 use clap::Args;
@@ -41,7 +42,7 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let mut out = context.out();
     match args.output.format() {
-        Format::Table => table(&mut out, &outline, &places, context.paint)?,
+        Format::Table => table(&mut out, &outline, &places, context)?,
         Format::Markdown => markdown(&mut out, &outline, &places)?,
         Format::Json => writeln!(out, "{}", render::json(&outline, true)?)?,
     }
@@ -49,7 +50,13 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(out: &mut impl Write, outline: &Outline, places: &Places, paint: Paint) -> Result<(), CliError> {
+fn table(
+    out: &mut impl Write,
+    outline: &Outline,
+    places: &Places,
+    context: &Context,
+) -> Result<(), CliError> {
+    let paint = context.paint;
     let n = render::plural(outline.symbols.len() as u64, "definition");
     writeln!(out, "{} ({}, {n})", paint.title(places.path(&outline.path)), outline.language)?;
     if let Some(why) = outline.why_incomplete() {
@@ -59,17 +66,19 @@ fn table(out: &mut impl Write, outline: &Outline, places: &Places, paint: Paint)
     for symbol in &outline.symbols {
         let span = format!("{}-{}", symbol.span.0, symbol.span.1);
         let place = places.link(&outline.path, symbol.span.0, &paint.dim(format!("{span:>width$}")));
-        writeln!(out, "{place}  {}{}", "  ".repeat(symbol.nesting.into()), label(symbol, paint))?;
+        let indent = "  ".repeat(symbol.nesting.into());
+        let columns = context.screen.columns_after(width + indent.len() + 2);
+        writeln!(out, "{place}  {indent}{}", label(symbol, columns, paint))?;
     }
     Ok(())
 }
 
-/// Returns the signature of a symbol, or kind and name if it has none.
-fn label(symbol: &OutlineSymbol, paint: Paint) -> String {
+/// Returns the signature of a symbol in at most `columns`, or kind and name if it has none.
+fn label(symbol: &OutlineSymbol, columns: usize, paint: Paint) -> String {
     if symbol.signature.is_empty() {
         format!("{} {}", symbol.kind, paint.bold(safe(&symbol.name)))
     } else {
-        safe(&symbol.signature).into_owned()
+        width::fit_words(&safe(&width::excerpt(&symbol.signature)), columns).into_owned()
     }
 }
 
@@ -80,7 +89,7 @@ fn markdown(out: &mut impl Write, outline: &Outline, places: &Places) -> Result<
     }
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
-        let label = label(symbol, Paint::off()).replace('`', "'");
+        let label = label(symbol, usize::MAX, Paint::off()).replace('`', "'");
         writeln!(out, "{indent}- `{label}` (lines {}-{})", symbol.span.0, symbol.span.1)?;
         if !symbol.doc.is_empty() {
             writeln!(out, "{indent}  {}", safe(&symbol.doc))?;

@@ -3,6 +3,7 @@
 use crate::chunk::classes::TaskProfile;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
 use crate::git::Prefix;
@@ -51,6 +52,9 @@ pub struct SearchArgs {
     /// Maximum number of matches [default: 10]
     #[arg(short, long)]
     limit: Option<usize>,
+    /// Leave out the N best matches: `--offset 10` shows those after the first ten
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    offset: usize,
     /// Kind of evidence to use
     #[arg(long, value_enum, default_value_t = ModeArg::Hybrid)]
     mode: ModeArg,
@@ -71,6 +75,8 @@ pub struct SearchArgs {
     explain: bool,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    lines: LineArgs,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -185,23 +191,12 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         Ok(response) => response,
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
-    let output = results::Output {
-        response: &response,
-        places: Places::new(context, &searcher.codebase, args.scope.rev.as_deref()),
-        query: &request.query,
-        words: &request.query,
-        paint: context.paint,
-    };
-    let mut out = context.out();
-    match args.output.format() {
-        Format::Table => results::table(&mut out, &output)?,
-        Format::Markdown => results::markdown(&mut out, &output)?,
-        Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
-    }
-    out.flush()?;
-    drop(out);
+    let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
+    let output = results::Output::new(context, &response, places, &request.query, &request.query);
+    results::print(context, &output.after(request.offset), args.output.format(), args.lines.form())?;
     finish(&searcher.codebase, &response, args.output.format(), context);
-    if response.matches.is_empty() && args.output.format() == Format::Table {
+    let is_table = args.output.format() == Format::Table && args.lines.form().is_none();
+    if response.matches.is_empty() && is_table && request.offset == 0 {
         results::hints(context, &searcher, &request, &args.scope.path)?;
     }
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
@@ -229,9 +224,10 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
     };
     request.limit = args.limit.unwrap_or(request.limit);
     request.min_score = args.min_score.unwrap_or(request.min_score);
-    request.token_limit = args.token_limit.unwrap_or(request.token_limit);
+    request.offset = args.offset;
+    request.token_limit = args.token_limit.unwrap_or(args.lines.token_limit(request.token_limit));
     request.explain = args.explain;
-    request.without_content = args.locations;
+    request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
     request.filters = args.scope.filters(&context.prefix(codebase), request.filters.include_tests)?;
     request.view.revision.clone_from(&args.scope.rev);
     if args.scope.committed {

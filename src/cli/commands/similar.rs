@@ -3,12 +3,12 @@
 use super::search::{Format, OutputArgs, ScopeArgs, report_error, run_query, update_if_behind};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
-use crate::cli::{exit, render, results};
+use crate::cli::{exit, results};
 use crate::query::similar::SimilarRequest;
 use crate::query::{Searcher, ViewRequest};
 use clap::Args;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 /// Find code similar to the code at a line
@@ -26,6 +26,9 @@ pub struct SimilarArgs {
     /// Maximum number of matches [default: 10]
     #[arg(short, long)]
     limit: Option<usize>,
+    /// Leave out the N best matches: `--offset 10` shows those after the first ten
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    offset: usize,
     /// Minimum similarity of a match, from 0 to 1
     #[arg(long, value_name = "SCORE")]
     min_score: Option<f32>,
@@ -37,6 +40,8 @@ pub struct SimilarArgs {
     locations: bool,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    lines: LineArgs,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -58,11 +63,11 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         line,
         view: ViewRequest { revision: args.scope.rev.clone(), ..ViewRequest::new(&codebase.settings) },
         filters: args.scope.filters(&context.prefix(&codebase), search.include_tests)?,
-        offset: 0,
+        offset: args.offset,
         limit: args.limit.unwrap_or(search.limit as usize),
-        token_limit: args.token_limit.unwrap_or(search.token_limit),
+        token_limit: args.token_limit.unwrap_or(args.lines.token_limit(search.token_limit)),
         min_score: args.min_score.unwrap_or(search.min_score),
-        without_content: args.locations,
+        without_content: args.locations || args.lines.form() == Some(LineForm::Path),
     };
     let searcher = Searcher::new(codebase);
     let response = match run_query(&searcher, context, |updater| searcher.similar(&request, updater)) {
@@ -71,15 +76,8 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let query = format!("similar to {}:{}", places.path(&request.path), request.line);
-    let output =
-        results::Output { response: &response, places, query: &query, words: "", paint: context.paint };
-    let mut out = context.out();
-    match args.output.format() {
-        Format::Table => results::table(&mut out, &output)?,
-        Format::Markdown => results::markdown(&mut out, &output)?,
-        Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
-    }
-    out.flush()?;
+    let output = results::Output::new(context, &response, places, &query, "").after(request.offset);
+    results::print(context, &output, args.output.format(), args.lines.form())?;
     if args.output.format() != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }

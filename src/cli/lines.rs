@@ -1,0 +1,82 @@
+//! Matches as one line each, for editors, `fzf` and scripts.
+
+use super::error::CliError;
+use super::highlight::Highlighter;
+use super::render::Paint;
+use super::results::Output;
+use crate::query::Match;
+use clap::Args;
+use std::io::Write;
+
+/// More than the text of all matches that a search can be asked for.
+const NO_TOKEN_LIMIT: u32 = 1_000_000_000;
+
+/// Forms of output with one line for each match.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct LineArgs {
+    /// Print `path:line:column:text` for each match, for editors and fzf
+    #[arg(long, conflicts_with_all = ["output_format", "json"])]
+    vimgrep: bool,
+    /// Print only the paths of the files with matches
+    #[arg(
+        long,
+        visible_alias = "name-only",
+        conflicts_with_all = ["output_format", "json", "vimgrep"],
+    )]
+    files_with_matches: bool,
+}
+
+/// What a line says about a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineForm {
+    Vimgrep,
+    Path,
+}
+
+impl LineArgs {
+    /// The form that was asked for.
+    pub fn form(self) -> Option<LineForm> {
+        let path = self.files_with_matches.then_some(LineForm::Path);
+        self.vimgrep.then_some(LineForm::Vimgrep).or(path)
+    }
+
+    /// The default of the token limit, which is `usual` for other forms. A line does not have the text that
+    /// it counts.
+    pub fn token_limit(self, usual: u32) -> u32 {
+        if self.form().is_some() { usual.max(NO_TOKEN_LIMIT) } else { usual }
+    }
+}
+
+/// Writes one line for each match, best first. Lines and columns are counted from 1, columns in bytes.
+pub fn write(out: &mut impl Write, form: LineForm, output: &Output<'_>) -> Result<(), CliError> {
+    for found in &output.response.matches {
+        let path = output.paint.title(output.places.editor_path(&found.file.path));
+        if form == LineForm::Path {
+            writeln!(out, "{path}")?;
+            continue;
+        }
+        let highlighter = output.highlighter_of(found);
+        let (line, text) = first_line(found, &highlighter);
+        let indentation = text.len() - text.trim_start().len();
+        let column = highlighter.ranges(text).first().map_or(indentation, |range| range.start) + 1;
+        writeln!(
+            out,
+            "{path}:{line}:{column}:{}",
+            highlighter.painted(text.trim_end(), output.paint, Paint::plain)
+        )?;
+    }
+    Ok(())
+}
+
+/// The line of the focus of a match that an editor goes to: the first one with the name of the symbol, else
+/// with a word of the query, else the first one. Without its text if the match has none.
+fn first_line<'a>(found: &'a Match, highlighter: &Highlighter) -> (u32, &'a str) {
+    let (start, end) = (found.focus.start_line, found.focus.end_line);
+    let lines = || {
+        let all = (found.span.0..).zip(found.content.text.lines());
+        all.filter(|(line, text)| (start..=end).contains(line) && !text.trim().is_empty())
+    };
+    let with_name = lines().find(|(_, text)| highlighter.has_symbol(text));
+    let with_word = || lines().find(|(_, text)| !highlighter.ranges(text).is_empty());
+    with_name.or_else(with_word).or_else(|| lines().next()).unwrap_or((start, ""))
+}

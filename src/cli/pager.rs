@@ -1,0 +1,144 @@
+//! The pager: output on a terminal that is longer than its screen goes through a program such as `less`.
+//!
+//! The program is chosen as git chooses it: `GIT_PAGER`, `pager.codeweaver`, `core.pager`, `PAGER`, `less`.
+//! An empty one and `cat` are none.
+
+use super::context::Context;
+use super::screen::{Screen, is_pager_in_use};
+use super::width;
+use crate::git::DisplaySettings;
+use std::io::{self, IsTerminal as _, Write};
+use std::process::{Child, Command, Stdio};
+
+/// Variables that configure `less` and `lv`, if the user has not set them: quit if it fits on one screen, let
+/// colours through, leave the text on the screen.
+const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
+/// `less` displays hyperlinks from this version on, and their escapes as text before it.
+const LESS_WITH_LINKS: u32 = 566;
+
+/// The pager of stdout, if it has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pager {
+    command: String,
+    screen: Screen,
+}
+
+impl Pager {
+    /// The pager that environment and configuration name; `None` if stdout is not a terminal of known size,
+    /// if paging is switched off, and on Windows, which has no shell to run it.
+    pub fn choose(settings: &DisplaySettings) -> Option<Pager> {
+        let screen = Screen::of_stdout();
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let is_off = settings.is_paged == Some(false) || is_pager_in_use() || is_dumb || cfg!(windows);
+        if is_off || !io::stdout().is_terminal() || screen.rows.is_none() || screen.columns.is_none() {
+            return None;
+        }
+        let variable = |name| std::env::var(name).ok();
+        let command = variable("GIT_PAGER").or_else(|| settings.pager.clone()).or_else(|| variable("PAGER"));
+        let command = command.unwrap_or_else(|| "less".to_owned());
+        (!command.trim().is_empty() && command != "cat").then_some(Pager { command, screen })
+    }
+
+    /// Whether `text` has more rows than the screen, of which the prompt takes one.
+    fn is_needed(&self, text: &str) -> bool {
+        let columns = self.screen.columns.unwrap_or(usize::MAX);
+        let rows = text.lines().map(|line| width::of_printed(line).div_ceil(columns).max(1)).sum::<usize>();
+        rows >= self.screen.rows.unwrap_or(usize::MAX)
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(&self.command).stdin(Stdio::piped());
+        for (name, value) in DEFAULTS {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        command.spawn()
+    }
+
+    /// Displays `text` and waits until the user quits. Returns whether the pager could be run.
+    fn display(&self, text: &str) -> bool {
+        // Ctrl-C is for the pager, which must not lose its terminal to the shell before it has ended.
+        let interrupted = std::sync::Arc::default();
+        let handler = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted);
+        let Ok(mut child) = self.start() else { return false };
+        // The user may quit before the end.
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(text.as_bytes());
+        }
+        let status = child.wait();
+        if let Ok(handler) = handler {
+            signal_hook::low_level::unregister(handler);
+        }
+        // The codes of a shell for a program that is not there or not executable.
+        !matches!(status.ok().and_then(|status| status.code()), Some(126 | 127))
+    }
+
+    /// Whether the pager displays hyperlinks instead of their escapes.
+    fn shows_links(&self) -> bool {
+        let program = self.command.split_whitespace().next().unwrap_or_default();
+        if program.rsplit('/').next() != Some("less") {
+            return false;
+        }
+        let version = Command::new(program).arg("--version").stderr(Stdio::null()).output().ok();
+        let text = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let number = text.as_deref().and_then(|text| text.split_whitespace().nth(1));
+        let digits = number.map(|word| word.chars().take_while(char::is_ascii_digit).collect::<String>());
+        digits.and_then(|digits| digits.parse::<u32>().ok()).is_some_and(|version| version >= LESS_WITH_LINKS)
+    }
+}
+
+/// Stdout. With a pager, what is written between two calls of `flush` is paged if it is too long.
+pub struct Output {
+    pager: Option<Pager>,
+    context: Context,
+    text: Vec<u8>,
+}
+
+impl Output {
+    pub fn new(context: &Context) -> Output {
+        Output { pager: context.pager.clone(), context: context.clone(), text: Vec::new() }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.text)
+    }
+}
+
+/// Number of bytes that are collected if there is no pager.
+const BUFFER: usize = 64 * 1024;
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.pager.is_none() && self.text.len() + bytes.len() > BUFFER {
+            let text = self.take();
+            io::stdout().write_all(&text)?;
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let text = self.take();
+        if let Some(pager) = &self.pager
+            && let Ok(text) = std::str::from_utf8(&text)
+            && pager.is_needed(text)
+        {
+            let without_links = (!pager.shows_links()).then(|| width::without_links(text));
+            if pager.display(without_links.as_deref().unwrap_or(text)) {
+                return Ok(());
+            }
+            self.context.warn(&format!("the pager '{}' cannot be run", pager.command));
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(&text)?;
+        out.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}

@@ -1,0 +1,108 @@
+//! Errors of the argument parser in the form of all other errors.
+
+use super::error::CliError;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Converts an error of the argument parser.
+///
+/// # Errors
+/// Help and versions, which are not errors, are returned as they are.
+pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
+    let what = match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        | ErrorKind::DisplayVersion => return Err(error),
+        kind => kind,
+    };
+    let part = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
+    let rendered = error.render().to_string();
+    let command = usage(&error).map_or_else(|| "git codeweaver".to_owned(), |usage| command_of(&usage));
+    let help = format!("{command} -h");
+    let argument = part(ContextKind::InvalidArg).unwrap_or_default();
+    let value = part(ContextKind::InvalidValue).unwrap_or_default();
+    let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+        .into_iter()
+        .find_map(part)
+        .map(|name| format!("did you mean `{name}`? `{help}` shows what there is"));
+    let fix = meant.unwrap_or_else(|| format!("`{help}` shows the usage"));
+    Ok(match what {
+        ErrorKind::UnknownArgument => CliError::new(
+            format!("unexpected argument '{argument}'"),
+            format!("`{command}` does not have it"),
+            // A query may begin with a dash.
+            match part(ContextKind::Suggested).filter(|tip| tip.contains("-- ")) {
+                Some(_) if argument.starts_with('-') => format!("{fix}; after `--`, it is a plain text"),
+                _ => fix,
+            },
+        ),
+        ErrorKind::InvalidSubcommand => CliError::new(
+            format!("there is no command '{}'", part(ContextKind::InvalidSubcommand).unwrap_or_default()),
+            format!("`{command}` does not have it"),
+            fix,
+        ),
+        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => CliError::new(
+            match argument.is_empty() {
+                true => "a command is missing".to_owned(),
+                false => format!("an argument is missing: {argument}"),
+            },
+            format!("`{command}` does not run without it"),
+            usage(&error).unwrap_or(fix),
+        ),
+        ErrorKind::InvalidValue if value.is_empty() => {
+            CliError::new(format!("{argument} has no value"), "the option takes one", fix)
+        }
+        ErrorKind::InvalidValue => CliError::new(
+            format!("'{value}' is not a value of {argument}"),
+            match part(ContextKind::ValidValue) {
+                Some(values) => format!("the values are {values}"),
+                None => "the option does not take it".to_owned(),
+            },
+            fix,
+        ),
+        ErrorKind::ValueValidation => CliError::new(
+            format!("'{value}' is not a value of {argument}"),
+            std::error::Error::source(&error)
+                .map_or_else(|| "it is not valid".to_owned(), ToString::to_string),
+            fix,
+        ),
+        ErrorKind::ArgumentConflict => {
+            let other = part(ContextKind::PriorArg).unwrap_or_default();
+            match other == argument {
+                true => CliError::new(format!("{argument} is given twice"), "it has one value", fix),
+                false => CliError::new(
+                    format!("{argument} cannot be used with {other}"),
+                    "they exclude each other",
+                    format!("leave one of them out; `{help}` shows the usage"),
+                ),
+            }
+        }
+        _ => {
+            let first = rendered.lines().next().unwrap_or_default();
+            let what = first.strip_prefix("error: ").unwrap_or(first);
+            CliError::new(what, format!("`{command}` does not take it"), fix)
+        }
+    })
+}
+
+fn text(value: &ContextValue) -> String {
+    match value {
+        ContextValue::Strings(values) => values.join(", "),
+        ContextValue::StyledStrs(values) => {
+            values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `git codeweaver search [OPTIONS] <QUERY>...`
+fn usage(error: &clap::Error) -> Option<String> {
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let usage = usage.trim().strip_prefix("Usage:").unwrap_or(&usage).trim().to_owned();
+    usage.lines().next().map(str::to_owned)
+}
+
+/// The words of a usage before its first argument.
+fn command_of(usage: &str) -> String {
+    let is_name = |word: &&str| !word.starts_with(['[', '<', '-']);
+    usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
+}

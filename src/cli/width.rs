@@ -1,0 +1,114 @@
+//! Width of text on a terminal, in columns.
+
+use crate::chunk::MAX_EXCERPT_CHARS;
+use std::borrow::Cow;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// The start of a hyperlink (OSC 8) and the end of its address.
+const LINK: (&str, &str) = ("\x1b]8;;", "\x1b\\");
+
+/// Columns that `text` takes; wide characters take two. It must not have escape sequences.
+pub fn of(text: &str) -> usize {
+    text.width()
+}
+
+/// As [`of`], for text with the escape sequences that this program prints.
+pub fn of_printed(text: &str) -> usize {
+    let text = without_links(text);
+    let mut width = 0;
+    let mut rest = &*text;
+    while let Some((before, style)) = rest.split_once("\x1b[") {
+        width += of(before);
+        rest = style.split_once('m').map_or("", |(_, after)| after);
+    }
+    width + of(rest)
+}
+
+/// `text` with the links replaced by what they show.
+pub fn without_links(text: &str) -> Cow<'_, str> {
+    if !text.contains(LINK.0) {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split(LINK.0);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once(LINK.1).map_or(part, |(_, shown)| shown));
+    }
+    Cow::Owned(out)
+}
+
+/// `text` in at most `columns`, with `…` for what is cut off at its end.
+pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.len() <= columns || of(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut used = 1;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > columns
+    });
+    Cow::Owned(format!("{}…", text[..end.map_or(text.len(), |(at, _)| at)].trim_end()))
+}
+
+/// As [`fit`], cut after a whole word if that leaves at least half of the columns.
+pub fn fit_words(text: &str, columns: usize) -> Cow<'_, str> {
+    let Cow::Owned(cut) = fit(text, columns) else { return Cow::Borrowed(text) };
+    let kept = cut.trim_end_matches('…');
+    let next = text[kept.len()..].chars().next();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if !next.is_some_and(is_word) {
+        return Cow::Owned(cut);
+    }
+    let whole = kept.trim_end_matches(is_word);
+    if of(whole) * 2 < columns { Cow::Owned(cut) } else { Cow::Owned(format!("{}…", whole.trim_end())) }
+}
+
+/// A signature or sentence of the index. One of which the index has only the beginning ends after a whole
+/// word, with `…`.
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    let is_whole = text.ends_with([')', ']', '}', '>', ';', '.', '!', '?', '。']);
+    if is_whole || text.chars().count() < MAX_EXCERPT_CHARS {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(fit_words(&format!("{text}x"), of(text)).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!([of("abc"), of("漢字"), of("e\u{301}")], [3, 4, 1]);
+        assert_eq!(fit("漢字漢字", 8), "漢字漢字");
+        assert_eq!(fit("漢字漢字", 7), "漢字漢…");
+        assert_eq!(fit("漢字漢字", 6), "漢字…");
+        assert_eq!(fit("abcdef", 5), "abcd…");
+        assert_eq!(fit("abcde", 5), "abcde");
+        assert_eq!(fit("", 0), "");
+    }
+
+    #[test]
+    fn words_are_not_cut_in_the_middle() {
+        assert_eq!(fit_words("fn parse_header(line: &str)", 20), "fn parse_header(…");
+        assert_eq!(fit_words("fn parse_header(line: &str)", 17), "fn parse_header(…");
+        assert_eq!(fit_words("a_very_long_name_without_end", 10), "a_very_lo…");
+        assert_eq!(fit_words("fn short()", 20), "fn short()");
+    }
+
+    #[test]
+    fn what_the_index_has_cut_ends_with_a_whole_word() {
+        let cut = format!("fn f({}", "parameter: u32, ".repeat(20).chars().take(195).collect::<String>());
+        assert_eq!(cut.len(), MAX_EXCERPT_CHARS);
+        let shown = excerpt(&cut);
+        assert!(shown.ends_with(" parameter…") || shown.ends_with("u32,…"), "{shown}");
+        assert_eq!(excerpt("fn f(a: u32)"), "fn f(a: u32)");
+    }
+
+    #[test]
+    fn escapes_take_no_columns() {
+        let linked = "\x1b]8;;file:///a#L1\x1b\\\x1b[1m漢\x1b[0m:1\x1b]8;;\x1b\\ x";
+        assert_eq!(of_printed(linked), 6);
+        assert_eq!(without_links(linked), "\x1b[1m漢\x1b[0m:1 x");
+    }
+}
