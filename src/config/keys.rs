@@ -123,6 +123,8 @@ static KEYS: &[KeySpec] = &[
         "Time limit for finding changed files in the working tree, in milliseconds per search."),
     key!("overlay.enabled", overlay.enabled, Bool, SHARED,
         "Include uncommitted files of the working tree in searches."),
+    key!("overlay.max_bytes", overlay.max_bytes, Integer { min: 0, max: 1 << 30 }, SHARED,
+        "Bytes of changed files that a search indexes itself, where a file counts as 4096 at least. More are indexed in the background; until then the answer says so, and what it shows is still as on disk."),
     key!("hooks.mode", hooks.mode, Choice(HooksMode::NAMES), USER,
         "`background`: hooks return at once and a separate process updates the index; `foreground`: hooks wait for the update."),
     key!("mcp.gate", mcp.gate, Choice(GateMode::NAMES), SHARED,

@@ -193,11 +193,12 @@ impl Default for SearchSettings {
 pub struct OverlaySettings {
     pub budget_ms: u64,
     pub enabled: bool,
+    pub max_bytes: u64,
 }
 
 impl Default for OverlaySettings {
     fn default() -> Self {
-        Self { budget_ms: 150, enabled: true }
+        Self { budget_ms: 150, enabled: true, max_bytes: 2 << 20 }
     }
 }
 

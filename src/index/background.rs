@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Poll interval for a running child.
 const POLL: Duration = Duration::from_millis(10);
 
+/// See [`is_rested`].
+const REST: Duration = Duration::from_secs(30);
+
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sets the path of the `git-codeweaver` program; only the first call counts.
@@ -64,9 +67,19 @@ pub fn update_until(
     }
 }
 
-/// Starts an update of HEAD that outlives this process.
-pub fn update_in_background(codebase: &Codebase) {
-    if super::updater::request_update(codebase).is_err() {
+/// Whether the last updater has begun long enough ago that another is worth its cost where it may not help: if
+/// the working tree cannot be compared in time, nor its stat data be remembered.
+pub fn is_rested(codebase: &Codebase) -> bool {
+    let taken = std::fs::metadata(codebase.layout.work_lock(&codebase.worktree_key));
+    let age = taken.and_then(|lock| lock.modified()).ok().and_then(|taken| taken.elapsed().ok());
+    age.is_none_or(|age| age > REST)
+}
+
+/// Starts an update that outlives this process if an answer `needs_update` and none is running: of HEAD, and
+/// of the changed files of the working tree that are too many for an overlay.
+pub fn update_if_due(codebase: &Codebase, needs_update: bool) {
+    if !needs_update || codebase.lease_holder().is_some() || super::updater::request_update(codebase).is_err()
+    {
         return;
     }
     let args = ["hook".into(), "sync".into()];

@@ -8,6 +8,7 @@
 //! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.
 //! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
 //! * [`update`]: plan, build and publish in sequence, with checkpoints.
+//! * [`uncommitted`]: changed files that are too many for an overlay, as docs that no snapshot names.
 //! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers.
 //! * [`gate`]: whether a codebase may answer, and the reason if it may not.
 //! * [`status`]: what is indexed. Reads only.
@@ -49,6 +50,8 @@ pub mod recompute;
 pub mod repair;
 #[doc(hidden)]
 pub mod status;
+#[doc(hidden)]
+pub mod uncommitted;
 pub mod update;
 #[doc(hidden)]
 pub mod updater;

@@ -3,16 +3,21 @@
 //! The changes are the difference to a tree that is not indexed yet, uncommitted files, or both. They pass
 //! through the same [`plan`], [`build`] and [`publish::apply`] as an update, so everything that reads the
 //! result, statistics included, sees what a fresh index of the same state would show. Nothing is written.
+//!
+//! Blobs whose docs are in the store cost an entry. The others are chunked and embedded here, which takes
+//! time in proportion to their bytes, so there is a budget of bytes and not of files. A budget of time would
+//! make the answer depend on the load of the machine. What exceeds it is left to the updater
+//! ([`super::uncommitted`]), except for files that the caller names.
 
 use super::build::{self, BuildContext};
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::plan::{self, Plan, PlannedDoc, PlannedFile};
+use super::plan::{self, KnownDoc, KnownFile, Plan, PlannedDoc, PlannedFile};
 use super::progress::Progress;
 use super::publish;
 use super::update::Target;
 use crate::embed::Embedder;
-use crate::git::{self, BString, GitError, Oid};
+use crate::git::{self, BStr, BString, GitError, Oid};
 use crate::policy::{Policy, SkipReason};
 use crate::store::StoreReader;
 use crate::store::entries::{Entries, NewEntry};
@@ -20,12 +25,16 @@ use crate::store::reader::{OpenFiles, OverlaySegment};
 use crate::store::rows::DocKey;
 use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::snapshot::Snapshot;
-use crate::worktree::{FileState, WorktreeChange, WorktreeReader, WorktreeStatus};
-use rustc_hash::FxHashMap;
+use crate::worktree::{FileState, WorktreeChange, WorktreeFile, WorktreeReader, WorktreeStatus};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Maximum number of new blobs in an overlay. More are left to the updater.
+/// Maximum number of new blobs in the difference to a tree. For more, a request waits for the updater.
 const MAX_BLOBS: usize = 200;
+
+/// Bytes that a file counts as at least: opening and parsing a tiny one takes as long as a page of text.
+pub(super) const MIN_FILE_BYTES: u64 = 4096;
 
 /// What overlays are built with.
 #[derive(Clone, Copy)]
@@ -48,12 +57,35 @@ pub struct Overlay<'a> {
     pub snapshot: Snapshot,
     /// Whether any change was laid over the snapshot.
     pub is_applied: bool,
-    /// State of every overlaid file of the working tree.
+    /// The files of the working tree.
+    pub worktree: OverlaidFiles,
+    /// Reads them; opened when there are any.
+    pub files: Option<WorktreeReader>,
+}
+
+/// What an overlay has of the working tree.
+#[derive(Default)]
+pub struct OverlaidFiles {
+    /// State of every overlaid file.
     pub states: FxHashMap<BString, FileState>,
-    /// Contents of overlaid files of the working tree, which may be in no object database.
+    /// Contents of overlaid files, which may be in no object database.
     pub bytes: FxHashMap<Oid, Vec<u8>>,
+    /// Overlaid files that were not read, since the store has their docs, by the oid they had when compared.
+    pub unread: FxHashMap<Oid, BString>,
+    /// Changed files that exceed the budget: the snapshot's version of them is left as it is.
+    pub pending: FxHashSet<BString>,
     /// Changed files that have become unreadable, and are shown as committed.
     pub unreadable: Vec<BString>,
+}
+
+/// A plan for files of the working tree.
+#[derive(Default)]
+struct Batch {
+    plan: Plan,
+    /// The bytes of each job.
+    blobs: Vec<Vec<u8>>,
+    /// Sum over the jobs, in the unit of `overlay.max_bytes`.
+    n_bytes: u64,
 }
 
 impl<'a> Overlay<'a> {
@@ -64,9 +96,8 @@ impl<'a> Overlay<'a> {
             reader,
             snapshot,
             is_applied: false,
-            states: FxHashMap::default(),
-            bytes: FxHashMap::default(),
-            unreadable: Vec::new(),
+            worktree: OverlaidFiles::default(),
+            files: None,
         }
     }
 
@@ -93,92 +124,182 @@ impl<'a> Overlay<'a> {
         Ok(true)
     }
 
-    /// Adds the modified, added, deleted and untracked files of `status`. Returns how many it leaves out: all
-    /// without an embedder, else those beyond `MAX_BLOBS`.
-    pub fn add_worktree(&mut self, status: &WorktreeStatus) -> Result<usize, IndexError> {
-        let OverlayContext { codebase, policy, embedder, progress, .. } = self.context;
-        let changes = &status.changes.changes;
-        let Some(embedder) = embedder else { return Ok(changes.len()) };
-        if changes.is_empty() {
-            return Ok(0);
+    /// Adds the modified, added, deleted and untracked files of `status` within the budget, tracked ones
+    /// before untracked ones, and those in `named` as they are on disk now, whatever they cost and whatever
+    /// `status` says about them. `target` is what is checked out. Returns whether the changes could be added:
+    /// not without an embedder.
+    pub fn add_worktree(
+        &mut self,
+        status: Option<&WorktreeStatus>,
+        named: &BTreeSet<BString>,
+        target: &Target,
+    ) -> Result<bool, IndexError> {
+        let OverlayContext { codebase, embedder, progress, .. } = self.context;
+        let changes = status.map_or(&[][..], |status| &status.changes.changes);
+        if changes.is_empty() && named.is_empty() {
+            return Ok(true);
         }
-        let mut plan = Plan::default();
-        let mut blobs = Vec::new();
-        let mut n_omitted = 0;
-        let mut files = status.reader(&codebase.repo)?;
-        for change in changes {
+        let Some(embedder) = embedder else { return Ok(false) };
+        let mut files = match status {
+            Some(status) => status.reader(&codebase.repo)?,
+            None => WorktreeReader::open(&codebase.repo)?,
+        };
+        let is_tracked = |change: &&WorktreeChange| change.state != FileState::Untracked;
+        let (tracked, untracked): (Vec<_>, Vec<_>) =
+            changes.iter().filter(|change| !named.contains(&change.path)).partition(is_tracked);
+        let mut batch = Batch::default();
+        for change in tracked.into_iter().chain(untracked) {
             if progress.stopped() {
                 return Err(IndexError::Interrupted { n_chunks: 0 });
             }
-            // Deletions need no blob, so they are never left out.
-            if blobs.len() >= MAX_BLOBS && change.bytes.is_some() {
-                n_omitted += 1;
-                continue;
-            }
-            self.plan_change(change, &mut files, &mut plan, &mut blobs)?;
+            self.add_change(change, &mut files, &mut batch)?;
+        }
+        self.add_batch(&batch, embedder)?;
+        // A segment of their own, since that of the others is the same for any names.
+        let mut batch = Batch::default();
+        for path in named {
+            self.add_named(path, target, &mut files, &mut batch)?;
+        }
+        self.add_batch(&batch, embedder)?;
+        self.files = Some(files);
+        Ok(true)
+    }
+
+    fn add_batch(&mut self, batch: &Batch, embedder: &dyn Embedder) -> Result<(), IndexError> {
+        let OverlayContext { codebase, policy, progress, .. } = self.context;
+        let Batch { plan, blobs, .. } = batch;
+        if plan.removed.is_empty() && plan.added.is_empty() {
+            return Ok(());
         }
         let jobs: Vec<(&plan::Job, &[u8])> =
-            plan.jobs.iter().zip(&blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
-        let segment = self.segment(&plan, |reader| {
+            plan.jobs.iter().zip(blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
+        let segment = self.segment(plan, |reader| {
             let context = BuildContext { codebase, policy, reader, embedder, progress };
             build::build_bytes(&context, &jobs)
         })?;
-        self.apply(&plan, segment.as_deref())?;
-        Ok(n_omitted)
+        self.apply(plan, segment.as_deref())
     }
 
-    /// Plans one changed file. `blobs` receives its bytes if it becomes a job.
-    fn plan_change(
+    /// Plans one changed file, or leaves it to the updater.
+    fn add_change(
         &mut self,
         change: &WorktreeChange,
         files: &mut WorktreeReader,
-        plan: &mut Plan,
-        blobs: &mut Vec<Vec<u8>>,
+        batch: &mut Batch,
     ) -> Result<(), IndexError> {
         let OverlayContext { codebase, policy, .. } = self.context;
         let old = self.reader.find_entry(&self.snapshot.entries, &change.path);
         let Some(blob) = &change.bytes else {
-            plan.removed.extend(old);
+            batch.plan.removed.extend(old);
             return Ok(());
         };
-        let is_too_large = blob.size > policy.max_blob_bytes();
-        let read = if is_too_large { Ok(None) } else { files.read(change.path.as_ref()) };
-        let bytes = match read {
-            // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by it
-            // (`core.trustCtime`). What is staged is in git all the same.
-            Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {
-                match codebase.repo.blobs().read(&blob.oid)? {
-                    Some(staged) => staged.to_vec(),
-                    None => {
-                        self.unreadable.push(change.path.clone());
-                        return Ok(());
+        let path: &BStr = change.path.as_ref();
+        if blob.size > policy.max_blob_bytes() {
+            batch.plan.removed.extend(old);
+            self.worktree.states.insert(change.path.clone(), change.state);
+            batch.plan.add_skipped(policy, path, blob.mode, SkipReason::TooLarge);
+            return Ok(());
+        }
+        let mut known = KnownFile { path, mode: blob.mode, blob_oid: blob.oid, bytes: None };
+        let mut found = batch.plan.add_known(codebase, policy, &self.reader, &known);
+        let is_over = batch.n_bytes + blob.size.max(MIN_FILE_BYTES) > codebase.settings.overlay.max_bytes;
+        let mut read = None;
+        if found == KnownDoc::NeedsBytes || found == KnownDoc::NeedsJob && !is_over {
+            let bytes = match files.read(path) {
+                // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by it
+                // (`core.trustCtime`). What is staged is in git all the same.
+                Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {
+                    match codebase.repo.blobs().read(&blob.oid)? {
+                        Some(staged) => staged.to_vec(),
+                        None => {
+                            self.worktree.unreadable.push(change.path.clone());
+                            return Ok(());
+                        }
                     }
                 }
-            }
-            bytes => bytes?.unwrap_or_default(),
-        };
-        plan.removed.extend(old);
-        self.states.insert(change.path.clone(), change.state);
-        if is_too_large {
-            plan.add_skipped(policy, change.path.as_ref(), blob.mode, SkipReason::TooLarge);
+                bytes => bytes?.unwrap_or_default(),
+            };
+            read = Some(bytes);
+        }
+        if found == KnownDoc::NeedsBytes {
+            known.bytes = read.as_deref();
+            found = batch.plan.add_known(codebase, policy, &self.reader, &known);
+        }
+        if found == KnownDoc::NeedsJob && is_over {
+            self.worktree.pending.insert(change.path.clone());
             return Ok(());
         }
-        // The file may have changed since the comparison. The bytes read now are indexed, under their own
-        // oid.
-        let oid = git::hash_blob(&bytes, codebase.repo.object_hash());
-        let file = PlannedFile {
-            path: change.path.as_ref(),
-            mode: blob.mode,
-            blob_oid: oid,
-            bytes: &bytes,
-            previous: old,
-        };
-        let entry = plan.add_file(codebase, policy, &self.reader, &file);
-        if matches!(entry, PlannedDoc::Job(job) if job == blobs.len()) {
-            blobs.push(bytes.clone());
+        batch.plan.removed.extend(old);
+        self.worktree.states.insert(change.path.clone(), change.state);
+        match read {
+            Some(bytes) if found == KnownDoc::NeedsJob => {
+                self.add_read(&PlannedBytes { path, mode: blob.mode, bytes, previous: old }, batch);
+            }
+            _ => {
+                self.worktree.unread.insert(blob.oid, change.path.clone());
+            }
         }
-        self.bytes.insert(oid, bytes);
         Ok(())
+    }
+
+    /// Plans the file at `path` as it is on disk now, if that differs from the snapshot.
+    fn add_named(
+        &mut self,
+        path: &BString,
+        target: &Target,
+        files: &mut WorktreeReader,
+        batch: &mut Batch,
+    ) -> Result<(), IndexError> {
+        let OverlayContext { codebase, policy, .. } = self.context;
+        let old = self.reader.find_entry(&self.snapshot.entries, path);
+        let (bytes, mode) = match files.file(path.as_ref()) {
+            Ok(WorktreeFile::Blob { bytes, mode }) => (bytes, mode),
+            // Nothing better is known than what is committed.
+            Ok(WorktreeFile::Unknown) | Err(GitError::Io { .. }) => return Ok(()),
+            Ok(WorktreeFile::Absent) | Err(GitError::PathEscapes { .. }) => {
+                batch.plan.removed.extend(old);
+                return Ok(());
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let oid = git::hash_blob(&bytes, codebase.repo.object_hash());
+        if old.is_some_and(|id| self.reader.blob_of(id) == Some(oid)) {
+            return Ok(());
+        }
+        let committed = match &target.tree {
+            Some(tree) => git::entry_at(&codebase.repo, tree, path.as_ref())?.map(|file| file.oid),
+            None => None,
+        };
+        let state = match files.indexed(path.as_ref()) {
+            // The snapshot is of another tree.
+            _ if committed == Some(oid) => None,
+            Some(staged) if staged == oid => Some(FileState::Staged),
+            Some(_) => Some(FileState::Dirty),
+            None => Some(FileState::Untracked),
+        };
+        batch.plan.removed.extend(old);
+        self.worktree.states.extend(state.map(|state| (path.clone(), state)));
+        if bytes.len() as u64 > policy.max_blob_bytes() {
+            batch.plan.add_skipped(policy, path.as_ref(), mode, SkipReason::TooLarge);
+            return Ok(());
+        }
+        self.add_read(&PlannedBytes { path: path.as_ref(), mode, bytes, previous: old }, batch);
+        Ok(())
+    }
+
+    /// Plans a file by the bytes that were read. They are indexed under their own oid, since the file may have
+    /// changed since it was compared.
+    fn add_read(&mut self, file: &PlannedBytes<'_>, batch: &mut Batch) {
+        let OverlayContext { codebase, policy, .. } = self.context;
+        let PlannedBytes { path, mode, bytes, previous } = file;
+        let blob_oid = git::hash_blob(bytes, codebase.repo.object_hash());
+        let planned = PlannedFile { path, mode: *mode, blob_oid, bytes, previous: *previous };
+        let entry = batch.plan.add_file(codebase, policy, &self.reader, &planned);
+        if matches!(entry, PlannedDoc::Job(job) if job == batch.blobs.len()) {
+            batch.blobs.push(bytes.clone());
+            batch.n_bytes += (bytes.len() as u64).max(MIN_FILE_BYTES);
+        }
+        self.worktree.bytes.insert(blob_oid, bytes.clone());
     }
 
     /// The segment with the docs of the plan's jobs, from an earlier overlay or by `build`; `None` if there
@@ -222,4 +343,12 @@ impl<'a> Overlay<'a> {
         self.is_applied = true;
         Ok(())
     }
+}
+
+/// A file of the working tree that has been read.
+struct PlannedBytes<'p> {
+    path: &'p BStr,
+    mode: git::Mode,
+    bytes: Vec<u8>,
+    previous: Option<u32>,
 }

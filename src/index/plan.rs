@@ -55,6 +55,8 @@ pub struct Plan {
     pub n_files: usize,
     /// Indexed paths without a known language, by extension.
     pub unknown_extensions: BTreeMap<String, u64>,
+    /// See [`doc_variant`].
+    variants: FxHashMap<(LanguageId, bool), u64>,
 }
 
 /// Plans the update from `base` to `tree`; `None` is the empty tree. `base.totals.settings` tells whether the
@@ -71,7 +73,6 @@ pub fn plan(
         policy,
         reader,
         blobs: codebase.repo.blobs(),
-        variants: FxHashMap::default(),
         jobs: FxHashMap::default(),
         plan: Plan::default(),
     };
@@ -102,6 +103,25 @@ pub struct PlannedFile<'a> {
     pub previous: Option<u32>,
 }
 
+/// A file that is not in a tree, whose bytes may not have been read.
+#[derive(Clone, Copy)]
+pub struct KnownFile<'a> {
+    pub path: &'a git::BStr,
+    pub mode: Mode,
+    pub blob_oid: Oid,
+    pub bytes: Option<&'a [u8]>,
+}
+
+/// Result of [`Plan::add_known`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownDoc {
+    Planned,
+    /// Nothing is planned: the first line decides the language.
+    NeedsBytes,
+    /// Nothing is planned: the blob is not in the store.
+    NeedsJob,
+}
+
 impl Plan {
     /// Plans one file that is not in a tree.
     pub fn add_file(
@@ -117,7 +137,7 @@ impl Plan {
             PathDecision::Index { language, flags } => {
                 let language = policy.language(language, path, bytes);
                 let includes_secret = policy.includes_secret(path);
-                let key = DocKey { blob_oid, variant: doc_variant(codebase, language, includes_secret) };
+                let key = DocKey { blob_oid, variant: self.variant(codebase, language, includes_secret) };
                 let known = reader.find_doc(&key).map(PlannedDoc::Known);
                 let same = self.jobs.iter().position(|job| job.key == key).map(PlannedDoc::Job);
                 let doc = known.or(same).unwrap_or_else(|| {
@@ -130,6 +150,40 @@ impl Plan {
         };
         self.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
         doc
+    }
+
+    /// Plans one file that is not in a tree if that needs no job: its path excludes it, or the store has its
+    /// doc. `bytes` are needed only where the path does not tell the language.
+    pub fn add_known(
+        &mut self,
+        codebase: &Codebase,
+        policy: &Policy,
+        reader: &StoreReader,
+        file: &KnownFile<'_>,
+    ) -> KnownDoc {
+        let KnownFile { path, mode, blob_oid, bytes } = *file;
+        let (doc, skipped, flags) = match policy.decide_path(path, mode) {
+            PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
+            PathDecision::Index { language, flags } => {
+                let language = match (language, bytes) {
+                    (Some(language), _) => language,
+                    (None, Some(bytes)) => policy.language(None, path, bytes),
+                    (None, None) => return KnownDoc::NeedsBytes,
+                };
+                let variant = self.variant(codebase, language, policy.includes_secret(path));
+                let Some(doc) = reader.find_doc(&DocKey { blob_oid, variant }) else {
+                    return KnownDoc::NeedsJob;
+                };
+                (PlannedDoc::Known(doc), None, u16::from(flags.0))
+            }
+        };
+        self.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
+        KnownDoc::Planned
+    }
+
+    fn variant(&mut self, codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
+        let variant = || doc_variant(codebase, language, includes_secret);
+        *self.variants.entry((language, includes_secret)).or_insert_with(variant)
     }
 
     /// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
@@ -153,7 +207,6 @@ struct Planner<'a> {
     policy: &'a Policy,
     reader: &'a StoreReader,
     blobs: BlobReader,
-    variants: FxHashMap<(LanguageId, bool), u64>,
     jobs: FxHashMap<DocKey, usize>,
     plan: Plan,
 }
@@ -258,7 +311,8 @@ impl Planner<'_> {
 
     fn doc(&mut self, path: &BString, oid: &Oid, language: LanguageId, old: Option<u32>) -> PlannedDoc {
         let includes_secret = self.policy.includes_secret(path.as_ref());
-        let key = DocKey { blob_oid: *oid, variant: self.variant(language, includes_secret) };
+        let key =
+            DocKey { blob_oid: *oid, variant: self.plan.variant(self.codebase, language, includes_secret) };
         if let Some(&job) = self.jobs.get(&key) {
             return PlannedDoc::Job(job);
         }
@@ -270,12 +324,6 @@ impl Planner<'_> {
         self.plan.jobs.push(Job { key, language, previous, includes_secret });
         self.jobs.insert(key, job);
         PlannedDoc::Job(job)
-    }
-
-    fn variant(&mut self, language: LanguageId, includes_secret: bool) -> u64 {
-        let codebase = self.codebase;
-        let variant = || doc_variant(codebase, language, includes_secret);
-        *self.variants.entry((language, includes_secret)).or_insert_with(variant)
     }
 
     fn is_same(&self, id: u32, doc: PlannedDoc, skipped: Option<SkipReason>, flags: u16) -> bool {

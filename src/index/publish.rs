@@ -101,6 +101,16 @@ pub fn publish(
     Ok(Published { key, snapshot, reader })
 }
 
+/// Adds segments whose docs no snapshot names, from which overlays take them.
+pub fn add_segments(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
+    let store = codebase.create_store()?;
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let mut state = read_state(&store)?;
+    check_epoch(&state, epoch)?;
+    append_segments(&mut state, sealed);
+    write_state(&store, &mut state)
+}
+
 /// Records the segments that an unfinished reindex has sealed, so that the next run resumes from them. They
 /// answer no requests.
 pub fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {

@@ -8,6 +8,7 @@
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::progress::Progress;
+use super::uncommitted;
 use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
 use crate::embed::{self, Embedder};
 use crate::store::lock::Lock;
@@ -32,10 +33,28 @@ pub fn request_update(codebase: &Codebase) -> Result<(), IndexError> {
     Ok(fault::step().and_then(|()| std::fs::write(&path, b"")).map_err(StoreError::io("write", &path))?)
 }
 
-/// Serves update requests until there are none. Returns `None` if another process holds the lease; that
-/// process serves them.
+/// What [`serve`] does about changed files of the working tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uncommitted {
+    /// Adds them to the store if they are too many for an overlay.
+    Index,
+    /// Leaves them to overlays.
+    Leave,
+}
+
+/// [`serve`] for hooks, which are about commits.
 pub fn serve_requests(
     codebase: &Codebase,
+    progress: &dyn Progress,
+) -> Result<Option<UpdateReport>, IndexError> {
+    serve(codebase, Uncommitted::Leave, progress)
+}
+
+/// Serves update requests until there are none. Returns `None` if another process holds the lease; that
+/// process serves them.
+pub fn serve(
+    codebase: &Codebase,
+    uncommitted: Uncommitted,
     progress: &dyn Progress,
 ) -> Result<Option<UpdateReport>, IndexError> {
     let mut last = None;
@@ -46,8 +65,11 @@ pub fn serve_requests(
             Err(e) => return Err(e),
         };
         clear_request(codebase);
-        let report = run_leased(codebase, &Target::head(codebase)?, UpdateOptions::default(), progress)?;
-        last = Some(report);
+        let target = Target::head(codebase)?;
+        last = Some(run_leased(codebase, &target, UpdateOptions::default(), progress)?);
+        if uncommitted == Uncommitted::Index {
+            uncommitted::index(codebase, &target, progress)?;
+        }
         drop(lease);
         if !request_file(codebase).exists() {
             return Ok(last);

@@ -94,6 +94,7 @@ impl Searcher {
     ) -> Result<Outline, QueryError> {
         let request = ViewRequest {
             revision: rev.map(str::to_owned),
+            files: vec![locate::clean(path)?.to_owned()],
             budget: ViewRequest::UNLIMITED,
             ..ViewRequest::new(&self.codebase.settings)
         };

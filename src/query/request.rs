@@ -89,7 +89,11 @@ pub struct ViewRequest {
     pub revision: Option<String>,
     /// Whether uncommitted files are part of the view. Without effect if `revision` is given.
     pub worktree: WorktreeMode,
-    /// Time for the status run. Files for which it is too short are shown as committed.
+    /// Files, relative to the root, that are shown as they are on disk even if they exceed the limits of the
+    /// overlay. Without effect if the working tree is not part of the view.
+    pub files: Vec<String>,
+    /// Time for the status run. Files for which it is too short are shown as committed, unless they are among
+    /// the matches of a search.
     pub budget: Duration,
     /// Time to wait for an update if HEAD is not indexed. For a search, also its time limit.
     pub timeout: Duration,
@@ -117,6 +121,7 @@ impl Default for ViewRequest {
         ViewRequest {
             revision: None,
             worktree: WorktreeMode::default(),
+            files: Vec::new(),
             budget: ViewRequest::UNLIMITED,
             timeout: Duration::from_secs(3),
             cancel: Cancel::default(),

@@ -94,6 +94,12 @@ pub struct Match {
 }
 
 impl Match {
+    /// Paths of all files that it shows.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let copies = self.near_copies.iter().map(|copy| copy.path.as_str());
+        std::iter::once(self.file.path.as_str()).chain(self.also_at.iter().map(String::as_str)).chain(copies)
+    }
+
     /// The line that names what answers the query: its signature, the path of a heading or key, or the title
     /// of the chunk.
     pub fn header(&self) -> &str {
@@ -224,9 +230,15 @@ pub struct IndexInfo {
     /// are shown as committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// Whether the index of this worktree is of another tree than HEAD's.
+    /// Number of those that the budget was too short for.
     #[serde(skip)]
-    pub is_behind: bool,
+    pub late_files: usize,
+    /// Number of changed files that are searched as committed, or not at all, until they are indexed in the
+    /// background. The files of matches are never among them.
+    pub pending_files: usize,
+    /// Whether the updater has something to do.
+    #[serde(skip)]
+    pub needs_update: bool,
     /// Number of indexed paths.
     pub files: u64,
     /// Number of chunks.

@@ -1,8 +1,9 @@
 //! Verification: an answer is returned only if its files are on disk as it shows them.
 //!
-//! A view may rest on an incremental status run, or on one that ran out of time. The files of the answer are
-//! then compared with the disk one by one, and on any difference the request is answered again from a full
-//! status run.
+//! A view may rest on an incremental status run, on one that ran out of time, or on none; and changed files
+//! that exceed the limits of the overlay are in it as they are committed. The files of the answer are then
+//! compared with the disk one by one. Those that differ are laid over the view, and the request is answered
+//! again. What still differs after a few rounds is left out.
 
 use super::answer::Answer;
 use super::error::QueryError;
@@ -11,9 +12,15 @@ use super::response::Match;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
 use super::view::{Freshness, MatchState, View};
-use crate::git::{self, ByteSlice, GitError};
-use crate::worktree::WorktreeStatus;
+use crate::git::{self, BStr, BString, ByteSlice, GitError};
+use crate::worktree::{WorktreeFile, WorktreeStatus};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
+
+/// Maximum number of times that an answer is repeated with files that it showed otherwise than they are.
+const MAX_ROUNDS: usize = 3;
+/// Number of ranked files that the first repetition checks for pending ones.
+const AHEAD: usize = 32;
 
 /// Result of [`answer_if_clean`].
 enum Speculation {
@@ -54,16 +61,53 @@ pub fn answer_verified(
             (view, first)
         }
     };
-    let Some(status) = view.status.as_ref().filter(|it| it.is_incremental || view.n_unchecked > 0) else {
-        return Ok((view, first));
-    };
-    if !is_outdated(source, status, &first.matches)? {
+    let is_committed = matches!(wanted.worktree, WorktreeInput::Exclude) || source.codebase.repo.is_bare();
+    if is_committed || source.embedder.is_none() {
         return Ok((view, first));
     }
-    source.invalidate_status();
-    let view = open(WorktreeInput::Run(ViewRequest::UNLIMITED))?;
-    let second = answer(&view, Instant::now() + request.timeout)?;
-    Ok((view, second))
+    let (mut view, mut answered, mut wanted) = (view, first, wanted);
+    let mut n_ahead = AHEAD;
+    for _ in 0..MAX_ROUNDS {
+        let outdated = outdated_files(source, &view, &mut answered.matches)?;
+        if outdated.is_empty() {
+            return Ok((view, answered));
+        }
+        wanted.worktree = match &view.status {
+            // Only pending files are outdated: nothing new is known about the others.
+            Some(status) if outdated.iter().all(|path| view.is_pending(path.as_ref())) => {
+                WorktreeInput::Known(status.clone())
+            }
+            _ => {
+                source.invalidate_status();
+                WorktreeInput::Run(ViewRequest::UNLIMITED)
+            }
+        };
+        // Those that would take their places are often pending too.
+        let ahead =
+            answered.ranking.files.iter().take(n_ahead).map(|file| view.entry(file.entry).0.as_bstr());
+        wanted.files.extend(ahead.filter(|path| view.is_pending(path)).map(BStr::to_owned));
+        wanted.files.extend(outdated);
+        n_ahead *= 4;
+        view = reopen(source, &wanted, view.freshness)?;
+        answered = answer(&view, Instant::now() + request.timeout)?;
+    }
+    let outdated = outdated_files(source, &view, &mut answered.matches)?;
+    answered.leave_out(&outdated);
+    Ok((view, answered))
+}
+
+/// Opens the view of `wanted` again, for which the first view has waited long enough.
+fn reopen(source: &ViewSource<'_>, wanted: &ViewTarget, freshness: Freshness) -> Result<View, QueryError> {
+    match source.open(wanted)? {
+        Opened::View(view) => Ok(*view),
+        Opened::Behind(Some(mut view)) => {
+            view.freshness = freshness;
+            Ok(*view)
+        }
+        Opened::Behind(None) => {
+            Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) })
+        }
+    }
 }
 
 /// Answers from the commit alone, in parallel with the status run, if the last one found the working tree
@@ -74,6 +118,9 @@ fn answer_if_clean(
     answer: impl Fn(&View) -> Result<Answer, QueryError>,
 ) -> Result<Speculation, QueryError> {
     let WorktreeInput::Run(budget) = wanted.worktree else { return Ok(Speculation::Skipped) };
+    if !wanted.files.is_empty() {
+        return Ok(Speculation::Skipped);
+    }
     source.codebase.check_trust()?;
     if !source.was_clean(&wanted.target) || !source.codebase.has_snapshot(&wanted.target) {
         return Ok(Speculation::Skipped);
@@ -102,36 +149,54 @@ fn answer_if_clean(
     })
 }
 
-/// Whether a file of `matches` that `status` did not stat just now differs on disk from what the match shows.
-fn is_outdated(
+/// Files of `matches` whose content on disk is not the one that the view has. Copies of a match for which the
+/// same holds are removed.
+fn outdated_files(
     source: &ViewSource<'_>,
-    status: &WorktreeStatus,
-    matches: &[Match],
-) -> Result<bool, QueryError> {
-    let repo = &source.codebase.repo;
-    let mut files = None;
-    for found in matches.iter().filter(|found| found.state == MatchState::Committed) {
-        let path = found.file.path.as_bytes().as_bstr();
-        let unmodified = status.unmodified_blob(repo, path).map(|oid| oid.to_string());
-        // A file that is known to differ is shown as committed for a reason that another comparison does not
-        // remove.
-        if unmodified.as_deref() == Some(found.blob.as_str()) || status.is_changed(path) {
-            continue;
-        }
-        let files = match &mut files {
-            Some(files) => files,
-            None => files.insert(status.reader(repo)?),
-        };
-        let bytes = match files.read(path) {
-            Err(GitError::PathEscapes { .. }) => return Ok(true),
-            // Another comparison would not make it readable.
-            Err(GitError::Io { .. }) => continue,
-            bytes => bytes?,
-        };
-        let oid = bytes.map(|bytes| git::hash_blob(&bytes, repo.object_hash()).to_string());
-        if oid.as_deref() != Some(found.blob.as_str()) {
-            return Ok(true);
+    view: &View,
+    matches: &mut [Match],
+) -> Result<BTreeSet<BString>, QueryError> {
+    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    for path in matches.iter().flat_map(Match::paths) {
+        if !known.contains_key(path) {
+            known.insert(path.to_owned(), is_outdated(source, view, path.as_bytes().as_bstr())?);
         }
     }
-    Ok(false)
+    let is_shown_rightly = |path: &str| known.get(path) != Some(&true);
+    for found in matches.iter_mut() {
+        found.also_at.retain(|path| is_shown_rightly(path));
+        found.near_copies.retain(|copy| is_shown_rightly(&copy.path));
+    }
+    let files = matches.iter().map(|found| &found.file.path).filter(|path| !is_shown_rightly(path));
+    Ok(files.map(|path| BString::from(path.as_str())).collect())
+}
+
+fn is_outdated(source: &ViewSource<'_>, view: &View, path: &BStr) -> Result<bool, QueryError> {
+    let codebase = source.codebase;
+    if view.is_pending(path) {
+        return Ok(true);
+    }
+    let Some(shown) = view.blob_at(path) else { return Ok(false) };
+    if view.was_read(path, &shown) {
+        return Ok(false);
+    }
+    if let Some(status) = &view.status {
+        let is_overlaid = view.state_of(path) != MatchState::Committed;
+        let is_complete = !status.is_incremental && view.n_unchecked == 0;
+        // A file that is known to differ is shown as committed for a reason that another comparison does not
+        // remove.
+        if !is_overlaid && (is_complete || status.is_changed(path)) {
+            return Ok(false);
+        }
+        if !is_overlaid && status.unmodified_blob(&codebase.repo, path) == Some(shown) {
+            return Ok(false);
+        }
+    }
+    match view.file(codebase, path) {
+        Ok(WorktreeFile::Blob { bytes, .. }) => Ok(git::hash_blob(&bytes, shown.kind()) != shown),
+        Ok(WorktreeFile::Absent) | Err(GitError::PathEscapes { .. }) => Ok(true),
+        // Another comparison would not make it readable.
+        Ok(WorktreeFile::Unknown) | Err(GitError::Io { .. }) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
 }

@@ -9,6 +9,7 @@ use super::rows::DocKey;
 use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::state::{EntriesRef, SegmentRef, SnapshotRef, State};
+use crate::git::Oid;
 use crate::sync;
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
@@ -149,6 +150,13 @@ impl StoreReader {
         let i = self.state.entries.partition_point(|e| e.entry_base <= entry).checked_sub(1)?;
         let record = self.entries[i].records().get((entry - self.state.entries[i].entry_base) as usize)?;
         Some((record, self.entries[i].path(record)))
+    }
+
+    /// The blob of an entry; `None` if it has no doc.
+    pub fn blob_of(&self, entry: u32) -> Option<Oid> {
+        let (segment, ordinal) = self.locate_doc(self.entry(entry)?.0.doc)?;
+        let segment = &self.segments[segment];
+        Some(segment.blob_oid(segment.docs().get(ordinal as usize)?))
     }
 
     /// The entry of `path` among `live`.

@@ -61,7 +61,7 @@ use std::time::Duration;
 use crate::git::{BStr, GitError, Oid, Repo};
 pub use changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 pub use status::{StatusEngine, WorktreeStatus};
-pub use to_git::WorktreeReader;
+pub use to_git::{WorktreeFile, WorktreeReader};
 
 /// Finds what differs between `head_tree` and the working tree.
 ///

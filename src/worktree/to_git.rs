@@ -31,6 +31,17 @@ pub struct WorktreeReader {
     pipeline: Pipeline,
 }
 
+/// What is at a path of the working tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorktreeFile {
+    /// The converted bytes of a file, or the target of a link.
+    Blob { bytes: Vec<u8>, mode: Mode },
+    /// No file and no link.
+    Absent,
+    /// A file that is not read: the path has a filter driver, or the file exceeds 64 MiB.
+    Unknown,
+}
+
 /// Result of the conversion of the file at a path.
 pub(super) enum Conversion {
     Blob {
@@ -82,6 +93,15 @@ impl WorktreeReader {
         Ok(match self.convert(path)? {
             Conversion::Blob { bytes, .. } => Some(bytes),
             Conversion::TooLarge { .. } | Conversion::Filtered | Conversion::Absent => None,
+        })
+    }
+
+    /// As [`read`](Self::read), and tells a file that is not read from one that is not there.
+    pub fn file(&mut self, path: &BStr) -> Result<WorktreeFile, GitError> {
+        Ok(match self.convert(path)? {
+            Conversion::Blob { bytes, mode } => WorktreeFile::Blob { bytes, mode },
+            Conversion::TooLarge { .. } | Conversion::Filtered => WorktreeFile::Unknown,
+            Conversion::Absent => WorktreeFile::Absent,
         })
     }
 

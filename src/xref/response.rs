@@ -62,6 +62,14 @@ pub enum EdgeKind {
     Reference,
 }
 
+impl CallGraphResponse {
+    /// Paths of all files that it shows lines of.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        let sites = self.edges.iter().flat_map(|edge| &edge.sites).map(|site| site.file.as_str());
+        self.nodes.iter().map(|node| node.file.as_str()).chain(sites)
+    }
+}
+
 /// A definition, or a file for code outside any definition.
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -167,8 +175,10 @@ pub struct CallGraphResponse {
     pub commit: Option<String>,
     pub tree: String,
     pub freshness: Freshness,
-    /// Whether the index of this worktree is not yet that of HEAD.
+    /// Changed files that are shown as committed, or not at all, until they are indexed in the background.
+    pub pending_files: usize,
+    /// Whether the updater has something to do.
     #[serde(skip)]
-    pub is_behind: bool,
+    pub needs_update: bool,
     pub execution_time_ms: u64,
 }

@@ -317,7 +317,8 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             commit: self.view.commit.clone(),
             tree: self.view.tree_oid.clone(),
             freshness: self.view.freshness,
-            is_behind: self.view.is_behind,
+            pending_files: self.view.n_pending(),
+            needs_update: self.view.needs_update,
             execution_time_ms: started.elapsed().as_millis() as u64,
         }
     }

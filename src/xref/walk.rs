@@ -18,9 +18,10 @@ use super::resolver::Resolver;
 use super::response::{CallGraphResponse, EdgeKind, Grade};
 use super::response_builder::{Endpoint, MAX_CANDIDATES, NewEdge, NoteSubject, ResponseBuilder};
 use super::sources::{Limits, PARSER_STACK, Sources, limit};
-use super::symbol_spec;
+use super::symbol_spec::{self, parse_location};
 use crate::chunk::SymbolKind;
 use crate::query::error::guarded;
+use crate::query::locate;
 use crate::query::view::View;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{QueryError, Searcher, ViewRequest, WorktreeMode};
@@ -28,6 +29,8 @@ use crate::store::StoreError;
 
 /// Maximum number of definitions that one symbol stands for.
 const MAX_ROOTS: usize = 50;
+/// Maximum number of times that an answer is repeated with changed files that it showed as committed.
+const MAX_ROUNDS: usize = 3;
 /// Maximum number of symbols of one level.
 const MAX_LEVEL: usize = 200;
 
@@ -60,12 +63,35 @@ impl<'a> Xref<'a> {
             cancel: request.cancel.clone(),
             ..defaults
         };
-        let view = self.searcher.view(&wanted, updater)?;
+        let files = parse_location(&request.symbol).and_then(|(path, ..)| locate::clean(path).ok());
+        let mut wanted = ViewRequest { files: files.map(str::to_owned).into_iter().collect(), ..wanted };
+        let mut round = 0;
+        loop {
+            let view = self.searcher.view(&wanted, updater)?;
+            let response = self.answer(&view, request, started)?;
+            // Lines of a committed version are never shown for a file that has changed.
+            let pending = response.files().filter(|path| view.is_pending(path.as_bytes().into()));
+            let pending: BTreeSet<String> = pending.map(str::to_owned).collect();
+            round += 1;
+            if pending.is_empty() || round > MAX_ROUNDS {
+                return Ok(response);
+            }
+            wanted.files.extend(pending);
+        }
+    }
+
+    fn answer(
+        &self,
+        view: &View,
+        request: &CallGraphRequest,
+        started: Instant,
+    ) -> Result<CallGraphResponse, QueryError> {
+        let codebase = &self.searcher.codebase;
         guarded(|| {
             // Parsers recurse, and the stack of the calling thread may be small.
             std::thread::scope(|scope| {
                 let thread = std::thread::Builder::new().name("xref".to_owned()).stack_size(PARSER_STACK);
-                let answer = || answer(self.searcher, &view, request, started);
+                let answer = || answer(self.searcher, view, request, started);
                 let failed =
                     |source| StoreError::Io { action: "start a thread for", path: codebase.root(), source };
                 let thread = thread.spawn_scoped(scope, answer).map_err(failed)?;

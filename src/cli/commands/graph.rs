@@ -1,12 +1,13 @@
 //! `graph`: callers, callees, references and definitions of a symbol.
 
-use super::search::{Format, report_error, run_query, update_if_behind};
+use super::search::{Format, report_error, run_query};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, count, plural, safe};
 use crate::cli::width;
+use crate::index::background;
 use crate::query::Searcher;
 use crate::xref::{
     CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
@@ -119,7 +120,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    update_if_behind(&searcher.codebase, response.is_behind);
+    background::update_if_due(&searcher.codebase, response.needs_update);
     let is_empty = if request.direction == Direction::Definitions {
         response.roots.is_empty()
     } else {

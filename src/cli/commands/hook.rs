@@ -7,7 +7,8 @@ use crate::cli::exit;
 use crate::config::HooksMode;
 use crate::hooks::HookCall;
 use crate::index::progress::Silent;
-use crate::index::{Codebase, IndexError, background, hnsw, journal, updater};
+use crate::index::updater::{self, Uncommitted};
+use crate::index::{Codebase, IndexError, background, hnsw, journal};
 use crate::store::layout::Trust;
 use crate::store::{Layout, time};
 use clap::Args;
@@ -22,7 +23,7 @@ const MAX_LOG_BYTES: u64 = 256 << 10;
 /// Update the index after HEAD has moved (run by git hooks)
 ///
 /// Does not wait and prints nothing; errors are logged to .codeweaver/cache/hook.log. `hook sync` updates the
-/// index to HEAD unconditionally.
+/// index to HEAD unconditionally, and indexes changed files if they are too many for a search to do so.
 #[derive(Debug, Args)]
 #[command(
     after_help = "The hooks installed by `init` run this command: `git-codeweaver hook post-checkout OLD NEW 1`."
@@ -59,18 +60,20 @@ pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
     if !layout.was_initialised() {
         return Ok(ExitCode::SUCCESS);
     }
-    if let Err(error) = update(context) {
+    if let Err(error) = update(context, is_sync) {
         log(&layout, &error);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn update(context: &Context) -> Result<(), IndexError> {
+fn update(context: &Context, is_sync: bool) -> Result<(), IndexError> {
     let codebase = context.open()?;
     // If the store has been deleted, it is created again and the index is rebuilt.
     codebase.layout.create()?;
     updater::request_update(&codebase)?;
-    updater::serve_requests(&codebase, &Silent)?;
+    // A reader asks for `sync`, also when it found more changed files than it can index itself.
+    let uncommitted = if is_sync { Uncommitted::Index } else { Uncommitted::Leave };
+    updater::serve(&codebase, uncommitted, &Silent)?;
     background::build_graphs(&codebase);
     if codebase.settings.hooks.mode == HooksMode::Foreground {
         wait_for_other(&codebase);

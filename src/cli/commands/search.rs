@@ -13,7 +13,6 @@ use crate::mcp::envelope::Envelope;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
 use crate::store::StoreError;
-use crate::store::state::State;
 use clap::{Args, ValueEnum};
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -319,23 +318,16 @@ pub fn report_error(
     Ok(error)
 }
 
-/// Prints the warnings of a response unless the format is JSON, and starts an update if the index is behind
-/// HEAD.
+/// Prints the warnings of a response unless the format is JSON, and starts an update if one is due.
 fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
+        if let n @ 1.. = response.index.late_files {
+            let paths = render::plural(n as u64, "path");
+            context.warn(&format!(
+                "{paths} could not be compared with the disk within overlay.budget_ms; they are searched as committed"
+            ));
+        }
     }
-    update_if_behind(codebase, response.index.is_behind);
-}
-
-/// Starts an update in the background if the index is not of HEAD's tree, for repositories without hooks, or if
-/// the view of the answer `is_behind` for another reason.
-pub fn update_if_behind(codebase: &Codebase, is_behind: bool) {
-    let Ok(Some(state)) = State::read(&codebase.store().state()) else { return };
-    let Ok(head) = codebase.repo.head() else { return };
-    let key = codebase.snapshot_key(&head.tree.map(|oid| oid.to_string()).unwrap_or_default());
-    let indexed = codebase.head_in(&state);
-    if indexed.is_none_or(|indexed| indexed.marker.is_some() && (is_behind || indexed.snapshot != key)) {
-        background::update_in_background(codebase);
-    }
+    background::update_if_due(codebase, response.index.needs_update);
 }

@@ -1,11 +1,12 @@
 //! `similar`: finds code similar to the code at a line.
 
-use super::search::{Format, OutputArgs, ScopeArgs, report_error, run_query, update_if_behind};
+use super::search::{Format, OutputArgs, ScopeArgs, report_error, run_query};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, results};
+use crate::index::background;
 use crate::query::similar::SimilarRequest;
 use crate::query::{Searcher, ViewRequest};
 use clap::Args;
@@ -81,6 +82,6 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.output.format() != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    update_if_behind(&searcher.codebase, response.index.is_behind);
+    background::update_if_due(&searcher.codebase, response.index.needs_update);
     Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
 }

@@ -3,6 +3,7 @@
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::tokens;
+use crate::index::background;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::view::short;
@@ -122,7 +123,7 @@ impl Tool for CallGraph {
         let from = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let response =
             call.run_query(&target, |updater| Xref::new(&target.searcher).query(&request, updater))?;
-        call.update_if_behind(&target, response.is_behind);
+        background::update_if_due(target.codebase(), response.needs_update);
         let pages = Pages::new(response, note_limit);
         let from = from.min(pages.n_items());
         let limits = Limits { edges, tokens };

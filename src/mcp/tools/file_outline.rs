@@ -3,6 +3,7 @@
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
+use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
 use crate::mcp::cursor::Cursor;
 use crate::query::Outline;
@@ -63,7 +64,7 @@ impl Tool for FileOutline {
         let key = (codebase.root(), &file, rev);
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let mut outline = call.run_query(&target, |updater| target.searcher.outline(&file, rev, updater))?;
-        call.update_if_behind(&target, outline.index.is_behind);
+        background::update_if_due(target.codebase(), outline.index.needs_update);
         let total_symbols = outline.symbols.len();
         if total_symbols == 0 && !outline.has_grammar() {
             return Err(CallError::Failed(Failure {

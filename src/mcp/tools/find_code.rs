@@ -80,7 +80,7 @@ impl Tool for FindCode {
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let response = call.run_query(&target, |updater| target.searcher.search(&request, updater))?;
         let page = Page { offset: request.offset, token_limit: limits.tokens, key: &key };
-        Ok(matches::answer(call, &target, response, &page))
+        Ok(matches::answer(&target, response, &page))
     }
 }
 

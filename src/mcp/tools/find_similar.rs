@@ -86,6 +86,6 @@ impl Tool for FindSimilar {
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;
         let page = Page { offset: request.offset, token_limit: limits.tokens, key: &key };
-        Ok(matches::answer(call, &target, response, &page))
+        Ok(matches::answer(&target, response, &page))
     }
 }

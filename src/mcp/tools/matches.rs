@@ -1,7 +1,8 @@
 //! Answers of `find_code` and `find_similar`: matches with proof of freshness, reduced to the token limit.
 
-use super::{Answer, Call, CallError};
+use super::{Answer, CallError};
 use crate::chunk::tokens;
+use crate::index::background;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::response::{Focus, Status};
@@ -70,13 +71,12 @@ pub struct Page<'a, K> {
 /// Reduces the response step by step until it fits: first secondary locations and symbols, then parts of the
 /// frame, then matches from the end. The last match is reduced to its location.
 pub fn answer(
-    call: &Call,
     target: &CallTarget,
     mut response: Response,
     page: &Page<'_, impl Serialize>,
 ) -> Answer<Output> {
     let &Page { offset, token_limit: limit, key } = page;
-    call.update_if_behind(target, response.index.is_behind);
+    background::update_if_due(target.codebase(), response.index.needs_update);
     if response.matches.is_empty() && response.status == Status::Ok && offset == 0 {
         "No matches found for query. ".clone_into(&mut response.summary);
         response.summary.push_str(&format!(

@@ -237,14 +237,6 @@ impl Call {
         }
     }
 
-    /// Starts an update in the background if the index `is_behind` HEAD and no update is running.
-    fn update_if_behind(&self, target: &CallTarget, is_behind: bool) {
-        let codebase = target.codebase();
-        if is_behind && codebase.lease_holder().is_none() {
-            background::update_in_background(codebase);
-        }
-    }
-
     /// Runs `query`, which may request an update; the updater is a separate process, since readers never
     /// write. A damaged index is rebuilt, then `query` is run again.
     fn run_query<T>(

@@ -3,6 +3,7 @@
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
+use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
 use crate::mcp::cursor::Cursor;
 use crate::query::FileText;
@@ -86,7 +87,7 @@ impl Tool for ReadFile {
         if freshness == Freshness::Fresh && text.state != MatchState::Committed {
             freshness = Freshness::Overlaid;
         }
-        call.update_if_behind(&target, is_behind);
+        background::update_if_due(target.codebase(), is_behind);
         loop {
             let next_cursor = (text.truncated && text.span.1 > 0)
                 .then(|| Cursor::at(text.span.1 as usize, &key).to_string());

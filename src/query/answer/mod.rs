@@ -15,8 +15,10 @@ use super::request::Request;
 use super::response::{Focus, IndexInfo, Match, Response, Status};
 use super::view::scope::{AbsentPath, canonical_language};
 use super::view::{Freshness, View};
+use crate::git::{BString, ByteSlice as _};
 use crate::index::plan::skip_reason;
 use evidence::Evidence;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Maximum length of a summary in bytes.
@@ -50,6 +52,20 @@ pub struct Answer {
     pub matches: Vec<Match>,
     pub token_count: u32,
     pub ranking: Ranking,
+}
+
+impl Answer {
+    /// Removes the matches in `files`, which are not on disk as it shows them.
+    pub fn leave_out(&mut self, files: &BTreeSet<BString>) {
+        if files.is_empty() {
+            return;
+        }
+        self.matches.retain(|found| !files.contains(found.file.path.as_bytes().as_bstr()));
+        let n = files.len();
+        self.ranking
+            .warnings
+            .push(format!("{n} changed files that match are left out; search again in a moment"));
+    }
 }
 
 /// Assembles the response to `request`. `took` is the time since it arrived.
@@ -96,7 +112,9 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         dirty_files: view.n_dirty,
         unchecked_files: view.n_unchecked + view.unreadable().count(),
         unreadable: view.unreadable().take(MAX_UNREADABLE).map(ToString::to_string).collect(),
-        is_behind: view.is_behind,
+        late_files: view.n_unchecked,
+        pending_files: view.n_pending(),
+        needs_update: view.needs_update,
         files: totals.n_paths,
         chunks: totals.n_rows,
         skipped: totals

@@ -89,7 +89,10 @@ impl Searcher {
             limit: request.limit,
             token_limit: request.token_limit,
             min_score: request.min_score,
-            view: request.view.clone(),
+            view: ViewRequest {
+                files: vec![locate::clean(&request.path)?.to_owned()],
+                ..request.view.clone()
+            },
             without_content: request.without_content,
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
         };

@@ -12,7 +12,8 @@ pub mod scope;
 
 use super::error::QueryError;
 use super::request::Filters;
-use crate::git::{BString, BlobReader, ByteSlice as _, Oid};
+use crate::git::{self, BStr, BString, BlobReader, ByteSlice as _, GitError, Oid};
+use crate::index::overlay::OverlaidFiles;
 use crate::index::plan::skipped_number;
 use crate::index::{Codebase, arrivals};
 use crate::policy::{PathFlags, SkipReason};
@@ -21,12 +22,12 @@ use crate::store::live::LiveRows;
 use crate::store::records::RowRecord;
 use crate::store::segment::Segment;
 use crate::store::snapshot::Snapshot;
-use crate::worktree::{FileState, WorktreeStatus};
+use crate::sync;
+use crate::worktree::{FileState, WorktreeFile, WorktreeReader, WorktreeStatus};
 pub use freshness::Freshness;
 use members::Members;
-use rustc_hash::FxHashMap;
 use scope::{Scope, passes_path};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
 /// changed in the working tree (`dirty`), neither in git's index nor ignored (`untracked`), or not readable in the
@@ -78,8 +79,8 @@ pub struct View {
     pub commit: Option<String>,
     /// Hex oid of the commit that HEAD points to.
     pub head_commit: Option<String>,
-    /// The complete snapshot of this worktree is of another tree than HEAD's, so an update is due.
-    pub is_behind: bool,
+    /// Whether the updater has something to do: HEAD is not indexed, or changed files are pending.
+    pub needs_update: bool,
     /// Number of changed paths in the working tree.
     pub n_dirty: usize,
     /// Number of paths and directories that were not compared with the disk within the budget.
@@ -91,10 +92,10 @@ pub struct View {
     /// Files indexed and files wanted, while a first index is being built.
     pub coverage: Option<(u64, u64)>,
     members: Arc<Members>,
-    /// State of every file that comes from the working tree.
-    states: FxHashMap<BString, FileState>,
-    /// Contents of files of the working tree, which may be in no object database.
-    bytes: FxHashMap<Oid, Vec<u8>>,
+    /// What comes from the working tree.
+    worktree: OverlaidFiles,
+    /// Reads files of the working tree; opened when it is first needed.
+    files: Mutex<Option<WorktreeReader>>,
 }
 
 impl View {
@@ -134,7 +135,7 @@ impl View {
 
     /// State of the file at `path`.
     pub fn state_of(&self, path: &[u8]) -> MatchState {
-        match self.states.get(path) {
+        match self.worktree.states.get(path) {
             Some(&state) => state.into(),
             None if self.is_unreadable(path) => MatchState::Unreadable,
             None => MatchState::Committed,
@@ -152,6 +153,49 @@ impl View {
         changes.into_iter().flat_map(|changes| changes.unreadable.iter().chain(&changes.unlisted))
     }
 
+    /// Number of changed files that this view shows as they are committed, or not at all, since indexing them
+    /// is left to the updater.
+    pub fn n_pending(&self) -> usize {
+        self.worktree.pending.len()
+    }
+
+    /// Whether the file at `path` is one of those.
+    pub fn is_pending(&self, path: &BStr) -> bool {
+        self.worktree.pending.contains(path)
+    }
+
+    /// Whether the file at `path` comes from the working tree and was read for this view.
+    pub(super) fn was_read(&self, path: &BStr, blob: &Oid) -> bool {
+        self.worktree.states.contains_key(path) && self.worktree.bytes.contains_key(blob)
+    }
+
+    /// The blob that this view has at `path`.
+    pub(super) fn blob_at(&self, path: &BStr) -> Option<Oid> {
+        self.reader.blob_of(self.reader.find_entry(&self.snapshot.entries, path)?)
+    }
+
+    /// What is on disk at `path`.
+    pub(super) fn file(&self, codebase: &Codebase, path: &BStr) -> Result<WorktreeFile, GitError> {
+        let mut files = sync::lock(&self.files);
+        let files = match &mut *files {
+            Some(files) => files,
+            none => none.insert(match &self.status {
+                Some(status) => status.reader(&codebase.repo)?,
+                None => WorktreeReader::open(&codebase.repo)?,
+            }),
+        };
+        files.file(path)
+    }
+
+    /// The contents of a file of the working tree that was not read when the view was opened; `None` if it has
+    /// changed since.
+    fn unread(&self, oid: &Oid) -> Option<Vec<u8>> {
+        let path = self.worktree.unread.get(oid)?;
+        // The overlay that decided not to read it has left its reader.
+        let read = sync::lock(&self.files).as_mut()?.read(path.as_ref());
+        read.ok().flatten().filter(|bytes| git::hash_blob(bytes, oid.kind()) == *oid)
+    }
+
     /// The contents of a blob, from the working tree or from git; `None` if it is not in this clone.
     pub fn blob(&self, codebase: &Codebase, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
         self.blob_from(&mut codebase.repo.blobs(), oid)
@@ -159,10 +203,13 @@ impl View {
 
     /// As [`Self::blob`], with a reader that keeps its pack lookups for the next blob.
     pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
-        if let Some(bytes) = self.bytes.get(oid) {
+        if let Some(bytes) = self.worktree.bytes.get(oid) {
             return Ok(Some(bytes.clone()));
         }
-        Ok(blobs.read(oid)?.map(<[u8]>::to_vec))
+        match blobs.read(oid)? {
+            Some(bytes) => Ok(Some(bytes.to_vec())),
+            None => Ok(self.unread(oid)),
+        }
     }
 
     /// Number of files that an answer lacks because their contents are not in this clone, of those that pass

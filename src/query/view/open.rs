@@ -9,9 +9,8 @@ use super::members::MembersCache;
 use super::{Freshness, View, short};
 use crate::embed::Embedder;
 use crate::git::{BString, GitError};
-use crate::index::arrivals;
-use crate::index::overlay::{Overlay, OverlayContext};
-use crate::index::{Codebase, IndexError, Lifecycle, Target};
+use crate::index::overlay::{OverlaidFiles, Overlay, OverlayContext};
+use crate::index::{Codebase, IndexError, Lifecycle, Target, arrivals, background};
 use crate::policy::Policy;
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
@@ -20,7 +19,9 @@ use crate::store::StoreReader;
 use crate::store::reader::OpenFiles;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
-use crate::worktree::{StatusEngine, WorktreeStatus};
+use crate::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Maximum number of times that the state is read again because a snapshot that it names was collected
@@ -36,6 +37,9 @@ pub struct ViewTarget {
     pub spec: String,
     pub target: Target,
     pub worktree: WorktreeInput,
+    /// Files that are shown as they are on disk, whatever the status run found out. Without effect if the
+    /// working tree is excluded.
+    pub files: BTreeSet<BString>,
     pub cancel: Cancel,
 }
 
@@ -86,7 +90,8 @@ impl<'a> ViewSource<'a> {
                     WorktreeMode::Exclude => WorktreeInput::Exclude,
                 };
                 let target = Target::head(self.codebase)?;
-                Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, cancel })
+                let files = request.files.iter().map(|path| BString::from(path.as_str())).collect();
+                Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, files, cancel })
             }
             Some(spec) => {
                 let revision = self.codebase.repo.resolve(spec)?;
@@ -96,7 +101,8 @@ impl<'a> ViewSource<'a> {
                     reference: None,
                     is_head: false,
                 };
-                Ok(ViewTarget { spec: spec.to_owned(), target, worktree: WorktreeInput::Exclude, cancel })
+                let (worktree, files) = (WorktreeInput::Exclude, BTreeSet::new());
+                Ok(ViewTarget { spec: spec.to_owned(), target, worktree, files, cancel })
             }
         }
     }
@@ -240,9 +246,10 @@ impl<'a> ViewSource<'a> {
         let policy = self.policy(wanted)?;
         let mut builder = Builder::new(self, &policy, reader, base, wanted);
         if !is_exact && !builder.add_tree()? {
+            builder.add_worktree(None)?;
             let mut view = builder.finish();
             view.freshness = Freshness::Stale;
-            view.is_behind |= has_arrivals && wanted.target.is_head;
+            view.needs_update |= has_arrivals && wanted.target.is_head;
             let has_tree = view.tree_oid == wanted.target.tree_oid();
             view.warnings.push(match (has_arrivals, has_tree) {
                 (true, _) => "files that have arrived in this clone are not indexed yet".to_owned(),
@@ -259,10 +266,10 @@ impl<'a> ViewSource<'a> {
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
         if let Some(status) = status()? {
-            builder.add_worktree(status)?;
+            builder.add_worktree(Some(status))?;
         }
         let mut view = builder.finish();
-        view.is_behind |= has_arrivals && wanted.target.is_head;
+        view.needs_update |= has_arrivals && wanted.target.is_head;
         Ok(Opened::View(Box::new(view)))
     }
 
@@ -275,7 +282,9 @@ impl<'a> ViewSource<'a> {
         wanted: &ViewTarget,
     ) -> Result<Opened, QueryError> {
         let policy = self.policy(wanted)?;
-        let mut view = Builder::new(self, &policy, reader, snapshot, wanted).finish();
+        let mut builder = Builder::new(self, &policy, reader, snapshot, wanted);
+        builder.add_worktree(None)?;
+        let mut view = builder.finish();
         view.freshness = Freshness::SkippedIndexing;
         view.coverage = head.progress;
         view.warnings.push("Results may be incomplete, indexing in progress".to_owned());
@@ -350,55 +359,74 @@ impl<'a> Builder<'a> {
         Ok(added?)
     }
 
-    /// Lays the changes of the working tree over the tree.
-    fn add_worktree(&mut self, status: WorktreeStatus) -> Result<(), QueryError> {
+    /// Lays the changes of the working tree, and the wanted files as they are on disk, over the tree. Without
+    /// a status only the wanted files.
+    fn add_worktree(&mut self, status: Option<WorktreeStatus>) -> Result<(), QueryError> {
+        if matches!(self.wanted.worktree, WorktreeInput::Exclude) || self.source.codebase.repo.is_bare() {
+            return Ok(());
+        }
         self.wanted.cancel.check()?;
-        let n_filtered = status.changes.filtered.len();
+        let n_filtered = status.as_ref().map_or(0, |status| status.changes.filtered.len());
         if n_filtered > 0 {
             self.warnings
                 .push(format!("{n_filtered} changed files have a filter driver and are shown as committed"));
         }
-        let unreadable = "cannot be read: what is committed there is shown, and may be outdated";
-        self.warnings.extend(unreadable_warning(&status.changes.unreadable, unreadable));
-        let unlisted = "cannot be listed: untracked files there are not shown";
-        self.warnings.extend(unreadable_warning(&status.changes.unlisted, unlisted));
-        let added = self.overlay.add_worktree(&status);
-        self.warnings.extend(unreadable_warning(&self.overlay.unreadable, unreadable));
-        self.wanted.cancel.check()?;
-        match added? {
-            0 => {}
-            _ if self.source.embedder.is_none() => {
-                self.warnings.push("uncommitted changes are not shown".to_owned());
-            }
-            n => self.warnings.push(format!("{n} more changed files are shown as committed")),
+        let cannot_be_read = "cannot be read: what is committed there is shown, and may be outdated";
+        if let Some(WorktreeChanges { unreadable, unlisted, .. }) = status.as_ref().map(|it| &*it.changes) {
+            self.warnings.extend(unreadable_warning(unreadable, cannot_be_read));
+            let cannot_be_listed = "cannot be listed: untracked files there are not shown";
+            self.warnings.extend(unreadable_warning(unlisted, cannot_be_listed));
         }
-        self.status = Some(status);
+        let added = self.overlay.add_worktree(status.as_ref(), &self.wanted.files, &self.wanted.target);
+        self.warnings.extend(unreadable_warning(&self.overlay.worktree.unreadable, cannot_be_read));
+        self.wanted.cancel.check()?;
+        if !added? {
+            self.warnings.push("uncommitted changes are not shown".to_owned());
+        }
+        self.warnings.extend(pending_warning(&self.overlay.worktree));
+        self.status = status;
         Ok(())
     }
 
     fn finish(self) -> View {
         let Builder { source, wanted, overlay, status, warnings } = self;
         let codebase = source.codebase;
-        let Overlay { reader, snapshot, is_applied, states, bytes, .. } = overlay;
+        let Overlay { reader, snapshot, is_applied, worktree, files, .. } = overlay;
         let head = codebase.repo.head().ok();
+        let n_unchecked = status.as_ref().map_or(0, |status| status.changes.unchecked);
         let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
         View {
             members: source.cache.members.of(&reader, &snapshot.entries),
-            freshness: if is_applied { Freshness::Overlaid } else { Freshness::Fresh },
+            freshness: if is_applied || !worktree.pending.is_empty() {
+                Freshness::Overlaid
+            } else {
+                Freshness::Fresh
+            },
             tree_oid: snapshot.totals.tree_oid.clone(),
             spec: wanted.spec.clone(),
             commit: wanted.target.commit.map(|oid| oid.to_string()),
             head_commit: head.and_then(|head| head.commit).map(|oid| oid.to_string()),
-            is_behind: !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref()),
+            needs_update: !worktree.pending.is_empty()
+                || n_unchecked > 0 && background::is_rested(codebase)
+                || !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref()),
             n_dirty: status.as_ref().map_or(0, |status| status.changes.changes.len()),
-            n_unchecked: status.as_ref().map_or(0, |status| status.changes.unchecked),
+            n_unchecked,
             status,
             warnings,
             coverage: None,
-            states,
-            bytes,
+            files: Mutex::new(files),
+            worktree,
             reader,
             snapshot,
         }
+    }
+}
+
+/// That changed files are left to the updater, if any are.
+fn pending_warning(worktree: &OverlaidFiles) -> Option<String> {
+    match worktree.pending.len() {
+        0 => None,
+        1 => Some("1 changed file is not searched as it is on disk yet; it is being indexed, search again in a moment".to_owned()),
+        n => Some(format!("{n} changed files are not searched as they are on disk yet; they are being indexed, search again in a moment")),
     }
 }
