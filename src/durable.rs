@@ -5,9 +5,13 @@
 //! whose bytes never reached the disk. Callers that need durability call [`Staged::sync`] before the rename
 //! and sync the directory after it.
 
+mod inherit;
+
 use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::path::Path;
+
+pub use inherit::{create_directory, create_directory_like, inherit, open_or_create};
 
 /// Options for a replacement; the defaults are a file that only its owner can read and an anonymous temporary
 /// name.
@@ -17,12 +21,13 @@ pub struct Replacement<'a> {
     prefix: &'a str,
     suffix: &'a str,
     mode: Option<u32>,
+    inherits: bool,
 }
 
 impl<'a> Replacement<'a> {
     /// A replacement of `path`, whose directory must exist.
     pub fn of(path: &'a Path) -> Replacement<'a> {
-        Replacement { path, prefix: ".tmp", suffix: "", mode: None }
+        Replacement { path, prefix: ".tmp", suffix: "", mode: None, inherits: false }
     }
 
     /// How the name of the temporary file begins and ends.
@@ -33,6 +38,11 @@ impl<'a> Replacement<'a> {
     /// Unix permission bits of the new file, reduced by the process's umask as with `open(2)`.
     pub fn mode(self, mode: u32) -> Replacement<'a> {
         Replacement { mode: Some(mode), ..self }
+    }
+
+    /// The new file has the owner, the group and the permissions of its directory, as far as possible.
+    pub fn inheriting(self) -> Replacement<'a> {
+        Replacement { inherits: true, ..self }
     }
 
     /// Writes `bytes` to a temporary file beside the target. Dropping the result removes it.
@@ -46,7 +56,11 @@ impl<'a> Replacement<'a> {
         if let Some(permissions) = self.mode.and_then(from_mode) {
             builder.permissions(permissions);
         }
-        let mut file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
+        let directory = directory.unwrap_or(Path::new("."));
+        let mut file = builder.tempfile_in(directory)?;
+        if self.inherits {
+            inherit(file.as_file(), directory);
+        }
         file.write_all(bytes)?;
         Ok(Staged { path: self.path, file })
     }

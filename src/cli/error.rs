@@ -20,7 +20,7 @@ use crate::mcp::clients::ClientError;
 use crate::mcp::clients::entry::NAME;
 use crate::policy::PolicyError;
 use crate::query::QueryError;
-use crate::store::StoreError;
+use crate::store::{StoreError, permission};
 use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
@@ -280,6 +280,7 @@ impl From<StoreError> for CliError {
             StoreError::Io { action, path, source } => {
                 let fix = match source.kind() {
                     std::io::ErrorKind::StorageFull => "free some space and run it again: finished work is kept".to_owned(),
+                    std::io::ErrorKind::PermissionDenied => permission::mend_command(path),
                     _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
                 };
                 CliError::new(format!("cannot {action} {}", path.display()), source.to_string(), fix)

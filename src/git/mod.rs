@@ -14,6 +14,7 @@ mod operation;
 mod pathspec;
 mod repo;
 mod revision;
+mod sharing;
 mod store_dir;
 mod tree;
 
@@ -30,5 +31,6 @@ pub use operation::Operation;
 pub use pathspec::{Pathspec, PathspecError, Prefix};
 pub use repo::Repo;
 pub use revision::{Head, Revision};
+pub use sharing::directory_mode;
 pub use store_dir::{STORE_DIR, tracked_store};
 pub use tree::{Mode, TreeChange, TreeFile, diff_trees, entry_at, walk_tree};

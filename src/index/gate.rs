@@ -72,7 +72,7 @@ pub struct Gate {
 /// If the state cannot be read, or the store is not trusted.
 pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
     codebase.check_trust()?;
-    let state = State::read(&codebase.store().state())?;
+    let (state, _) = State::read_permitted(&codebase.store())?;
     Ok(Gate::of(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
 }
 

@@ -10,6 +10,7 @@ use super::background;
 use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::chunk::{self, LanguageId};
+use crate::durable;
 use crate::git::Oid;
 use crate::store::{StoreError, fault};
 use crate::sync;
@@ -59,9 +60,11 @@ impl Journal {
     pub fn open(codebase: &Codebase, n_threads: usize) -> Result<Journal, IndexError> {
         let path = codebase.layout.cache().join(format!("parsing-{}", codebase.worktree_key));
         let suspects = recorded_blobs(&path);
-        std::fs::create_dir_all(codebase.layout.cache()).map_err(StoreError::io("create", &path))?;
-        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
-        file.set_len((n_threads * SLOT) as u64).map_err(StoreError::io("write", &path))?;
+        let created = durable::create_directory(&codebase.layout.cache());
+        let file = created.and_then(|()| durable::open_or_create(&path));
+        let file = file.map_err(StoreError::io("create", &path))?;
+        let empty = file.set_len(0).and_then(|()| file.set_len((n_threads * SLOT) as u64));
+        empty.map_err(StoreError::io("write", &path))?;
         let mut journal = Journal::empty(codebase);
         (journal.file, journal.suspects) = (Some(file), suspects);
         Ok(journal)
@@ -77,7 +80,8 @@ impl Journal {
         journal.suspects = journal.orphans.iter().flat_map(|(_, oids)| oids).copied().collect();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = codebase.layout.cache().join(format!("{prefix}{}-{number}", std::process::id()));
-        let created = File::create(&path).and_then(|file| {
+        let created = durable::open_or_create(&path).and_then(|file| {
+            file.set_len(0)?;
             file.set_len((n_threads * SLOT) as u64)?;
             Ok(file)
         });
@@ -152,13 +156,10 @@ impl Journal {
     /// Appends a line, best effort: if it cannot be written, the next query probes the blob again.
     fn remember(&self, line: &str) {
         let is_full = std::fs::metadata(&self.crashed_file).is_ok_and(|file| file.len() > MAX_CRASHED_BYTES);
-        let opened = OpenOptions::new()
-            .create(true)
-            .append(!is_full)
-            .write(true)
-            .truncate(is_full)
-            .open(&self.crashed_file);
-        let _ = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        let created = durable::open_or_create(&self.crashed_file).map(drop);
+        let opened =
+            OpenOptions::new().append(!is_full).write(true).truncate(is_full).open(&self.crashed_file);
+        let _ = created.and(opened).and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     }
 
     fn write(&self, thread: usize, text: &[u8]) {

@@ -33,6 +33,8 @@ pub fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
         Ok(None) => return Ok(files),
         Ok(Some(reader)) if snapshots_open(&reader) => return Ok(files),
         Ok(Some(_)) => {}
+        // What another user has written is not damaged, and not ours to give up.
+        Err(e) if e.is_denied() => return Err(e.into()),
         Err(e) => {
             tracing::warn!(component = "store", operation = "open", error = %e, "the index is damaged and is being repaired");
         }

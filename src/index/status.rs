@@ -7,6 +7,7 @@ use super::plan::skip_reason;
 use crate::embed;
 use crate::git::{Head, Oid};
 use crate::hooks::{self, Event, EventState, HookSite, Method, Scope};
+use crate::store::reader::OpenFiles;
 use crate::store::snapshot::{Snapshot, Totals};
 use crate::store::state::{Phase, RunRecord, State};
 use crate::store::{StoreReader, time};
@@ -19,7 +20,8 @@ const MAX_LAG: usize = 1000;
 /// The content of `status`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct StatusReport {
-    /// `not_indexed`, `indexing`, `indexed`, `index_failed` or `requires_reindex`.
+    /// `not_indexed`, `indexing`, `indexed`, `index_failed`, `requires_reindex`, or `unreadable` if this user
+    /// may not read the store.
     pub state: &'static str,
     /// The reason, for states that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,8 +236,19 @@ impl Lifecycle {
 pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, IndexError> {
     let mut warnings = codebase.loaded.warnings.clone();
     let store = codebase.store();
-    let (state, reader) = match codebase.check_trust().and_then(|_| Ok(StoreReader::open(&store)?)) {
-        Ok(reader) => (reader.as_ref().map(|r| (*r.state).clone()), reader),
+    let mut unreadable = None;
+    let files = OpenFiles::default();
+    let opened = codebase.check_trust().and_then(|_| Ok(StoreReader::open_permitted(&store, &files)?));
+    let (state, reader) = match opened {
+        Ok(reader) => {
+            let denied = reader.as_ref().and_then(|reader| reader.denied.as_ref());
+            warnings.extend(denied.map(|denied| format!("{denied}; an older index answers")));
+            (reader.as_ref().map(|r| (*r.state).clone()), reader)
+        }
+        Err(IndexError::Store(e)) if e.is_denied() => {
+            unreadable = Some(e.to_string());
+            (None, None)
+        }
         Err(e) => {
             warnings.push(e.to_string());
             (State::read(&store.state()).ok().flatten(), None)
@@ -266,9 +279,9 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
     let settings_changed = snapshot.is_some() && totals.settings != codebase.settings_fingerprint;
     let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
-        state: lifecycle.name(),
-        reason: lifecycle.reason(),
-        fix: codebase.remedy(&lifecycle),
+        state: if unreadable.is_some() { "unreadable" } else { lifecycle.name() },
+        fix: unreadable.as_ref().map(|_| "git codeweaver doctor").or_else(|| codebase.remedy(&lifecycle)),
+        reason: unreadable.or_else(|| lifecycle.reason()),
         initialised: codebase.layout.was_initialised(),
         current: is_of_head && arrived_files == 0,
         arrived_files,

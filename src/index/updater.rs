@@ -10,6 +10,7 @@ use super::error::IndexError;
 use super::progress::Progress;
 use super::uncommitted;
 use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
+use crate::durable;
 use crate::embed::{self, Embedder};
 use crate::store::lock::Lock;
 use crate::store::reader::OpenFiles;
@@ -30,7 +31,9 @@ const POLL: Duration = Duration::from_millis(20);
 pub fn request_update(codebase: &Codebase) -> Result<(), IndexError> {
     codebase.layout.create()?;
     let path = request_file(codebase);
-    Ok(fault::step().and_then(|()| std::fs::write(&path, b"")).map_err(StoreError::io("write", &path))?)
+    // A request of another user is as good as one of our own.
+    let write = || if path.exists() { Ok(()) } else { durable::open_or_create(&path).map(drop) };
+    Ok(fault::step().and_then(|()| write()).map_err(StoreError::io("write", &path))?)
 }
 
 /// What [`serve`] does about changed files of the working tree.

@@ -37,6 +37,11 @@ impl StoreError {
         StoreError::Damaged { path: path.to_path_buf(), what }
     }
 
+    /// Whether this user may not use the file.
+    pub fn is_denied(&self) -> bool {
+        matches!(self, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied)
+    }
+
     /// Whether a file named by the state is missing. The state has then been replaced, and opening it again
     /// succeeds.
     pub fn is_not_found(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::durable::Replacement;
+use crate::durable::{self, Replacement};
 use crate::git::{ByteSlice as _, GitError};
 
 /// The line in `info/exclude`.
@@ -43,8 +43,11 @@ pub fn add_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
         (Some(_), _) => format!("\n{PATTERN_AFTER_NEWLINE}\n"),
     };
     let add = || -> std::io::Result<()> {
-        std::fs::create_dir_all(common_dir.join("info"))?;
-        let mut file = std::fs::File::options().create(true).append(true).open(&path)?;
+        durable::create_directory(&common_dir.join("info"))?;
+        if !path.exists() {
+            durable::open_or_create(&path)?;
+        }
+        let mut file = std::fs::File::options().append(true).open(&path)?;
         file.write_all(line.as_bytes())
     };
     add().map_err(|source| ExcludeError { action: "write", path, source })?;

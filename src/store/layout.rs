@@ -1,7 +1,8 @@
 //! The directories and files of a store.
 //!
 //! ```text
-//! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700
+//! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700 unless
+//!                               `core.sharedRepository` says otherwise
 //!   nonce                       must equal `codeweaver-nonce` in the common git directory
 //!   locks/  wanted/  cache/     leases, update requests, status caches and logs
 //!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix
@@ -17,7 +18,7 @@ use super::error::StoreError;
 use super::exclude::{ExcludeError, add_exclude};
 use super::fault;
 use crate::durable::{self, Replacement};
-use crate::git::Repo;
+use crate::git::{self, Repo};
 use crate::random;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,8 @@ pub struct Layout {
     common_dir: PathBuf,
     /// The git directory of a linked worktree.
     linked_dir: Option<PathBuf>,
+    /// Permission bits of files, by which those of the directory are set when it is created.
+    file_mode: u32,
 }
 
 impl Layout {
@@ -47,12 +50,23 @@ impl Layout {
             root: parent.join(DIR),
             common_dir: repo.common_dir().to_path_buf(),
             linked_dir: repo.is_linked().then(|| repo.git_dir().to_path_buf()),
+            file_mode: repo.file_mode(),
         }
     }
 
     /// The directory `.codeweaver/`.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The git directory shared by all worktrees.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// The nonce in the git directory.
+    pub fn nonce_in_git(&self) -> PathBuf {
+        self.common_dir.join(NONCE_IN_GIT)
     }
 
     /// Directory of lock files.
@@ -122,10 +136,10 @@ impl Layout {
             path,
             source,
         })?;
-        create_private_dir(&self.root)?;
+        self.create_root()?;
         let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
             Ok(nonce) if !nonce.trim().is_empty() => nonce,
-            _ => new_nonce(&self.common_dir)?,
+            _ => self.new_nonce(&self.common_dir)?,
         };
         write_atomically(&self.root.join(NONCE), nonce.as_bytes())?;
         self.create_subdirs()?;
@@ -254,7 +268,7 @@ impl Layout {
         match (&self.linked_dir, self.worktree_id()) {
             (None, _) => Ok(None),
             (Some(_), Some(id)) => Ok(Some(id)),
-            (Some(dir), None) => new_nonce(dir).map(|id| Some(id.trim().to_owned())),
+            (Some(dir), None) => self.new_nonce(dir).map(|id| Some(id.trim().to_owned())),
         }
     }
 
@@ -263,10 +277,46 @@ impl Layout {
         self.common_dir.join(NONCE_IN_GIT).is_file()
     }
 
+    /// Makes `.codeweaver/` for those who may use the repository. Everything below inherits from it.
+    fn create_root(&self) -> Result<(), StoreError> {
+        let mode = Some(git::directory_mode(self.file_mode));
+        let create = || {
+            fault::step()?;
+            durable::create_directory_like(&self.root, &self.common_dir, mode)
+        };
+        create().map_err(StoreError::io("create", &self.root))
+    }
+
     fn create_subdirs(&self) -> Result<(), StoreError> {
-        [self.locks(), self.update_requests(), self.cache()]
-            .iter()
-            .try_for_each(|dir| create_private_dir(dir))
+        [self.locks(), self.update_requests(), self.cache()].iter().try_for_each(|dir| create_directory(dir))
+    }
+
+    /// Makes a nonce in a git directory.
+    fn new_nonce(&self, git_dir: &Path) -> Result<String, StoreError> {
+        let nonce = format!("{}\n", random::hex128());
+        let path = git_dir.join(NONCE_IN_GIT);
+        let write = || -> std::io::Result<String> {
+            fault::step()?;
+            let new = Replacement::of(&path).named(TEMPORARY_PREFIX, "").inheriting();
+            let staged = new.stage(nonce.as_bytes())?;
+            // The git directory itself may admit more users.
+            #[cfg(unix)]
+            staged.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.file_mode))?;
+            staged.sync()?;
+            fault::step()?;
+            match staged.commit_new() {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
+                _ => fault::step()?,
+            }
+            // If two processes begin at once, one nonce is used by both.
+            let winner = std::fs::read_to_string(&path)?;
+            if !winner.trim().is_empty() {
+                return Ok(winner);
+            }
+            std::fs::write(&path, &nonce)?;
+            Ok(nonce.clone())
+        };
+        write().map_err(StoreError::io("write", &path))
     }
 }
 
@@ -326,7 +376,7 @@ impl StoreLayout {
     }
 
     pub fn create(&self) -> Result<(), StoreError> {
-        self.content_dirs().iter().try_for_each(|dir| create_private_dir(dir))
+        self.content_dirs().iter().try_for_each(|dir| create_directory(dir))
     }
 
     /// Flushes the names of all content written so far. Costs next to nothing for unchanged directories.
@@ -346,7 +396,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = StoreError::io("write", path);
     let write = || -> std::io::Result<()> {
         fault::step()?;
-        let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").stage(bytes)?;
+        let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting().stage(bytes)?;
         fault::step()?;
         staged.sync()?;
         fault::step()?;
@@ -379,19 +429,26 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
                 .write(true)
                 .open(path)
                 .and_then(|f| f.set_modified(std::time::SystemTime::now()));
-            now.map_err(StoreError::io("touch", path))
+            match now {
+                // It belongs to somebody else, and this user may replace it.
+                Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => replace(path, bytes),
+                now => now.map_err(StoreError::io("touch", path)),
+            }
         }
         _ => replace(path, bytes),
     }
 }
 
-fn create_private_dir(dir: &Path) -> Result<(), StoreError> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let create = || fault::step().and_then(|()| builder.create(dir));
-    if dir.is_dir() { Ok(()) } else { create().map_err(StoreError::io("create", dir)) }
+/// Makes a directory of the store and its missing parents, each like the one above it.
+fn create_directory(dir: &Path) -> Result<(), StoreError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent() {
+        create_directory(parent)?;
+    }
+    let create = || fault::step().and_then(|()| durable::create_directory(dir));
+    create().map_err(StoreError::io("create", dir))
 }
 
 /// Whether `dir` is empty except for temporary files of interrupted writers.
@@ -409,28 +466,4 @@ fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(StoreError::io("read", path)(e)),
     }
-}
-
-/// Makes a nonce in a git directory.
-fn new_nonce(git_dir: &Path) -> Result<String, StoreError> {
-    let nonce = format!("{}\n", random::hex128());
-    let path = git_dir.join(NONCE_IN_GIT);
-    let write = || -> std::io::Result<String> {
-        fault::step()?;
-        let staged = Replacement::of(&path).named(TEMPORARY_PREFIX, "").stage(nonce.as_bytes())?;
-        staged.sync()?;
-        fault::step()?;
-        match staged.commit_new() {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
-            _ => fault::step()?,
-        }
-        // If two processes begin at once, one nonce is used by both.
-        let winner = std::fs::read_to_string(&path)?;
-        if !winner.trim().is_empty() {
-            return Ok(winner);
-        }
-        std::fs::write(&path, &nonce)?;
-        Ok(nonce.clone())
-    };
-    write().map_err(StoreError::io("write", &path))
 }

@@ -6,6 +6,7 @@
 
 use super::error::StoreError;
 use super::fault;
+use crate::durable;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -89,13 +90,7 @@ pub fn holder(path: &Path) -> Option<String> {
 fn open(path: &Path) -> Result<File, StoreError> {
     fault::step().map_err(StoreError::io("open", path))?;
     // Not truncated on opening: the content belongs to the holder.
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(StoreError::io("open", path))
+    durable::open_or_create(path).map_err(StoreError::io("open", path))
 }
 
 fn read_holder(file: &mut File) -> String {

@@ -19,6 +19,7 @@ pub mod hnsw;
 pub mod layout;
 pub mod live;
 pub mod lock;
+pub mod permission;
 pub mod postings;
 pub mod reader;
 pub mod records;

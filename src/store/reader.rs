@@ -28,6 +28,8 @@ pub struct StoreReader {
     pub state: Arc<State>,
     pub segments: Vec<Arc<Segment>>,
     pub entries: Vec<Arc<Entries>>,
+    /// Why this is not the present state: this user may not read it.
+    pub denied: Option<Arc<StoreError>>,
 }
 
 /// Segments and entry files by name, kept between views by a long-lived process.
@@ -75,6 +77,22 @@ impl StoreReader {
         }
     }
 
+    /// As [`Self::open_with`], for queries: of the previous state if this user may not read the present one.
+    pub fn open_permitted(
+        layout: &StoreLayout,
+        files: &OpenFiles,
+    ) -> Result<Option<StoreReader>, StoreError> {
+        let denied = match StoreReader::open_with(layout, files) {
+            Err(e) if e.is_denied() => e,
+            opened => return opened,
+        };
+        let previous = State::read(&layout.previous_state()).ok().flatten();
+        match previous.map(|state| StoreReader::of_state(layout, state, files)) {
+            Some(Ok(reader)) => Ok(Some(StoreReader { denied: Some(Arc::new(denied)), ..reader })),
+            _ => Err(denied),
+        }
+    }
+
     /// A view of `state`.
     pub fn of_state(
         layout: &StoreLayout,
@@ -83,7 +101,7 @@ impl StoreReader {
     ) -> Result<StoreReader, StoreError> {
         let segments = state.segments.iter().map(|s| files.segment(layout, s)).collect::<Result<_, _>>()?;
         let entries = state.entries.iter().map(|e| files.entries(layout, e)).collect::<Result<_, _>>()?;
-        Ok(StoreReader { layout: layout.clone(), state: Arc::new(state), segments, entries })
+        Ok(StoreReader { layout: layout.clone(), state: Arc::new(state), segments, entries, denied: None })
     }
 
     /// An empty store.
@@ -93,6 +111,7 @@ impl StoreReader {
             state: Arc::default(),
             segments: Vec::new(),
             entries: Vec::new(),
+            denied: None,
         }
     }
 

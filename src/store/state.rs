@@ -4,6 +4,7 @@
 //! readable for at least the grace period of garbage collection.
 
 use super::error::StoreError;
+use super::layout::StoreLayout;
 use crate::random;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -162,6 +163,18 @@ impl State {
     pub fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_string(self).unwrap_or_default();
         format!("codeweaver-state {FORMAT} {}\n{json}\n", blake3::hash(json.as_bytes()).to_hex()).into_bytes()
+    }
+
+    /// The present state for a reader, or the previous one, with the reason, if this user may not read the
+    /// present one.
+    pub fn read_permitted(layout: &StoreLayout) -> Result<(Option<State>, Option<StoreError>), StoreError> {
+        match State::read(&layout.state()) {
+            Err(denied) if denied.is_denied() => match State::read(&layout.previous_state()) {
+                Ok(Some(previous)) => Ok((Some(previous), Some(denied))),
+                _ => Err(denied),
+            },
+            state => Ok((state?, None)),
+        }
     }
 
     /// Reads a state file; `Ok(None)` if there is none.

@@ -49,6 +49,7 @@ mod model2vec;
 mod mounts;
 mod moved;
 mod navigation;
+mod other_users;
 mod partial_clones;
 mod paths;
 mod printed;

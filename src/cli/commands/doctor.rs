@@ -10,6 +10,7 @@ use crate::index::{Codebase, IndexError, Lifecycle};
 use crate::mcp::clients::Scope;
 use crate::mcp::clients::places::Environment;
 use crate::mcp::clients::registered;
+use crate::store::permission::{self, Unusable};
 use crate::store::{StoreReader, lock};
 use clap::Args;
 use std::io::Write as _;
@@ -265,7 +266,10 @@ fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
     let store = codebase.store();
     let reader = match StoreReader::open(&store) {
         Ok(reader) => reader,
-        Err(e) => return Check::fail("index", e.to_string(), "git codeweaver verify --repair"),
+        Err(e) => {
+            let error = CliError::from(e);
+            return Check::fail("index", format!("{}: {}", error.what, error.why), error.fix);
+        }
     };
     if let Some(reader) = &reader {
         for key in reader.state.snapshots.keys() {
@@ -334,6 +338,18 @@ fn lease(codebase: &Codebase) -> Check {
 
 fn write_permission(codebase: &Codebase) -> Check {
     let root = codebase.layout.root();
+    if let Some(Unusable { n, example }) = permission::unusable(&codebase.layout) {
+        let whom = if is_root() { "the owner of the repository" } else { "you" };
+        return Check::fail(
+            "permission",
+            format!(
+                "{} cannot be used by {whom}: {}",
+                render::plural(n as u64, "file"),
+                shown_path(&example)
+            ),
+            permission::mend_command(&example),
+        );
+    }
     let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
     match tempfile::Builder::new().prefix(crate::store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
         Ok(_) => Check::ok("permission", format!("{} is writable", shown_path(dir))),
@@ -357,6 +373,16 @@ fn disk(codebase: &Codebase) -> Check {
         Some(free) => Check::ok("disk", format!("{} free", render::bytes(free))),
         None => Check::ok("disk", "free space unknown"),
     }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
 }
 
 #[cfg(unix)]

@@ -5,6 +5,7 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::config::HooksMode;
+use crate::durable;
 use crate::hooks::HookCall;
 use crate::index::progress::Silent;
 use crate::index::updater::{self, Uncommitted};
@@ -127,7 +128,8 @@ fn append(path: &Path, line: &str) -> std::io::Result<()> {
         let start = newer.iter().position(|&byte| byte == b'\n').map_or(0, |i| i + 1);
         std::fs::write(path, &newer[start..])?;
     }
-    std::fs::File::options().create(true).append(true).open(path)?.write_all(line.as_bytes())
+    durable::open_or_create(path)?;
+    std::fs::File::options().append(true).open(path)?.write_all(line.as_bytes())
 }
 
 #[cfg(test)]

@@ -122,6 +122,7 @@ fn state(report: &StatusReport, context: &Context) -> String {
         }
         ("requires_reindex", _) => paint.error("requires reindex: `git codeweaver index --reindex`"),
         ("index_failed", _) => paint.error("the last run failed; `git codeweaver index` tries again"),
+        ("unreadable", _) => paint.error("cannot be read; `git codeweaver doctor` names the fix"),
         (other, _) => other.to_owned(),
     };
     match &report.reason {

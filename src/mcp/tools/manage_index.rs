@@ -264,13 +264,14 @@ fn clear_index(target: &CallTarget, call: &Call) -> Result<String, CallError> {
 }
 
 fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
-    let state = codebase.check_trust().and_then(|_| Ok(State::read(&codebase.store().state())?)).or_else(
-        |error| match error {
+    let state = codebase
+        .check_trust()
+        .and_then(|_| Ok(State::read_permitted(&codebase.store())?.0))
+        .or_else(|error| match error {
             // The next run rebuilds it.
             IndexError::Store(StoreError::Damaged { .. } | StoreError::Version { .. }) => Ok(None),
             error => Err(CallError::of(error.into(), codebase)),
-        },
-    )?;
+        })?;
     Ok(codebase.lifecycle_in(state.as_ref()))
 }
 

@@ -32,7 +32,7 @@ pub enum Freshness {
 
 /// Whether the index of this worktree is of HEAD: `fresh`, `stale` or `skipped_indexing`.
 pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
-    let state = State::read(&codebase.store().state())?;
+    let (state, _) = State::read_permitted(&codebase.store())?;
     if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
         return Ok(Freshness::SkippedIndexing);
     }
@@ -57,7 +57,7 @@ pub fn sync(
     timeout: Duration,
     update: RequestUpdate<'_>,
 ) -> Result<Freshness, QueryError> {
-    let state = State::read(&codebase.store().state())?;
+    let (state, _) = State::read_permitted(&codebase.store())?;
     if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
         return Ok(Freshness::SkippedIndexing);
     }

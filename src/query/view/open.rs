@@ -214,7 +214,7 @@ impl<'a> ViewSource<'a> {
         status: impl FnOnce() -> Result<Option<WorktreeStatus>, GitError>,
     ) -> Result<Opened, QueryError> {
         let codebase = self.codebase;
-        let reader = StoreReader::open_with(&codebase.store(), &self.cache.files)?;
+        let reader = StoreReader::open_permitted(&codebase.store(), &self.cache.files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
         let own = codebase.head_in(&reader.state).cloned();
@@ -348,8 +348,11 @@ impl<'a> Builder<'a> {
             files: &source.cache.files,
             progress: &wanted.cancel,
         };
+        let denied = reader.denied.as_ref().map(|denied| {
+            format!("{denied}; an older index answers, and `git codeweaver doctor` names the command that mends this")
+        });
         let overlay = Overlay::new(context, reader, snapshot);
-        Builder { source, wanted, overlay, status: None, warnings: Vec::new() }
+        Builder { source, wanted, overlay, status: None, warnings: denied.into_iter().collect() }
     }
 
     /// Lays the difference to the wanted tree over the snapshot; `false` if it is too large.
@@ -406,9 +409,11 @@ impl<'a> Builder<'a> {
             spec: wanted.spec.clone(),
             commit: wanted.target.commit.map(|oid| oid.to_string()),
             head_commit: head.and_then(|head| head.commit).map(|oid| oid.to_string()),
-            needs_update: !worktree.pending.is_empty()
-                || n_unchecked > 0 && background::is_rested(codebase)
-                || !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref()),
+            // The updater could not read it either.
+            needs_update: reader.denied.is_none()
+                && (!worktree.pending.is_empty()
+                    || n_unchecked > 0 && background::is_rested(codebase)
+                    || !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref())),
             n_dirty: status.as_ref().map_or(0, |status| status.changes.changes.len()),
             n_unchecked,
             status,
