@@ -67,8 +67,8 @@ pub fn update_until(
     }
 }
 
-/// Whether the last updater has begun long enough ago that another is worth its cost where it may not help: if
-/// the working tree cannot be compared in time, nor its stat data be remembered.
+/// Whether the last updater has begun long enough ago that another is worth its cost where it may not help:
+/// if the working tree cannot be compared in time, nor its stat data be remembered.
 pub fn is_rested(codebase: &Codebase) -> bool {
     let taken = std::fs::metadata(codebase.layout.work_lock(&codebase.worktree_key));
     let age = taken.and_then(|lock| lock.modified()).ok().and_then(|taken| taken.elapsed().ok());

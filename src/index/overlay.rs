@@ -206,8 +206,8 @@ impl<'a> Overlay<'a> {
         let mut read = None;
         if found == KnownDoc::NeedsBytes || found == KnownDoc::NeedsJob && !is_over {
             let bytes = match files.read(path) {
-                // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by it
-                // (`core.trustCtime`). What is staged is in git all the same.
+                // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by
+                // it (`core.trustCtime`). What is staged is in git all the same.
                 Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {
                     match codebase.repo.blobs().read(&blob.oid)? {
                         Some(staged) => staged.to_vec(),
@@ -287,8 +287,8 @@ impl<'a> Overlay<'a> {
         Ok(())
     }
 
-    /// Plans a file by the bytes that were read. They are indexed under their own oid, since the file may have
-    /// changed since it was compared.
+    /// Plans a file by the bytes that were read. They are indexed under their own oid, since the file may
+    /// have changed since it was compared.
     fn add_read(&mut self, file: &PlannedBytes<'_>, batch: &mut Batch) {
         let OverlayContext { codebase, policy, .. } = self.context;
         let PlannedBytes { path, mode, bytes, previous } = file;

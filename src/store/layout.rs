@@ -1,8 +1,8 @@
 //! The directories and files of a store.
 //!
 //! ```text
-//! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700 unless
-//!                               `core.sharedRepository` says otherwise
+//! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700
+//!                               unless `core.sharedRepository` says otherwise
 //!   nonce                       must equal `codeweaver-nonce` in the common git directory
 //!   locks/  wanted/  cache/     leases, update requests, status caches and logs
 //!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix

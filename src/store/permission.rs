@@ -1,7 +1,7 @@
 //! Files of the store that users of the repository cannot use, and the command that mends that.
 //!
-//! New files inherit owner and permissions ([`crate::durable`]), so this is about what else has written there:
-//! a copy made by root, another version of this program, a changed umask.
+//! New files inherit owner and permissions ([`crate::durable`]), so this is about what else has written
+//! there: a copy made by root, another version of this program, a changed umask.
 
 use super::layout::{DIR, Layout};
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ pub struct Unusable {
     pub example: PathBuf,
 }
 
-/// Looks at every file of the store: this process must be able to read it, and to write where it is written in
-/// place. For root, which can do everything, the owner of the repository must be able to.
+/// Looks at every file of the store: this process must be able to read it, and to write where it is written
+/// in place. For root, which can do everything, the owner of the repository must be able to.
 #[cfg(unix)]
 pub fn unusable(layout: &Layout) -> Option<Unusable> {
     use std::os::unix::fs::MetadataExt as _;
@@ -64,8 +64,8 @@ pub fn unusable(_: &Layout) -> Option<Unusable> {
     None
 }
 
-/// The command that makes `path`, a file of the store or the nonce in the git directory, and everything beside
-/// it usable again.
+/// The command that makes `path`, a file of the store or the nonce in the git directory, and everything
+/// beside it usable again.
 #[cfg(unix)]
 pub fn mend_command(path: &Path) -> String {
     use std::os::unix::fs::MetadataExt as _;

@@ -187,8 +187,8 @@ impl View {
         files.file(path)
     }
 
-    /// The contents of a file of the working tree that was not read when the view was opened; `None` if it has
-    /// changed since.
+    /// The contents of a file of the working tree that was not read when the view was opened; `None` if it
+    /// has changed since.
     fn unread(&self, oid: &Oid) -> Option<Vec<u8>> {
         let path = self.worktree.unread.get(oid)?;
         // The overlay that decided not to read it has left its reader.

@@ -429,9 +429,10 @@ impl<'a> Builder<'a> {
 
 /// That changed files are left to the updater, if any are.
 fn pending_warning(worktree: &OverlaidFiles) -> Option<String> {
-    match worktree.pending.len() {
-        0 => None,
-        1 => Some("1 changed file is not searched as it is on disk yet; it is being indexed, search again in a moment".to_owned()),
-        n => Some(format!("{n} changed files are not searched as they are on disk yet; they are being indexed, search again in a moment")),
-    }
+    let (files, they) = match worktree.pending.len() {
+        0 => return None,
+        1 => ("1 changed file is not searched as it is".to_owned(), "it is"),
+        n => (format!("{n} changed files are not searched as they are"), "they are"),
+    };
+    Some(format!("{files} on disk yet; {they} being indexed, search again in a moment"))
 }
