@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 #[non_exhaustive]
 pub struct Response {
+    /// Path filters that match no indexed file, each in a sentence.
+    #[serde(skip)]
+    pub absent_paths: Vec<String>,
     /// Whether anything was missing.
     pub status: Status,
     /// Best first.

@@ -81,6 +81,12 @@ fn find_code_returns_all_documented_fields() {
     assert_eq!(same["matches"], answer["matches"]);
     assert_eq!(client.found(json!({ "query": "header", "focus_languages": ["markdown"] })), ["README.md"]);
     assert_eq!(client.found(json!({ "query": "header", "paths": ["src/*.rs"] })), ["src/parse.rs"]);
+    // Paths are relative to the root, or absolute and inside it.
+    let absolute = repo.path("src/*.rs");
+    assert_eq!(client.found(json!({ "query": "header", "paths": [absolute] })), ["src/parse.rs"]);
+    assert_eq!(client.refused("find_code", json!({ "query": "header", "paths": ["/etc"] }))["code"], -32602);
+    let nowhere = client.ask("find_code", json!({ "query": "header", "paths": ["nowhere"] }));
+    assert_eq!(nowhere["summary"], "Nothing was searched: no indexed file matches the path 'nowhere'");
     let without_tests = client.found(json!({ "query": "parse_header" }));
     assert!(!without_tests.contains(&"tests/parse_test.rs".to_owned()));
     let with_tests = client.found(json!({ "query": "parse_header", "include_tests": true }));

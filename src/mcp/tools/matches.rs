@@ -77,7 +77,8 @@ pub fn answer(
 ) -> Answer<Output> {
     let &Page { offset, token_limit: limit, key } = page;
     background::update_if_due(target.codebase(), response.index.needs_update);
-    if response.matches.is_empty() && response.status == Status::Ok && offset == 0 {
+    let is_searched = response.absent_paths.is_empty();
+    if response.matches.is_empty() && response.status == Status::Ok && offset == 0 && is_searched {
         "No matches found for query. ".clone_into(&mut response.summary);
         response.summary.push_str(&format!(
             "Searched {} chunks across {} files; languages and filters may be too narrow.",

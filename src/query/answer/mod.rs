@@ -75,16 +75,18 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     warnings.extend(view.missing_warning(Some(&request.filters)));
     warnings.extend(ranking.warnings);
     let is_degraded = view.freshness == Freshness::SkippedIndexing || !warnings.is_empty();
+    let absent_paths: Vec<String> = ranking.absent_paths.iter().map(no_such_path).collect();
     // Without matches the summary says it.
     if !matches.is_empty() {
-        warnings.extend(ranking.absent_paths.iter().map(no_such_path));
+        warnings.extend_from_slice(&absent_paths);
     }
     let mut languages: Vec<String> = matches.iter().map(|found| found.file.language.clone()).collect();
     languages.sort();
     languages.dedup();
     Response {
+        absent_paths: absent_paths.clone(),
         status: if is_degraded { Status::Degraded } else { Status::Ok },
-        summary: summary(request, view, &matches, &ranking.absent_languages, &ranking.absent_paths),
+        summary: summary(request, view, &matches, &ranking.absent_languages, &absent_paths),
         query_intent: ranking.intent,
         total_matches: ranking.n_candidates,
         total_results: matches.len(),
@@ -142,15 +144,13 @@ fn summary(
     view: &View,
     matches: &[Match],
     absent_languages: &[String],
-    absent_paths: &[AbsentPath],
+    absent_paths: &[String],
 ) -> String {
     let totals = &view.snapshot.totals;
     let mut text = if matches.is_empty() && !absent_paths.is_empty() {
-        let said: Vec<String> = absent_paths.iter().map(no_such_path).collect();
-        match absent_paths.len() == request.filters.paths.len() {
-            true => format!("Nothing was searched: {}", said.join("; ")),
-            false => format!("No results found; {}", said.join("; ")),
-        }
+        let is_searched = absent_paths.len() < request.filters.paths.len();
+        let what = if is_searched { "No results found" } else { "Nothing was searched" };
+        format!("{what}: {}", absent_paths.join("; "))
     } else if matches.is_empty() {
         let mut text =
             format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
