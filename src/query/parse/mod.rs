@@ -48,8 +48,54 @@ impl ParsedQuery {
         self.text.split_whitespace().count() == 1
     }
 
+    /// Whether the query asks for the tests of something: by its intent or by its words (`tests for the
+    /// parser`, `unit test of Foo`, `parser tests`). A query that speaks of tests otherwise (`how test files are
+    /// collected`) asks for code that has to do with tests.
+    pub fn asks_for_tests(&self) -> bool {
+        let is_given = self.intent.confidence == 1.0;
+        (is_given && self.intent.intent == Some(Intent::Test)) || names_tests(&self.text)
+    }
+
     /// Whether the query has several words that carry meaning.
     pub fn is_sentence(&self) -> bool {
         self.terms.iter().filter(|term| term.weight == 1.0).count() > 1
+    }
+}
+
+/// Whether the words of `text` ask for tests, see [`ParsedQuery::asks_for_tests`].
+fn names_tests(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    (0..words.len()).any(|i| {
+        let before = if i > 0 { word(i - 1) } else { "" };
+        let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
+        let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
+        let is_last = i + 1 == words.len();
+        let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
+            || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
+            || (is_last && (i == 0 || is_plural));
+        (is_test && is_asked) || word(i) == "tested"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_that_ask_for_tests_are_told_from_those_that_speak_of_them() {
+        for text in
+            ["tests for the parser", "unit test of Foo", "parser tests", "where is retry tested", "test"]
+        {
+            assert!(names_tests(text), "{text}");
+        }
+        for text in
+            ["how test files are collected", "testing client", "test reporter", "snapshot testing", ""]
+        {
+            assert!(!names_tests(text), "{text}");
+        }
+        let by_intent = ParsedQuery::parse("the parser", Mode::Hybrid, Some(Intent::Test));
+        assert!(by_intent.asks_for_tests());
     }
 }

@@ -4,6 +4,7 @@
 //! the summands of the score, which `--explain` shows; the trainer reads [`Features::linear`].
 
 use super::context::{Context, share};
+use super::languages::LanguageShares;
 use super::path_features::{self, PathQuery};
 use super::roles::Roles;
 use super::weights::Weights;
@@ -14,10 +15,13 @@ use crate::query::parse::intent::Intent;
 use crate::query::parse::mentions;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Size at which a file that is named like an index of exports counts as having as much code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
+
+/// Share of the most frequent language's candidates from which on a language is not rare.
+const RARE_LANGUAGE_SHARE: f32 = 0.25;
 
 /// Features of a chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -66,6 +70,8 @@ pub struct FileFeatures {
     pub reexport_rest: Option<f32>,
     /// Whether it is a header whose implementation is among the candidates or in the same folder.
     pub has_implementation: bool,
+    /// Candidates in the language of the file, see [`LanguageShares::share`].
+    pub language_share: f32,
     /// Factor for the class of the best chunk, if the request gives an intent.
     pub intent: f32,
 }
@@ -161,7 +167,8 @@ impl FileFeatures {
         if self.has_implementation {
             prior *= weights.prior_header;
         }
-        prior
+        let rarity = 1.0 - (self.language_share / RARE_LANGUAGE_SHARE).min(1.0);
+        prior * (1.0 - (1.0 - weights.prior_rare_language) * rarity)
     }
 }
 
@@ -245,8 +252,9 @@ pub struct Extractor<'a> {
     max_bm25: f32,
     max_dense: f32,
     max_file_bm25: f32,
-    /// Names of implementations among the candidates.
-    implementations: FxHashSet<Vec<u8>>,
+    /// Names of implementations among the candidates, with the size of the largest.
+    implementations: FxHashMap<Vec<u8>, f32>,
+    languages: LanguageShares,
 }
 
 impl<'a> Extractor<'a> {
@@ -265,6 +273,7 @@ impl<'a> Extractor<'a> {
             max_dense: max(&|c| c.cosine - candidates.mean_cosine),
             max_file_bm25: candidates.files.values().map(|file| file.bm25).fold(0.0f32, f32::max),
             implementations: path_features::implementations(context, candidates),
+            languages: LanguageShares::new(context.view, candidates),
         }
     }
 
@@ -297,11 +306,12 @@ impl<'a> Extractor<'a> {
         let language = record.map_or("text", |doc| segment.language(doc.language));
         let blob_bytes = record.map_or(0, |doc| doc.blob_bytes);
         let whole = self.candidates.files.get(&best.doc).copied().unwrap_or_default();
+        let size = size_of(view, best.doc);
         let mut features = FileFeatures {
             sum: sums.sum,
             second_chunk: sums.second,
             lexical: share(whole.bm25, self.max_file_bm25),
-            size: size_of(view, best.doc),
+            size,
             depth: facts.folders,
             name_words: facts.name_words,
             is_own_file: query.names.iter().any(|name| path_features::is_named(&facts, &name.name)),
@@ -310,7 +320,8 @@ impl<'a> Extractor<'a> {
                 .contains(PathFlags::REEXPORT)
                 .then(|| (blob_bytes as f32 / REEXPORT_BYTES).min(1.0)),
             has_implementation: weights.prior_header < 1.0
-                && path_features::has_implementation(view, path, &self.implementations),
+                && path_features::has_implementation(view, path, size, &self.implementations),
+            language_share: self.languages.share(language),
             intent: self.given_intent.map_or(1.0, |intent| intent.factor(class_of(view, best))),
             ..FileFeatures::default()
         };
@@ -361,7 +372,7 @@ pub fn class_of(view: &View, candidate: &Candidate) -> SemanticClass {
 }
 
 /// ln(1 + tokens) / 10 of a whole file.
-fn size_of(view: &View, doc: u32) -> f32 {
+pub fn size_of(view: &View, doc: u32) -> f32 {
     let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return 0.0 };
     let segment = &view.reader.segments[s];
     let rows = segment.doc_rows(ordinal);
@@ -397,6 +408,7 @@ mod tests {
                 name_words: 0.2,
                 mention: 0.4,
                 is_own_file: true,
+                language_share: 1.0,
                 intent: 1.0,
                 ..FileFeatures::default()
             },

@@ -2,18 +2,23 @@
 //! implementations.
 
 use super::context::{Context, share};
+use super::features::size_of;
 use super::weights::Weights;
 use crate::query::parse::names;
 use crate::query::path_facts::{PathFacts, Place};
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
 use crate::text::{QueryTerm, affinity};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 /// Affinity of a term that begins or ends a part of a path, as `map` in `keymap`.
 const AFFIX_AFFINITY: f32 = 0.7;
 /// Minimum length of such a term in bytes.
 const MIN_AFFIX_BYTES: usize = 3;
+
+/// Size of an implementation, as a share of its header's, below which the header is the implementation: the
+/// sizes are logarithms, so 20,000 tokens are not implemented by 300.
+const MIN_IMPLEMENTATION_SIZE: f32 = 0.6;
 
 /// Extensions of headers, with those of files that implement what a header declares.
 const HEADERS: &[(&str, &[&str])] = &[
@@ -113,33 +118,46 @@ pub fn is_named(path: &PathFacts, name: &str) -> bool {
     path.name == names::normalised(names::last_segment(name))
 }
 
-/// File names, without folders and extensions, of the candidates that may implement a header.
-pub fn implementations(context: &Context<'_>, candidates: &Candidates) -> FxHashSet<Vec<u8>> {
+/// File names, without folders and extensions, of the candidates that may implement a header, with the
+/// [size](size_of) of the largest of each name.
+pub fn implementations(context: &Context<'_>, candidates: &Candidates) -> FxHashMap<Vec<u8>, f32> {
     let mut docs: Vec<u32> = candidates.list.iter().map(|candidate| candidate.doc).collect();
     docs.dedup();
-    let paths = docs.iter().flat_map(|&doc| context.view.entries_of(doc)).map(|id| context.view.entry(id).0);
     let is_implementation = |extension: &[u8]| {
         HEADERS.iter().any(|(_, all)| all.iter().any(|known| known.as_bytes() == extension))
     };
-    paths
-        .filter_map(|path| split_name(path).filter(|(_, extension)| is_implementation(extension)))
-        .map(|(name, _)| name.to_vec())
-        .collect()
+    let mut sizes: FxHashMap<Vec<u8>, f32> = FxHashMap::default();
+    for (doc, id) in docs.iter().flat_map(|&doc| context.view.entries_of(doc).map(move |id| (doc, id))) {
+        let (path, _) = context.view.entry(id);
+        if let Some((name, _)) = split_name(path).filter(|(_, extension)| is_implementation(extension)) {
+            let size = sizes.entry(name.to_vec()).or_default();
+            *size = size.max(size_of(context.view, doc));
+        }
+    }
+    sizes
 }
 
-/// Whether `path` is a header that a file of the same name implements: one in `implementations`, as
-/// `src/a.cc` for `include/x/a.h`, or one in the same folder.
-pub fn has_implementation(view: &View, path: &[u8], implementations: &FxHashSet<Vec<u8>>) -> bool {
+/// Whether `path` is a header of this `size` that a file of the same name implements: one in
+/// `implementations`, as `src/a.cc` for `include/x/a.h`, or else one in the same folder. A header that is
+/// much larger than the file in `implementations` is an implementation itself.
+pub fn has_implementation(
+    view: &View,
+    path: &[u8],
+    size: f32,
+    implementations: &FxHashMap<Vec<u8>, f32>,
+) -> bool {
     let Some((name, extension)) = split_name(path) else { return false };
     let Some((_, extensions)) = HEADERS.iter().find(|(header, _)| extension == header.as_bytes()) else {
         return false;
     };
-    implementations.contains(name)
-        || extensions.iter().any(|implementation| {
-            let stem = &path[..path.len() - extension.len()];
-            let sibling = [stem, implementation.as_bytes()].concat();
-            view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
-        })
+    if let Some(&implementation) = implementations.get(name) {
+        return implementation >= MIN_IMPLEMENTATION_SIZE * size;
+    }
+    extensions.iter().any(|implementation| {
+        let stem = &path[..path.len() - extension.len()];
+        let sibling = [stem, implementation.as_bytes()].concat();
+        view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
+    })
 }
 
 /// The file name of a path before and after its last dot; `None` without a dot.

@@ -22,7 +22,7 @@ impl Roles {
     pub fn unwanted(query: &ParsedQuery, flags: PathFlags, language: &str) -> Roles {
         let has = |words: &[&str]| query.terms.iter().any(|term| words.contains(&term.term.as_str()));
         let intent = query.intent.intent;
-        let wants_tests = intent == Some(Intent::Test) || has(&["test", "spec", "fixture", "mock"]);
+        let wants_tests = query.asks_for_tests();
         let wants_docs = intent == Some(Intent::Document)
             || has(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]);
         let wanted = [
