@@ -1,6 +1,8 @@
 //! Errors of the argument parser in the form of all other errors.
 
+use super::args::Cli;
 use super::error::CliError;
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Converts an error of the argument parser.
@@ -16,7 +18,7 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
     };
     let part = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     let rendered = error.render().to_string();
-    let command = usage(&error).map_or_else(|| "git codeweaver".to_owned(), |usage| command_of(&usage));
+    let command = usage(&error).map_or_else(typed_command, |usage| command_of(&usage));
     let help = format!("{command} -h");
     let argument = part(ContextKind::InvalidArg).unwrap_or_default();
     let value = part(ContextKind::InvalidValue).unwrap_or_default();
@@ -99,6 +101,13 @@ fn usage(error: &clap::Error) -> Option<String> {
     let usage = error.get(ContextKind::Usage)?.to_string();
     let usage = usage.trim().strip_prefix("Usage:").unwrap_or(&usage).trim().to_owned();
     usage.lines().next().map(str::to_owned)
+}
+
+/// The command of this process, if its arguments name one. Errors of values have no usage.
+fn typed_command() -> String {
+    let commands = Cli::command();
+    let typed = std::env::args_os().skip(1).find_map(|arg| commands.find_subcommand(arg));
+    typed.map_or_else(|| "git codeweaver".to_owned(), |found| format!("git codeweaver {}", found.get_name()))
 }
 
 /// The words of a usage before its first argument.

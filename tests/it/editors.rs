@@ -16,7 +16,9 @@ fn vimgrep_names_a_line_and_a_column_that_an_editor_can_open() {
         run.success().stdout(),
         "src/parse.rs:2:8:pub fn parse_header(line: &str) -> Option<(&str, &str)> {\n"
     );
-    for line in repo.codeweaver(["search", "--vimgrep", "header"]).success().stdout().lines() {
+    for line in
+        repo.codeweaver(["search", "--vimgrep", "--lang", "rust", "header"]).success().stdout().lines()
+    {
         let [path, number, column, text] = line.splitn(4, ':').collect::<Vec<_>>()[..] else {
             panic!("{line}")
         };

@@ -76,10 +76,10 @@ fn printed_paths_are_relative_to_the_current_directory_and_json_paths_to_the_roo
     assert_eq!(lib.codeweaver(["outline", "--json", "active/pool.rb"]).json()["path"], "lib/active/pool.rb");
     assert_eq!(lib.codeweaver(["read", "--json", "active/pool.rb"]).json()["path"], "lib/active/pool.rb");
     // Every location that is printed can be given back.
-    for path in ["../connect.go", "active/user.rb", "../app/[id]/connect.ts"] {
+    for (path, line) in [("../connect.go", 3), ("active/user.rb", 1), ("../app/[id]/connect.ts", 1)] {
         lib.codeweaver(["read", path]).success();
         lib.codeweaver(["outline", path]).success();
-        lib.codeweaver(["similar", &format!("{path}:1")]).success();
+        lib.codeweaver(["similar", &format!("{path}:{line}")]).success();
     }
 }
 
