@@ -161,7 +161,7 @@ fn classify(
         }
     }
     let mut class = rule.class.unwrap_or_else(|| kind.class());
-    if (kind.is_callable() || kind == SymbolKind::Class) && is_test(name, definition) {
+    if (kind.is_callable() || kind == SymbolKind::Class) && is_test(name, kind, definition) {
         class = SemanticClass::DefinitionTest;
         if kind != SymbolKind::Class {
             kind = SymbolKind::Test;
@@ -170,9 +170,10 @@ fn classify(
     (kind, class)
 }
 
-fn is_test(name: &str, definition: &Definition<'_, '_>) -> bool {
+fn is_test(name: &str, kind: SymbolKind, definition: &Definition<'_, '_>) -> bool {
     let Definition { node, context, head_end, .. } = definition;
-    if context.rules.test_names.iter().any(|word| matches_word(name.as_bytes(), word)) {
+    let names = &context.rules.test_names;
+    if names.iter().any(|word| matches_word(name.as_bytes(), word)) && has_evidence(kind, definition) {
         return true;
     }
     if context.rules.test_markers.is_empty() {
@@ -181,7 +182,34 @@ fn is_test(name: &str, definition: &Definition<'_, '_>) -> bool {
     let from = context.annotations.map_or(node.start_byte(), |start| start as usize);
     let to = (*head_end).min(from + MARKER_WINDOW);
     let head = window(context.text, from..to);
-    context.rules.test_markers.iter().any(|marker| head.contains(marker))
+    context.rules.test_markers.iter().any(|marker| contains_marker(head, marker))
+}
+
+/// Whether more than its name shows that a definition is a test, since many names begin with the word:
+/// `test_client` of an application, `TestResponse` of a library.
+fn has_evidence(kind: SymbolKind, definition: &Definition<'_, '_>) -> bool {
+    let Definition { node, context, .. } = definition;
+    let Rules { test_evidence, test_owners, test_member, .. } = context.rules;
+    let contains_one =
+        |text: &str, words: &[&str]| words.is_empty() || words.iter().any(|word| text.contains(word));
+    let owner = context.parent.filter(|parent| parent.kind.has_members());
+    match owner {
+        _ if kind == SymbolKind::Class => {
+            window(context.text, node.byte_range()).contains(test_member.as_str())
+        }
+        Some(owner) => {
+            owner.class == SemanticClass::DefinitionTest || contains_one(&owner.signature, test_owners)
+        }
+        None => contains_one(context.text, test_evidence),
+    }
+}
+
+/// Whether `head` contains `marker` and no word goes on after it.
+fn contains_marker(head: &str, marker: &str) -> bool {
+    let is_word = marker.ends_with(|c: char| c.is_alphanumeric());
+    head.match_indices(marker).any(|(at, _)| {
+        !is_word || !head[at + marker.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    })
 }
 
 fn documentation(node: Node<'_>, context: &Context<'_>) -> String {

@@ -201,6 +201,74 @@ fn tests_are_classified_as_tests() {
     }
 }
 
+/// The names of the tests among the definitions of a text.
+fn test_names(text: &str, name: &str) -> Vec<String> {
+    let blob = chunk_blob(text.as_bytes(), language(name), &ChunkerSettings::default());
+    let tests = symbols(&blob).into_iter().filter(|symbol| symbol.class == SemanticClass::DefinitionTest);
+    tests.map(|symbol| symbol.qualified_name.clone()).collect()
+}
+
+#[test]
+fn a_name_alone_makes_no_test() {
+    for (name, text) in [
+        ("python", "class Flask(App):\n    def test_client(self):\n        return FlaskClient(self)\n"),
+        ("python", "class TestResponse(Response):\n    def json(self):\n        return self.test_mode\n"),
+        ("python", "def test_connection(url):\n    return connect(url).ok\n"),
+        ("go", "package db\n\nfunc TestConnection(url string) error { return dial(url) }\n"),
+        ("php", "<?php\nclass Connection {\n    public function testAddress($a) { return ping($a); }\n}\n"),
+        ("ruby", "class Connection\n  def test_address(a)\n    ping(a)\n  end\nend\n"),
+        ("swift", "class Connection {\n    func testAddress() -> Bool { ping() }\n}\n"),
+        ("c", "int bit_test(int bits, int at) { return bits >> at & 1; }\n"),
+        ("bash", "test_address() {\n  ping -c 1 \"$1\"\n}\n"),
+        ("csharp", "class A {\n    [Factory]\n    public A Make() { return new A(); }\n}\n"),
+        ("java", "class A {\n    @TestOnly\n    int peek() { return 1; }\n}\n"),
+        (
+            "javascript",
+            "const spec = load(); const contest = open(spec); function latest() { return spec; }\n",
+        ),
+    ] {
+        assert_eq!(test_names(text, name), [""; 0], "{name}: {text}");
+    }
+}
+
+#[test]
+fn tests_are_told_by_their_surroundings() {
+    for (name, text, tests) in [
+        (
+            "python",
+            "class TestApp:\n    def test_get(self, client):\n        client.get('/')\n",
+            &["TestApp", "TestApp.test_get"][..],
+        ),
+        (
+            "python",
+            "class AppTests(TestCase):\n    def test_get(self):\n        pass\n",
+            &["AppTests.test_get"],
+        ),
+        ("python", "import pytest\n\ndef test_get(client):\n    client.get('/')\n", &["test_get"]),
+        ("python", "def test_sum():\n    assert 1 + 1 == 2\n", &["test_sum"]),
+        ("go", "package db\n\nimport \"testing\"\n\nfunc TestDial(t *testing.T) {}\n", &["TestDial"]),
+        ("go", "package db_test\n\nfunc ExampleDial() {\n\tdial()\n\t// Output: ok\n}\n", &["ExampleDial"]),
+        (
+            "php",
+            "<?php\nclass DialTest extends TestCase {\n    public function testDial() {}\n}\n",
+            &["DialTest::testDial"],
+        ),
+        (
+            "ruby",
+            "class DialTest < Minitest::Test\n  def test_dial\n    dial\n  end\nend\n",
+            &["DialTest::test_dial"],
+        ),
+        ("swift", "class DialTests: XCTestCase {\n    func testDial() {}\n}\n", &["DialTests.testDial"]),
+        (
+            "csharp",
+            "class A {\n    [Fact]\n    public void Adds() {}\n    [Test, Category(\"x\")]\n    public void Subtracts() {}\n}\n",
+            &["A.Adds", "A.Subtracts"],
+        ),
+    ] {
+        assert_eq!(test_names(text, name), tests, "{name}: {text}");
+    }
+}
+
 #[test]
 fn invariants_hold_on_all_fixtures() {
     for (file, name) in FILES {

@@ -39,6 +39,8 @@ pub(super) struct Directory {
     in_settings: InSettings,
     vendored: bool,
     flags: PathFlags,
+    /// Number of directories from the outermost directory of sources to this one, both included; 0 outside.
+    depth_in_sources: usize,
 }
 
 /// Result of the `include` and `exclude` globs of the settings.
@@ -122,6 +124,7 @@ impl Directories {
             in_settings: InSettings { included: self.include.is_empty(), excluded: false },
             vendored: false,
             flags: PathFlags::default(),
+            depth_in_sources: 0,
         };
         let mut root = self.directory(&above, BStr::new(""), listing);
         root.has_manifest = true;
@@ -187,6 +190,11 @@ impl Directories {
         let is_root = path.is_empty();
         let vendored = kinds & tables::VENDORED != 0
             || kinds & tables::VENDORED_BY_MANIFEST != 0 && (parent.has_manifest || listing.has_manifest);
+        let is_in_sources = parent.depth_in_sources > 0 || kinds & tables::SOURCES != 0;
+        let mut flags = parent.flags | tables::flags(kinds);
+        if kinds & tables::TEST_OUTSIDE_PACKAGES != 0 && parent.depth_in_sources < 2 {
+            flags = flags | PathFlags::TEST;
+        }
         Directory {
             subtrees: listing.subtrees,
             has_manifest: listing.has_manifest,
@@ -199,7 +207,8 @@ impl Directories {
                 self.settings_verdict(parent.in_settings, path, true)
             },
             vendored: parent.vendored || vendored,
-            flags: parent.flags | tables::flags(kinds),
+            flags,
+            depth_in_sources: parent.depth_in_sources + usize::from(is_in_sources),
         }
     }
 

@@ -37,6 +37,8 @@ kinds! {
     VENDORED_LIKE = 13, "vendored-like";
     STUB = 14, "stub";
     REEXPORT = 15, "re-export";
+    TEST_OUTSIDE_PACKAGES = 16, "test-outside-packages";
+    SOURCES = 17, "sources";
 }
 
 const FLAGS: &[(Kinds, PathFlags)] = &[
@@ -209,6 +211,11 @@ mod tests {
             ("foo.spec.ts", TEST),
             ("index.d.ts", STUB),
             ("README", DOCS),
+            ("testing.py", 0),
+            ("test.py", 0),
+            ("contest.py", 0),
+            ("attest.rs", 0),
+            ("spec.rb", 0),
             ("zz_generated.deepcopy.go", GENERATED),
         ] {
             assert_eq!(of_file(name.as_bytes()), kinds, "{name}");

@@ -104,7 +104,15 @@ pub(crate) struct Rules {
     pub constructors: Vec<&'static str>,
     /// Names of callables that are tests; see [`matches_word`] for `*`.
     pub test_names: Vec<&'static str>,
-    /// Text in the annotations or signature of a callable that makes it a test.
+    /// Words of which a file with such a callable outside of types must contain one, so that it is a test; none
+    /// if the name is enough.
+    pub test_evidence: Vec<&'static str>,
+    /// Words of which the signature of the type of such a method must contain one; none if any type will do.
+    pub test_owners: Vec<&'static str>,
+    /// Text that a class with such a name must contain.
+    pub test_member: String,
+    /// Text in the annotations or signature of a callable that makes it a test. A letter or digit at its end
+    /// ends a word.
     pub test_markers: Vec<&'static str>,
     /// Path of documentation inside a definition (Python docstrings).
     pub inner_doc: Option<Path>,
