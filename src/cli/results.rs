@@ -11,7 +11,7 @@ use super::screen::Screen;
 use super::width;
 use crate::chunk::LanguageId;
 use crate::index::status;
-use crate::query::response::Focus;
+use crate::query::response::{Focus, n_of};
 use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
 use crate::text;
@@ -24,6 +24,8 @@ const BODY_LINES: usize = 8;
 const MAX_COLUMNS: usize = 160;
 /// Columns before the lines of a match.
 const INDENT: usize = 3;
+/// Number of further places shown of a match.
+const MAX_LISTED: usize = 4;
 
 /// A response and the parameters of its printed form.
 pub struct Output<'a> {
@@ -84,7 +86,7 @@ pub fn print(
     form: Option<LineForm>,
 ) -> Result<(), CliError> {
     let mut out = context.out();
-    let n_found = output.response.n_ranked;
+    let n_found = output.response.total_found;
     if output.response.matches.is_empty() && (1..=output.offset).contains(&n_found) && format != Format::Json
     {
         context.note(&format!(
@@ -115,11 +117,10 @@ fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
         writeln!(out)?;
         block(out, output.offset + i + 1, found, output)?;
     }
+    if let Some(omitted) = &response.omitted {
+        writeln!(out, "\n{}", output.paint.dim(omitted.note()))?;
+    }
     Ok(())
-}
-
-fn matches(n: usize) -> String {
-    if n == 1 { "1 match".to_owned() } else { format!("{} matches", count(n as u64)) }
 }
 
 /// The file and the lines that answer the query.
@@ -158,43 +159,18 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         writeln!(out, "   {}", highlighter.painted(&doc, paint, Paint::plain))?;
     }
     body(out, found, &highlighter, output)?;
-    if !found.more_in_file.is_empty() {
-        let spans: Vec<String> = found
-            .more_in_file
-            .iter()
-            .take(3)
-            .map(|more| {
-                format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title)))
-                    .trim_end()
-                    .to_owned()
-            })
-            .collect();
-        writeln!(
-            out,
-            "   {}",
-            paint.dim(output.fit(&format!("also in this file: {}", spans.join("; ")), INDENT))
-        )?;
-    }
-    if !found.also_at.is_empty() {
-        let paths: Vec<_> = found.also_at.iter().take(4).map(|path| places.path(path)).collect();
-        writeln!(
-            out,
-            "   {}",
-            paint.dim(output.fit(&format!("the same file: {}", paths.join(", ")), INDENT))
-        )?;
-    }
-    if !found.near_copies.is_empty() {
-        let places: Vec<_> = found
-            .near_copies
-            .iter()
-            .take(4)
-            .map(|copy| format!("{}:{}", places.path(&copy.path), copy.span.0))
-            .collect();
-        writeln!(
-            out,
-            "   {}",
-            paint.dim(output.fit(&format!("nearly the same: {}", places.join(", ")), INDENT))
-        )?;
+    let spans = found.more_in_file.iter().map(|more| {
+        format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title))).trim_end().to_owned()
+    });
+    let same = found.also_at.iter().map(|path| places.path(path));
+    let near = found.near_copies.iter().map(|copy| format!("{}:{}", places.path(&copy.path), copy.span.0));
+    let lists = [
+        listed("also in this file", spans, "; "),
+        listed("the same file", same, ", "),
+        listed("nearly the same", near, ", "),
+    ];
+    for list in lists.into_iter().flatten() {
+        writeln!(out, "   {}", paint.dim(output.fit(&list, INDENT)))?;
     }
     if let Some(explanation) = &found.explanation {
         let parts = serde_json::to_value(explanation)?;
@@ -207,6 +183,14 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         writeln!(out, "   {}", paint.dim(format!("score: {}", parts.join(", "))))?;
     }
     Ok(())
+}
+
+/// Formats the first [`MAX_LISTED`] of some places and the number of the others; `None` if there are none.
+fn listed(what: &str, places: impl ExactSizeIterator<Item = String>, separator: &str) -> Option<String> {
+    let n_more = places.len().saturating_sub(MAX_LISTED);
+    let mut shown: Vec<String> = places.take(MAX_LISTED).collect();
+    shown.extend((n_more > 0).then(|| format!("{n_more} more")));
+    (!shown.is_empty()).then(|| format!("{what}: {}", shown.join(separator)))
 }
 
 /// Truncates `text` to 36 characters, so that lines with several titles do not wrap.
@@ -298,7 +282,7 @@ fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
     writeln!(
         out,
         "Found {} ({} candidates processed in {} ms)",
-        matches(response.matches.len()),
+        n_of(response.matches.len(), response.matches.len()),
         count(response.total_matches as u64),
         response.execution_time_ms
     )
@@ -315,6 +299,9 @@ fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     headline(out, response)?;
     for (i, found) in response.matches.iter().enumerate() {
         markdown_block(out, output.offset + i + 1, found, &output.places)?;
+    }
+    if let Some(omitted) = &response.omitted {
+        writeln!(out, "\n{}", omitted.note())?;
     }
     Ok(())
 }

@@ -34,6 +34,23 @@ pub struct FileText {
     pub truncated: bool,
 }
 
+impl FileText {
+    /// What is missing of the requested lines, for the user; `None` if nothing.
+    pub fn note(&self) -> Option<String> {
+        let (last, total) = (self.span.1, self.total_lines);
+        match () {
+            () if !self.truncated => None,
+            () if self.ends_within_line() => Some(format!("only the beginning of line {last} is shown")),
+            () => Some(format!("truncated after line {last} of {total}")),
+        }
+    }
+
+    /// Whether the last line is incomplete, because it alone would make the text too long.
+    pub fn ends_within_line(&self) -> bool {
+        self.truncated && !self.text.is_empty() && !self.text.ends_with('\n')
+    }
+}
+
 impl Searcher {
     /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a
     /// bare repository HEAD.
@@ -57,6 +74,7 @@ impl Searcher {
         rev: Option<&str>,
     ) -> Result<FileText, QueryError> {
         let path = locate::clean(path)?;
+        let path = path.as_bstr();
         if let Some((first, last)) = lines.filter(|(first, last)| *first == 0 || first > last) {
             return Err(QueryError::Parameter {
                 name: "lines",
@@ -149,7 +167,7 @@ mod tests {
     #[test]
     fn lines_are_selected_and_counted() {
         let oid = Oid::null(gix::hash::Kind::Sha1);
-        let read = |bytes: &[u8], lines| cut("a.rs", "HEAD", bytes, oid, lines);
+        let read = |bytes: &[u8], lines| cut("a.rs".into(), "HEAD", bytes, oid, lines);
         let all = read(b"one\ntwo\nthree", None);
         assert_eq!(
             (all.text.as_str(), all.span, all.total_lines, all.truncated),

@@ -28,8 +28,10 @@ pub struct Response {
     /// Number of matches in this response.
     pub total_results: usize,
     /// Number of matches without `offset`, `limit` and the token limit.
-    #[serde(skip)]
-    pub n_ranked: usize,
+    pub total_found: usize,
+    /// What the limits left out; absent if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<Omitted>,
     /// Tokens of all matches.
     pub token_count: u32,
     /// Time to answer the request, in milliseconds.
@@ -46,6 +48,67 @@ pub struct Response {
     pub warning: Option<&'static str>,
     /// What was searched.
     pub index: IndexInfo,
+}
+
+impl Response {
+    /// Whether there is no match, also none that a limit left out.
+    pub fn is_nothing_found(&self) -> bool {
+        self.matches.is_empty() && self.omitted.is_none()
+    }
+}
+
+/// What the limits of a request left out of its response.
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
+pub struct Omitted {
+    /// Number of worse matches beyond the maximum number of matches.
+    pub by_limit: usize,
+    /// Number of matches that the token limit leaves no room for.
+    pub by_token_limit: usize,
+    /// Number of matches in this response without all of their text, because of the token limit.
+    pub shortened: usize,
+    /// Token limit with which nothing would be left out or shortened by it; if this response has no match,
+    /// with which it would have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_needed: Option<u32>,
+    /// Maximum number of matches of the request.
+    #[serde(skip)]
+    pub limit: usize,
+    /// Maximum number of tokens of the request.
+    #[serde(skip)]
+    pub token_limit: u32,
+}
+
+impl Omitted {
+    /// Number of matches that were found and are not in the response.
+    pub fn n_matches(&self) -> usize {
+        self.by_limit + self.by_token_limit
+    }
+
+    /// What was left out, by which limit, for the user; empty if nothing.
+    pub fn note(&self) -> String {
+        let mut parts = Vec::new();
+        if self.by_limit > 0 {
+            let noun = if self.by_limit == 1 { "match" } else { "matches" };
+            parts.push(format!("{} more {noun} beyond the limit of {}", self.by_limit, self.limit));
+        }
+        let (n_left_out, n_shortened) = (self.by_token_limit, self.shortened);
+        let what = match (n_left_out, n_shortened) {
+            (0, 0) => return parts.concat(),
+            (0, n) => format!("{} shortened", n_of(n, n)),
+            (n, 0) => format!("{} left out", n_of(n, n)),
+            (n, m) => format!("{} left out and {m} shortened", n_of(n, n)),
+        };
+        let needed = self.tokens_needed.map_or_else(String::new, |n| format!(", {n} needed"));
+        parts.push(format!("{what} by the token limit ({}{needed})", self.token_limit));
+        parts.join("; ")
+    }
+}
+
+/// `1 match`, `4 matches`, `4 of 10 matches`.
+pub fn n_of(n: usize, total: usize) -> String {
+    let noun = if total == 1 { "match" } else { "matches" };
+    if n < total { format!("{n} of {total} {noun}") } else { format!("{n} {noun}") }
 }
 
 /// Whether a response is complete (`ok`) or `degraded`.

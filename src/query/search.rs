@@ -90,8 +90,8 @@ impl Searcher {
         let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
             let ranking = rank(view, deadline)?;
             request.view.cancel.check()?;
-            let (matches, token_count) = content::matches(&self.codebase, view, &ranking, &budget)?;
-            Ok(Answer { matches, token_count, ranking })
+            let fitted = content::matches(&self.codebase, view, &ranking, &budget)?;
+            Ok(Answer { fitted, ranking })
         })?;
         Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))
     }

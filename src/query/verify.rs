@@ -68,7 +68,7 @@ pub fn answer_verified(
     let (mut view, mut answered, mut wanted) = (view, first, wanted);
     let mut n_ahead = AHEAD;
     for _ in 0..MAX_ROUNDS {
-        let outdated = outdated_files(source, &view, &mut answered.matches)?;
+        let outdated = outdated_files(source, &view, &mut answered.fitted.matches)?;
         if outdated.is_empty() {
             return Ok((view, answered));
         }
@@ -91,7 +91,7 @@ pub fn answer_verified(
         view = reopen(source, &wanted, view.freshness)?;
         answered = answer(&view, Instant::now() + request.timeout)?;
     }
-    let outdated = outdated_files(source, &view, &mut answered.matches)?;
+    let outdated = outdated_files(source, &view, &mut answered.fitted.matches)?;
     answered.leave_out(&outdated);
     Ok((view, answered))
 }

@@ -157,6 +157,8 @@ pub struct CallGraphResponse {
     pub depth: u32,
     /// Ids of the definitions that the symbol stands for.
     pub roots: Vec<String>,
+    /// Number of definitions that the symbol stands for, in this answer or not.
+    pub total_root_count: usize,
     /// Sorted by depth, file and line.
     pub nodes: Vec<Node>,
     /// Sorted by depth, then file and line.

@@ -298,6 +298,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             direction: self.request.direction,
             depth: self.request.depth,
             roots: roots.iter().map(|&id| self.id(Endpoint::Definition(id))).collect(),
+            total_root_count: roots.len(),
             nodes,
             edges,
             edges_truncated,

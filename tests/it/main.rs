@@ -33,6 +33,7 @@ mod index;
 mod init;
 mod interchange;
 mod lifecycle;
+mod limits;
 mod many_changes;
 mod mcp_call_graph;
 mod mcp_cancel;

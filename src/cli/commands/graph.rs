@@ -10,7 +10,7 @@ use crate::cli::width;
 use crate::index::background;
 use crate::query::Searcher;
 use crate::xref::{
-    CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
+    self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
 };
 use clap::{Args, ValueEnum};
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,7 +150,12 @@ fn headline(response: &CallGraphResponse, symbol: &str) -> String {
             format!("{relation} {symbol}: {}", count(response.roots.len() as u64))
         }
         _ => format!(
-            "{relation} {symbol}: {} ({} read in {} ms)",
+            "{relation} {symbol}: {}{} ({} read in {} ms)",
+            if response.edges_truncated {
+                format!("{} of ", count(response.edges.len() as u64))
+            } else {
+                String::new()
+            },
             plural(response.total_edge_count as u64, "edge"),
             plural(response.coverage.files_read as u64, "file"),
             response.execution_time_ms
@@ -188,6 +193,9 @@ fn table(
             tree.write_edges(out, id, 1)?;
         }
     }
+    if let Some(note) = cut_note(response) {
+        writeln!(out, "\n{}", paint.dim(note))?;
+    }
     let n_notes = response.total_note_count;
     if n_notes > 0 {
         writeln!(
@@ -197,6 +205,13 @@ fn table(
         )?;
     }
     Ok(())
+}
+
+/// Says what the limits left out, and how to see it.
+fn cut_note(response: &CallGraphResponse) -> Option<String> {
+    let n_more = response.total_edge_count - response.edges.len();
+    let needed = response.total_edge_count.min(xref::MAX_LIMIT);
+    response.edges_truncated.then(|| format!("{} more: --limit {needed}", plural(n_more as u64, "edge")))
 }
 
 /// Formats the location and signature of a definition. The signature is cut to fit into a line of which
@@ -305,8 +320,14 @@ fn markdown(out: &mut impl Write, headline: &str, response: &CallGraphResponse) 
             cell(to),
             edge.grade.name(),
             edge.evidence,
-            lines.join(", ")
+            lines.join(", ") + if edge.site_count > lines.len() { ", …" } else { "" }
         )?;
+    }
+    let n_notes = response.total_note_count;
+    let notes =
+        (n_notes > 0).then(|| format!("{} about unresolved calls: --json", plural(n_notes as u64, "note")));
+    for note in cut_note(response).into_iter().chain(notes) {
+        writeln!(out, "\n{note}")?;
     }
     Ok(())
 }

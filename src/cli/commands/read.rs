@@ -51,12 +51,15 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
             let place =
                 format!("{}:{}-{}", places.path(&text.path), text.span.0, text.span.1).replace('`', "'");
             writeln!(out, "`{place}`\n\n{fence}{}\n{body}\n{fence}", text.language)?;
+            if let Some(note) = text.note() {
+                writeln!(out, "\n{note}")?;
+            }
         }
         Format::Json => writeln!(out, "{}", render::json(&text, true)?)?,
     }
     out.flush()?;
-    if text.truncated && args.output.format() != Format::Json {
-        context.warn(&format!("truncated after line {} of {}", text.span.1, text.total_lines));
+    if args.output.format() != Format::Json {
+        text.note().iter().for_each(|note| context.warn(note));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -195,10 +195,10 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     results::print(context, &output.after(request.offset), args.output.format(), args.lines.form())?;
     finish(&searcher.codebase, &response, args.output.format(), context);
     let is_table = args.output.format() == Format::Table && args.lines.form().is_none();
-    if response.matches.is_empty() && is_table && request.offset == 0 {
+    if response.is_nothing_found() && is_table && request.offset == 0 {
         results::hints(context, &searcher, &request, &args.scope.path)?;
     }
-    Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
+    Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }
 
 fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<Request, CliError> {
@@ -319,9 +319,11 @@ pub fn report_error(
 }
 
 /// Prints the warnings of a response unless the format is JSON, and starts an update if one is due.
-fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
+pub fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
     if format != Format::Json {
-        response.warnings.iter().for_each(|warning| context.warn(warning));
+        // The summary of a response without matches is in the output.
+        let further = response.warnings.iter().filter(|warning| **warning != response.summary);
+        further.for_each(|warning| context.warn(warning));
         if let n @ 1.. = response.index.late_files {
             let paths = render::plural(n as u64, "path");
             context.warn(&format!(

@@ -6,7 +6,6 @@ use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, results};
-use crate::index::background;
 use crate::query::similar::SimilarRequest;
 use crate::query::{Searcher, ViewRequest};
 use clap::Args;
@@ -79,9 +78,6 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     let query = format!("similar to {}:{}", places.path(&request.path), request.line);
     let output = results::Output::new(context, &response, places, &query, "").after(request.offset);
     results::print(context, &output, args.output.format(), args.lines.form())?;
-    if args.output.format() != Format::Json {
-        response.warnings.iter().for_each(|warning| context.warn(warning));
-    }
-    background::update_if_due(&searcher.codebase, response.index.needs_update);
-    Ok(ExitCode::from(if response.matches.is_empty() { exit::NEGATIVE } else { 0 }))
+    finish(&searcher.codebase, &response, args.output.format(), context);
+    Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }

@@ -157,11 +157,11 @@ fn symbol(symbol: &str, target: &CallTarget) -> Result<String, CallError> {
 /// Builds the answer from item `from` on, with as many items as fit into the limits in both forms.
 fn page(pages: &Pages, from: usize, limits: &Limits, root: &Path, key: &impl Serialize) -> Answer<Output> {
     let last = pages.end_of(from, limits.edges);
-    let answer = |to: usize| {
+    let answer = |to: usize, needed: Option<u32>| {
         let mut response = pages.part(from..to);
         let has_more = to < pages.n_items();
         if to < last {
-            response.warnings.push(truncation_warning(&response, from == to, limits.tokens));
+            response.warnings.push(truncation_warning(&response, limits.tokens, needed));
         }
         // An empty page has no next page, which would be empty as well.
         let next_cursor = (has_more && from < to).then(|| Cursor::at(to, key).to_string());
@@ -170,15 +170,17 @@ fn page(pages: &Pages, from: usize, limits: &Limits, root: &Path, key: &impl Ser
             structured: Output { response, codebase_root: root.to_path_buf(), next_cursor },
         }
     };
-    let fits = |to: usize| {
-        let answer = answer(to);
-        tokens_of(&answer.structured).max(tokens::count(&answer.text)) <= limits.tokens
+    let size = |to: usize| {
+        let answer = answer(to, None);
+        tokens_of(&answer.structured).max(tokens::count(&answer.text))
     };
+    let fits = |to: usize| size(to) <= limits.tokens;
     if fits(last) {
-        return answer(last);
+        return answer(last, None);
     }
     let most_items = (limits.tokens / ITEM_TOKENS) as usize;
-    answer(from + largest_fitting(most_items.min(last - from), |items| fits(from + items)))
+    let to = from + largest_fitting(most_items.min(last - from), |items| fits(from + items));
+    answer(to, (to == from).then(|| size(from + 1)))
 }
 
 /// Returns the largest number up to `max` that fits, by binary search; 0 if none does.
@@ -195,12 +197,13 @@ fn tokens_of(value: &impl Serialize) -> u32 {
     serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
-fn truncation_warning(part: &CallGraphResponse, is_empty: bool, limit: u32) -> String {
+/// The warning that the token limit cut an answer; `needed` are the tokens of its first item, if not even
+/// that fits.
+fn truncation_warning(part: &CallGraphResponse, limit: u32, needed: Option<u32>) -> String {
     let (edges, of) = (part.edges.len(), part.total_edge_count);
-    let what_to_do = if is_empty {
-        "raise token_limit"
-    } else {
-        "go on with next_cursor, or ask about one symbolId with less depth"
+    let what_to_do = match needed {
+        Some(needed) => format!("raise token_limit to {needed}"),
+        None => "go on with next_cursor, or ask about one symbolId with less depth".to_owned(),
     };
     format!("CALL_GRAPH_TOKEN_LIMIT: {edges} of {of} edges fit into {limit} tokens; {what_to_do}")
 }
@@ -254,7 +257,11 @@ fn headline(response: &CallGraphResponse) -> String {
         (CallGraphStatus::Unsupported, _) => {
             format!("{symbol:?} is defined in a language whose calls are not read: use grep")
         }
-        (_, Direction::Definitions) => format!("{} definitions of {symbol}", response.roots.len()),
+        (_, Direction::Definitions) => {
+            let (shown, total) = (response.roots.len(), response.total_root_count);
+            let of = if shown < total { format!(" of {total}") } else { String::new() };
+            format!("{shown}{of} definition{} of {symbol}", if total == 1 { "" } else { "s" })
+        }
         (status, direction) => {
             let what = match direction {
                 Direction::Callers => "callers of",

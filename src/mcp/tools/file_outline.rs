@@ -1,6 +1,6 @@
 //! `file_outline`: lists the definitions of a file.
 
-use super::matches::{name_of, state_of, token_limit};
+use super::matches::{name_of, no_room, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
 use crate::index::background;
@@ -38,6 +38,9 @@ pub struct Output {
     outline: Outline,
     /// Definitions in the file, shown here or not.
     total_symbols: usize,
+    /// What the token limit leaves no room for; absent if `next_cursor` continues the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// Root of the worktree that answers.
     #[serde(rename = "codebaseRoot")]
     codebase_root: PathBuf,
@@ -79,13 +82,16 @@ impl Tool for FileOutline {
         outline.symbols.drain(..offset.min(total_symbols));
         // An upper estimate of the symbols that fit, so that the loop below starts close to the limit.
         outline.symbols.truncate(limit as usize / 8 + 1);
+        let n_left = total_symbols.saturating_sub(offset);
+        let mut warnings = Vec::new();
         loop {
             let shown = offset + outline.symbols.len();
             let next_cursor = (shown < total_symbols && !outline.symbols.is_empty())
                 .then(|| Cursor::at(shown, &key).to_string());
-            let text = text_of(&outline, total_symbols, next_cursor.as_deref());
+            let text = text_of(&outline, total_symbols, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
-            let output = Output { status: OkStatus::Ok, outline, total_symbols, codebase_root, next_cursor };
+            let output =
+                Output { status: OkStatus::Ok, outline, total_symbols, warnings, codebase_root, next_cursor };
             let size = serde_json::to_string(&output)
                 .map_or(0, |json| tokens::count(&json))
                 .max(tokens::count(&text));
@@ -93,20 +99,26 @@ impl Tool for FileOutline {
             if size <= limit || n == 0 {
                 return Ok(Answer { structured: output, text });
             }
-            outline = output.outline;
+            Output { outline, warnings, .. } = output;
             let fitting = (n as u64 * u64::from(limit) / u64::from(size)) as usize;
-            outline.symbols.truncate(fitting.min(n - 1));
+            outline.symbols.truncate(fitting.min(n - 1).max(usize::from(n > 1)));
+            if n == 1 {
+                warnings.push(no_room("definition", n_left, size));
+            }
         }
     }
 }
 
-fn text_of(outline: &Outline, total: usize, next_cursor: Option<&str>) -> String {
+fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Option<&str>) -> String {
     let freshness = name_of(outline.index.freshness);
     let state = state_of(outline.state);
     let mut text =
         format!("{} ({}, {total} definitions{state}) [{freshness}]\n", outline.path, outline.language);
     if let Some(why) = outline.why_incomplete() {
         let _ = writeln!(text, "{why}");
+    }
+    for warning in warnings {
+        let _ = writeln!(text, "warning: {warning}");
     }
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());

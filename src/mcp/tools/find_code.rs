@@ -61,7 +61,7 @@ impl Tool for FindCode {
         let target = call.open(arguments.path.as_deref(), None)?;
         let mut request = Request::new(&arguments.query, &target.codebase().settings);
         let limits = Limits::new(arguments.max_results, arguments.token_limit, request.token_limit)?;
-        (request.limit, request.token_limit) = (limits.matches, limits.tokens);
+        (request.limit, request.token_limit) = (limits.search_matches(), limits.search_tokens());
         request.intent = arguments.intent.as_deref().and_then(Intent::by_name);
         request.task = arguments.task.as_deref().map(task).transpose()?;
         request.filters.include_tests = arguments.include_tests.unwrap_or(false);
@@ -79,7 +79,13 @@ impl Tool for FindCode {
         request.view.cancel = call.cancel();
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let response = call.run_query(&target, |updater| target.searcher.search(&request, updater))?;
-        let page = Page { offset: request.offset, token_limit: limits.tokens, key: &key };
+        let page = Page {
+            offset: request.offset,
+            max_matches: limits.matches,
+            token_limit: limits.tokens,
+            is_locations_only: request.without_content,
+            key: &key,
+        };
         Ok(matches::answer(&target, response, &page))
     }
 }

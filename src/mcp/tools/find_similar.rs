@@ -70,8 +70,8 @@ impl Tool for FindSimilar {
                 ..Filters::default()
             },
             offset: 0,
-            limit: limits.matches,
-            token_limit: limits.tokens,
+            limit: limits.search_matches(),
+            token_limit: limits.search_tokens(),
             min_score: settings.min_score,
             without_content: arguments.locations_only.unwrap_or(false),
         };
@@ -85,7 +85,13 @@ impl Tool for FindSimilar {
         );
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;
-        let page = Page { offset: request.offset, token_limit: limits.tokens, key: &key };
+        let page = Page {
+            offset: request.offset,
+            max_matches: limits.matches,
+            token_limit: limits.tokens,
+            is_locations_only: request.without_content,
+            key: &key,
+        };
         Ok(matches::answer(&target, response, &page))
     }
 }

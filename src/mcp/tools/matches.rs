@@ -5,7 +5,7 @@ use crate::chunk::tokens;
 use crate::index::background;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
-use crate::query::response::{Focus, Status};
+use crate::query::response::{Focus, Status, n_of};
 use crate::query::view::{Freshness, MatchState};
 use crate::query::{Match, Response};
 use schemars::JsonSchema;
@@ -36,12 +36,28 @@ pub struct Limits {
     pub tokens: u32,
 }
 
+/// Lower bound of the tokens of a match without text, with the names of its fields.
+const LOCATION_TOKENS: u32 = 100;
+/// Minimum token limit of a search, so that it returns a match whose size in an answer can be told.
+const MIN_SEARCH_TOKENS: u32 = 400;
+
 impl Limits {
     /// Limits from arguments. Values below 1 are errors.
     pub fn new(matches: Option<i64>, tokens: Option<i64>, default_tokens: u32) -> Result<Limits, CallError> {
         let matches = matches.map(|n| at_least_1("max_results", n)).transpose()?;
         let matches = matches.map_or(DEFAULT_MATCHES, |n| n.min(MAX_MATCHES) as usize);
         Ok(Limits { matches, tokens: token_limit(tokens, default_tokens)? })
+    }
+
+    /// The number of matches to search for: no more than have room for their locations, so that the best have
+    /// room for their texts.
+    pub fn search_matches(&self) -> usize {
+        self.matches.min((self.tokens / LOCATION_TOKENS) as usize + 1)
+    }
+
+    /// The token limit of the search, whose matches are then reduced to that of the answer.
+    pub fn search_tokens(&self) -> u32 {
+        self.tokens.max(MIN_SEARCH_TOKENS)
     }
 }
 
@@ -52,6 +68,12 @@ pub fn token_limit(given: Option<i64>, default: u32) -> Result<u32, CallError> {
     }
 }
 
+/// The warning of an answer that has none of its `n` items because the first alone needs `needed` tokens.
+pub fn no_room(item: &str, n: usize, needed: u32) -> String {
+    let items = if n == 1 { item.to_owned() } else { format!("{item}s") };
+    format!("{n} {items} found; token_limit is too small for the first, which needs {needed}")
+}
+
 fn at_least_1(name: &str, number: i64) -> Result<i64, CallError> {
     if number >= 1 { Ok(number) } else { Err(CallError::parameter(name, "at least 1", number)) }
 }
@@ -60,8 +82,12 @@ fn at_least_1(name: &str, number: i64) -> Result<i64, CallError> {
 pub struct Page<'a, K> {
     /// Number of matches in earlier answers.
     pub offset: usize,
+    /// Maximum number of matches.
+    pub max_matches: usize,
     /// Maximum number of tokens.
     pub token_limit: u32,
+    /// Whether the matches have no text on request.
+    pub is_locations_only: bool,
     /// The arguments that a cursor is bound to.
     pub key: &'a K,
 }
@@ -69,34 +95,46 @@ pub struct Page<'a, K> {
 /// Builds the answer, with as many matches as fit into the token limit in both forms.
 ///
 /// Reduces the response step by step until it fits: first secondary locations and symbols, then parts of the
-/// frame, then matches from the end. The last match is reduced to its location.
+/// frame, then matches from the end. The last match is reduced to its location. What is left out is counted in
+/// both forms.
 pub fn answer(
     target: &CallTarget,
     mut response: Response,
     page: &Page<'_, impl Serialize>,
 ) -> Answer<Output> {
-    let &Page { offset, token_limit: limit, key } = page;
+    let &Page { offset, token_limit: limit, key, .. } = page;
     background::update_if_due(target.codebase(), response.index.needs_update);
     let is_searched = response.absent_paths.is_empty();
-    if response.matches.is_empty() && response.status == Status::Ok && offset == 0 && is_searched {
+    if response.total_found == 0 && response.status == Status::Ok && is_searched {
         "No matches found for query. ".clone_into(&mut response.summary);
         response.summary.push_str(&format!(
             "Searched {} chunks across {} files; languages and filters may be too narrow.",
             response.index.chunks, response.index.files
         ));
     }
+    let n_beyond_limit = response.total_found.saturating_sub(offset + page.max_matches);
     let mut sizes: Vec<Size> = response.matches.iter().map(Size::of_match).collect();
+    let mut needed = None;
     loop {
         let is_empty = response.matches.is_empty();
         let shown = offset + response.matches.len();
-        let is_cut = shown < response.n_ranked;
+        let n_after = response.total_found.saturating_sub(shown);
+        let is_cut = n_after > 0;
+        if let Some(omitted) = &mut response.omitted {
+            omitted.by_limit = n_beyond_limit.min(n_after);
+            omitted.by_token_limit = n_after - omitted.by_limit;
+            omitted.shortened = response.matches.iter().filter(|found| is_shortened(found, page)).count();
+            // That of the library is for another form of the matches.
+            omitted.tokens_needed = needed.filter(|_| is_empty);
+        }
         if is_cut && is_empty {
             response.summary.clear();
         }
         let next_cursor = (is_cut && !is_empty).then(|| Cursor::at(shown, key).to_string());
         if is_cut && is_empty && response.status == Status::Ok {
             response.status = Status::Degraded;
-            response.warnings.push("the token limit leaves no room for any match".to_owned());
+            let needed = needed.map_or_else(String::new, |n| format!("; {n} would do for the first"));
+            response.warnings.push(format!("the token limit leaves no room for any match{needed}"));
         }
         let matches = std::mem::take(&mut response.matches);
         let frame = Output { response, codebase_root: target.codebase().root(), next_cursor };
@@ -127,7 +165,7 @@ pub fn answer(
             continue;
         }
         match response.matches.as_mut_slice() {
-            [only] if !is_location(only) => {
+            [only] if !is_location(only) || !response.summary.is_empty() => {
                 only.to_location();
                 sizes[0] = Size::of_match(only);
                 // The commit implies the tree.
@@ -137,13 +175,21 @@ pub fn answer(
                 }
                 response.summary.clear();
             }
-            _ => {
+            rest => {
+                needed = (rest.len() == 1).then(|| size.text.max(size.json));
                 response.matches.pop();
                 sizes.pop();
+                response.summary = n_of(response.matches.len(), response.total_found);
             }
         }
+        response.omitted.get_or_insert_default();
         response.total_results = response.matches.len();
     }
+}
+
+/// Whether the token limit has taken text from a match.
+fn is_shortened<K>(found: &Match, page: &Page<'_, K>) -> bool {
+    found.content.elided && !page.is_locations_only
 }
 
 /// Number of tokens of an answer, or of a part of it, in both forms. Sizes of parts add up, since no token
@@ -180,14 +226,16 @@ fn count_json(value: &impl Serialize) -> u32 {
 /// Removes what is repeated in the matches or available from `manage_index`. Returns false if already
 /// removed.
 fn trim_frame(response: &mut Response) -> bool {
-    let is_trimmed = response.query_intent.reasoning.is_empty();
+    if response.query_intent.reasoning.is_empty() {
+        return false;
+    }
     response.query_intent.reasoning.clear();
     response.query_intent.focus_areas.clear();
     response.index.skipped.clear();
     response.languages_found.clear();
     response.search_strategy.clear();
-    response.summary = format!("{} matches", response.matches.len());
-    !is_trimmed
+    response.summary = n_of(response.matches.len(), response.total_found);
+    true
 }
 
 fn is_location(found: &Match) -> bool {
@@ -212,10 +260,12 @@ fn text_of(output: &Output) -> String {
 fn head_of(response: &Response, n_matches: usize) -> String {
     // The summary would repeat the headings.
     let head = match n_matches {
-        0 if response.n_ranked > 0 => format!("0 of {} matches", response.n_ranked),
+        0 if response.total_found > 0 => n_of(0, response.total_found),
         0 => response.summary.clone(),
-        n => format!("{n} of {} matches", response.n_ranked),
+        n => format!("{n} of {} matches", response.total_found),
     };
+    let n_shortened = response.omitted.as_ref().map_or(0, |omitted| omitted.shortened);
+    let head = if n_shortened > 0 { format!("{head}, {n_shortened} shortened") } else { head };
     let mut text = format!("{head} [{}]", freshness(response));
     for warning in &response.warnings {
         let _ = write!(text, "\nwarning: {warning}");

@@ -1,6 +1,6 @@
 //! `read_file`: reads a file or a range of its lines, from the working tree or a revision.
 
-use super::matches::{name_of, state_of, token_limit};
+use super::matches::{name_of, no_room, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
 use crate::index::background;
@@ -43,6 +43,9 @@ pub struct Output {
     status: OkStatus,
     #[serde(flatten)]
     file: FileText,
+    /// What is missing and not continued by `next_cursor`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// How current the index is. The text itself is always read from the working tree or the revision.
     freshness: Freshness,
     /// Root of the worktree that answers.
@@ -88,12 +91,15 @@ impl Tool for ReadFile {
             freshness = Freshness::Overlaid;
         }
         background::update_if_due(target.codebase(), is_behind);
+        let mut warnings = Vec::new();
         loop {
-            let next_cursor = (text.truncated && text.span.1 > 0)
-                .then(|| Cursor::at(text.span.1 as usize, &key).to_string());
-            let rendered = text_of(&text, freshness, next_cursor.as_deref());
+            warnings.extend(text.note().filter(|_| text.ends_within_line()));
+            let has_more = text.truncated && !text.text.is_empty() && text.span.1 < to.min(text.total_lines);
+            let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
+            let rendered = text_of(&text, freshness, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
-            let output = Output { status: OkStatus::Ok, file: text, freshness, codebase_root, next_cursor };
+            let output =
+                Output { status: OkStatus::Ok, file: text, warnings, freshness, codebase_root, next_cursor };
             let size = serde_json::to_string(&output)
                 .map_or(0, |json| tokens::count(&json))
                 .max(tokens::count(&rendered));
@@ -101,6 +107,9 @@ impl Tool for ReadFile {
                 return Ok(Answer { structured: output, text: rendered });
             }
             text = shortened(output.file, f64::from(limit) / f64::from(size));
+            let n_lines = text.total_lines - from.min(text.total_lines) + 1;
+            let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
+            warnings = no_room.into_iter().collect();
         }
     }
 }
@@ -121,12 +130,12 @@ fn shortened(mut file: FileText, share: f64) -> FileText {
     file.text.truncate(end_of_line);
     let n_lines = file.text.lines().count() as u32;
     // A truncated line counts as read: the next answer continues after it.
-    file.span.1 = (file.span.0 + n_lines).saturating_sub(1).max(file.span.0);
+    file.span = if n_lines == 0 { (0, 0) } else { (file.span.0, file.span.0 + n_lines - 1) };
     file.truncated = true;
     file
 }
 
-fn text_of(file: &FileText, freshness: Freshness, next_cursor: Option<&str>) -> String {
+fn text_of(file: &FileText, freshness: Freshness, warnings: &[String], next_cursor: Option<&str>) -> String {
     let (first, last) = file.span;
     let state = state_of(file.state);
     let mut text = format!(
@@ -134,9 +143,12 @@ fn text_of(file: &FileText, freshness: Freshness, next_cursor: Option<&str>) -> 
         file.path,
         file.total_lines,
         file.rev,
-        name_of(freshness),
-        file.text
+        name_of(freshness)
     );
+    for warning in warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    text.push_str(&file.text);
     if let Some(cursor) = next_cursor {
         text.push_str(&format!("\nmore: repeat the call with cursor {cursor:?}\n"));
     }

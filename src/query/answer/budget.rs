@@ -5,8 +5,8 @@ use crate::query::cancel::Cancel;
 use crate::query::request::Request;
 use crate::query::response::Match;
 
-/// Tokens of a match besides its texts: path, span, names of fields.
-const FIXED_TOKENS: u32 = 40;
+/// Tokens of the location of a match besides its path and name: lines, score, class, state.
+const LOCATION_TOKENS: u32 = 10;
 /// Maximum number of symbols of an elided match.
 const MAX_ELIDED_SYMBOLS: usize = 4;
 /// Maximum length in characters of the line that stands for a text without a signature.
@@ -23,6 +23,22 @@ pub struct Budget<'a> {
     pub cancel: &'a Cancel,
 }
 
+/// What remains of matches within the token limit.
+#[derive(Debug, Default)]
+pub struct Fitted {
+    /// Best first. Each has at least its location.
+    pub matches: Vec<Match>,
+    /// Their tokens.
+    pub n_tokens: u32,
+    /// Number of matches that have no room for their location.
+    pub n_without_room: usize,
+    /// Number of `matches` that were shortened.
+    pub n_shortened: usize,
+    /// Token limit with which nothing would be shortened or left out, if anything was; with which the first
+    /// match would fit, if none does.
+    pub tokens_needed: Option<u32>,
+}
+
 impl<'a> Budget<'a> {
     /// The limits of `request`.
     pub fn new(request: &'a Request) -> Budget<'a> {
@@ -37,37 +53,66 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Shortens `found` so that it fits after `used` tokens, and returns its tokens; `None` if it does not
-    /// fit at all.
+    /// Shortens `matches`, which are best first, to the token limit.
     ///
-    /// The text is reduced to the signature first. The first match is then reduced to its location.
-    pub fn fit(&self, found: &mut Match, used: u32, is_first: bool) -> Option<u32> {
-        let mut cost = token_cost(found);
-        if used + cost > self.token_limit {
-            elide(found);
-            cost = token_cost(found);
+    /// As many as possible keep at least their location. The room that remains goes to the best: each has its
+    /// whole text if it fits, else its signature if that fits.
+    pub fn fit(&self, matches: Vec<Match>) -> Fitted {
+        let whole: u32 = matches.iter().map(token_cost).sum();
+        let (n_wanted, first) = (matches.len(), matches.first().map(location_cost));
+        let mut fitted = Fitted::default();
+        for found in matches {
+            let cost = location_cost(&found);
+            if fitted.n_tokens + cost > self.token_limit {
+                break;
+            }
+            fitted.n_tokens += cost;
+            fitted.matches.push(found);
         }
-        if used + cost > self.token_limit && is_first {
-            found.to_location();
-            cost = token_cost(found);
+        fitted.n_without_room = n_wanted - fitted.matches.len();
+        for found in &mut fitted.matches {
+            let without = fitted.n_tokens - location_cost(found);
+            let fits = |found: &Match| without + token_cost(found) <= self.token_limit;
+            if !fits(found) {
+                fitted.n_shortened += 1;
+                // Without content on request, there is no text to replace.
+                if !found.content.elided {
+                    elide(found);
+                }
+                if !fits(found) {
+                    found.to_location();
+                }
+            }
+            fitted.n_tokens = without + token_cost(found);
         }
-        (used + cost <= self.token_limit).then_some(cost)
+        let needed = if fitted.matches.is_empty() { first } else { Some(whole) };
+        fitted.tokens_needed = needed.filter(|_| fitted.n_without_room + fitted.n_shortened > 0);
+        fitted
     }
 }
 
+fn location_cost(found: &Match) -> u32 {
+    LOCATION_TOKENS + tokens::count(&found.file.path) + tokens::count(&found.name())
+}
+
 fn token_cost(found: &Match) -> u32 {
+    let content = &found.content;
     let names: u32 = found.related_symbols.iter().map(|name| tokens::count(name)).sum();
-    FIXED_TOKENS + tokens::count(&found.content.text) + tokens::count(&found.content.doc) + names
+    // The text of an elided match is its signature.
+    let signature = if content.elided { 0 } else { tokens::count(&content.signature) };
+    location_cost(found) + tokens::count(&content.text) + tokens::count(&content.doc) + signature + names
 }
 
 /// Replaces the text by the signature, or by its first line if there is none.
 fn elide(found: &mut Match) {
-    found.content.text = if found.content.signature.is_empty() {
-        found.content.text.lines().next().unwrap_or("").chars().take(MAX_LINE_CHARS).collect()
+    let content = &mut found.content;
+    let signatures = [&found.focus.signature, &content.signature];
+    content.text = if let Some(signature) = signatures.into_iter().find(|text| !text.is_empty()) {
+        signature.clone()
     } else {
-        found.content.signature.clone()
+        content.text.lines().next().unwrap_or("").chars().take(MAX_LINE_CHARS).collect()
     };
-    found.content.elided = true;
+    content.elided = true;
     found.related_symbols.truncate(MAX_ELIDED_SYMBOLS);
     found.more_in_file.clear();
 }

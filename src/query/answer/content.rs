@@ -3,7 +3,7 @@
 //! Text is cut from the blob that the spans belong to: it is read by object id, never by path.
 
 use super::Ranking;
-use super::budget::Budget;
+use super::budget::{Budget, Fitted};
 use super::evidence::Evidence;
 use super::focus::InChunk;
 use crate::chunk::SemanticClass;
@@ -23,25 +23,21 @@ const MAX_MORE_IN_FILE: usize = 5;
 /// Maximum number of symbols of a match.
 const MAX_RELATED_SYMBOLS: usize = 12;
 
-/// The matches of `ranking` within `budget`, best first, with the tokens that they take.
+/// The matches of `ranking` within `budget`, best first.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
     ranking: &Ranking,
     budget: &Budget<'_>,
-) -> Result<(Vec<Match>, u32), QueryError> {
-    let mut used = 0;
+) -> Result<Fitted, QueryError> {
     let mut matches = Vec::new();
     let mut blobs = codebase.repo.blobs();
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     for file in files.skip(budget.offset).take(budget.limit) {
         budget.cancel.check()?;
-        let mut found = match_of(&mut blobs, view, file, &ranking.evidence, budget)?;
-        let Some(cost) = budget.fit(&mut found, used, matches.is_empty()) else { break };
-        used += cost;
-        matches.push(found);
+        matches.push(match_of(&mut blobs, view, file, &ranking.evidence, budget)?);
     }
-    Ok((matches, used))
+    Ok(budget.fit(matches))
 }
 
 /// The text of a chunk; `None` if its blob is not in this clone.

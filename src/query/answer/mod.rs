@@ -12,11 +12,12 @@ mod focus;
 use super::parse::intent::QueryIntent;
 use super::rank::RankedFile;
 use super::request::Request;
-use super::response::{Focus, IndexInfo, Match, Response, Status};
+use super::response::{Focus, IndexInfo, Match, Omitted, Response, Status, n_of};
 use super::view::scope::{AbsentPath, canonical_language};
 use super::view::{Freshness, View};
 use crate::git::{BString, ByteSlice as _};
 use crate::index::plan::skip_reason;
+use budget::Fitted;
 use evidence::Evidence;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -49,8 +50,7 @@ pub struct Ranking {
 
 /// A ranking with the matches that are returned of it.
 pub struct Answer {
-    pub matches: Vec<Match>,
-    pub token_count: u32,
+    pub fitted: Fitted,
     pub ranking: Ranking,
 }
 
@@ -60,7 +60,7 @@ impl Answer {
         if files.is_empty() {
             return;
         }
-        self.matches.retain(|found| !files.contains(found.file.path.as_bytes().as_bstr()));
+        self.fitted.matches.retain(|found| !files.contains(found.file.path.as_bytes().as_bstr()));
         let n = files.len();
         self.ranking
             .warnings
@@ -70,10 +70,15 @@ impl Answer {
 
 /// Assembles the response to `request`. `took` is the time since it arrived.
 pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo, took: Duration) -> Response {
-    let Answer { matches, token_count, ranking } = answer;
+    let Answer { fitted, ranking } = answer;
+    let total_found = ranking.files.iter().filter(|file| file.relevance >= request.min_score).count();
+    let omitted = omitted(request, &fitted, total_found);
+    let Fitted { matches, n_tokens: token_count, .. } = fitted;
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
     warnings.extend(ranking.warnings);
+    let no_room = omitted.as_ref().filter(|_| matches.is_empty());
+    warnings.extend(no_room.map(Omitted::note));
     let is_degraded = view.freshness == Freshness::SkippedIndexing || !warnings.is_empty();
     let absent_paths: Vec<String> = ranking.absent_paths.iter().map(no_such_path).collect();
     // Without matches the summary says it.
@@ -86,11 +91,16 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     Response {
         absent_paths: absent_paths.clone(),
         status: if is_degraded { Status::Degraded } else { Status::Ok },
-        summary: summary(request, view, &matches, &ranking.absent_languages, &absent_paths),
+        summary: shortened(match &omitted {
+            Some(omitted) if matches.is_empty() => omitted.note(),
+            _ if matches.is_empty() => nothing_found(request, view, &ranking.absent_languages, &absent_paths),
+            _ => summary(request, &matches, total_found),
+        }),
         query_intent: ranking.intent,
         total_matches: ranking.n_candidates,
         total_results: matches.len(),
-        n_ranked: ranking.files.iter().filter(|file| file.relevance >= request.min_score).count(),
+        total_found,
+        omitted,
         token_count,
         execution_time_ms: took.as_millis() as u64,
         search_strategy: ranking.strategies,
@@ -138,37 +148,58 @@ fn no_such_path(absent: &AbsentPath) -> String {
     }
 }
 
-/// The best matches in one sentence, or what was searched if there are none. At most [`MAX_SUMMARY_BYTES`].
-fn summary(
+/// What the limits of `request` left out of the `total_found` matches.
+fn omitted(request: &Request, fitted: &Fitted, total_found: usize) -> Option<Omitted> {
+    let n_available = total_found.saturating_sub(request.offset);
+    let n_wanted = n_available.min(request.limit);
+    let omitted = Omitted {
+        by_limit: n_available - n_wanted,
+        by_token_limit: fitted.n_without_room,
+        shortened: fitted.n_shortened,
+        tokens_needed: fitted.tokens_needed,
+        limit: request.limit,
+        token_limit: request.token_limit,
+    };
+    (omitted.n_matches() + omitted.shortened > 0).then_some(omitted)
+}
+
+/// What was searched, without a result.
+fn nothing_found(
     request: &Request,
     view: &View,
-    matches: &[Match],
     absent_languages: &[String],
     absent_paths: &[String],
 ) -> String {
-    let totals = &view.snapshot.totals;
-    let mut text = if matches.is_empty() && !absent_paths.is_empty() {
+    if !absent_paths.is_empty() {
         let is_searched = absent_paths.len() < request.filters.paths.len();
         let what = if is_searched { "No results found" } else { "Nothing was searched" };
-        format!("{what}: {}", absent_paths.join("; "))
-    } else if matches.is_empty() {
-        let mut text =
-            format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
-        for name in absent_languages {
-            text.push_str(&format!("; there is no {} here", canonical_language(name)));
-        }
-        text
-    } else {
-        let best: Vec<String> = matches
-            .iter()
-            .take(MAX_SUMMARY_MATCHES)
-            .map(|found| {
-                let Focus { start_line, end_line, .. } = found.focus;
-                format!("{}:{start_line}-{end_line} ({})", found.file.path, found.name())
-            })
-            .collect();
-        format!("{} matches for \"{}\"; best: {}", matches.len(), request.query, best.join(", "))
-    };
+        return format!("{what}: {}", absent_paths.join("; "));
+    }
+    let totals = &view.snapshot.totals;
+    let mut text =
+        format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
+    for name in absent_languages {
+        text.push_str(&format!("; there is no {} here", canonical_language(name)));
+    }
+    text
+}
+
+/// The number of matches and the best of them in one sentence.
+fn summary(request: &Request, matches: &[Match], total_found: usize) -> String {
+    let best: Vec<String> = matches
+        .iter()
+        .take(MAX_SUMMARY_MATCHES)
+        .map(|found| {
+            let Focus { start_line, end_line, .. } = found.focus;
+            format!("{}:{start_line}-{end_line} ({})", found.file.path, found.name())
+        })
+        .collect();
+    let count = n_of(matches.len(), total_found);
+    format!("{count} for \"{}\"; best: {}", request.query, best.join(", "))
+}
+
+/// The summary `text`, of at most [`MAX_SUMMARY_BYTES`].
+fn shortened(mut text: String) -> String {
     if text.len() > MAX_SUMMARY_BYTES {
         let cut = (0..=MAX_SUMMARY_BYTES).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
         text.truncate(cut);
