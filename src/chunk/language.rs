@@ -96,8 +96,8 @@ pub fn table_fingerprint() -> &'static str {
 /// templates and copies are ignored (`config.h.in`).
 pub fn by_path(path: &BStr) -> Option<LanguageId> {
     let file_name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
-    let file_name = std::str::from_utf8(file_name).ok()?;
-    by_file_name(path, file_name).or_else(|| {
+    let file_name = file_name.to_str_lossy();
+    by_file_name(path, &file_name).or_else(|| {
         let (stem, suffix) = file_name.rsplit_once('.')?;
         TRANSPARENT_SUFFIXES.contains(&suffix).then(|| by_file_name(path, stem)).flatten()
     })

@@ -1,6 +1,8 @@
 //! The argument parser: global options and the list of commands.
 
 use super::commands;
+use crate::git::quoting;
+use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -56,6 +58,19 @@ pub struct GlobalArgs {
     /// Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
     #[arg(long, global = true)]
     pub debug: bool,
+}
+
+/// Parser of arguments that are or begin with a path: raw bytes that are not UTF-8 are quoted, as they would be
+/// printed.
+pub fn place() -> impl clap::builder::TypedValueParser<Value = String> {
+    clap::builder::OsStringValueParser::new().map(|typed| match typed.into_string() {
+        Ok(text) => text,
+        Err(typed) => {
+            let bytes = typed.as_encoded_bytes();
+            let (path, lines) = bytes.split_at(quoting::lines_at(bytes).unwrap_or(bytes.len()));
+            quoting::text(path) + &String::from_utf8_lossy(lines)
+        }
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

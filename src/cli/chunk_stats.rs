@@ -152,7 +152,11 @@ impl Chunking<'_> {
         reasons.sort();
         reasons.dedup();
         for reason in reasons {
-            report.degraded.push(Degraded { path: path.to_string(), language: language.name(), reason });
+            report.degraded.push(Degraded {
+                path: git::quoting::text(path),
+                language: language.name(),
+                reason,
+            });
         }
         if self.n_samples > 0 {
             let samples = report.samples.entry(language.name()).or_default();
@@ -173,7 +177,7 @@ fn sample(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
     let hash = blake3::hash(place.as_bytes());
     let rank = hash.as_bytes().first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
     Sample {
-        path: path.to_string(),
+        path: git::quoting::text(path),
         span: (chunk.line_span.start, chunk.line_span.end),
         tokens: chunk.token_count,
         class: chunk.class.name(),

@@ -1,5 +1,6 @@
 //! Text that is safe to print: escapes, colours, links, numbers.
 
+use crate::git::quoting;
 use clap::builder::styling::{AnsiColor, Color, Style};
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -33,12 +34,7 @@ pub fn safe_lines(text: &str) -> String {
 }
 
 fn is_unsafe(c: char) -> bool {
-    c.is_control() || is_invisible(c)
-}
-
-/// Bidirectional controls, zero-width characters, line and paragraph separators, tags.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    quoting::is_unprintable(c)
 }
 
 /// Serialises `value` as JSON in which no character acts on a terminal. The serialiser escapes C0; other

@@ -6,7 +6,7 @@ use super::metric::{Hit, Scores, best_rank, score};
 use super::report::{QueryResult, Report};
 use super::suite::{Suite, SuiteRepository};
 use crate::embed::Embedder;
-use crate::git::{BStr, ByteSlice};
+use crate::git::{self, BStr, ByteSlice};
 use crate::index::progress::Silent;
 use crate::index::{Codebase, IndexError, Target, updater};
 use crate::query::rank::{RankedFile, Weights};
@@ -198,7 +198,7 @@ impl OpenRepository {
             symbols.map(|symbol| segment.string(symbol.name).to_owned())
         });
         Hit {
-            path: String::from_utf8_lossy(self.view.entry(file.entry).0).into_owned(),
+            path: git::quoting::text(self.view.entry(file.entry).0),
             lines: (row.start_line, row.end_line),
             symbols: symbols.collect(),
             text: if with_text { self.text(file).unwrap_or_default() } else { String::new() },

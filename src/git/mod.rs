@@ -12,6 +12,7 @@ mod error;
 mod object_names;
 mod operation;
 mod pathspec;
+pub mod quoting;
 mod repo;
 mod revision;
 mod sharing;

@@ -3,7 +3,7 @@
 //! A path is relative to the current directory, or to the root after `:/`, or absolute. Repository paths are
 //! relative to the root, with `/`, and without `.` and `..`.
 
-use super::Repo;
+use super::{Repo, quoting};
 use gix::bstr::{BString, ByteSlice};
 use gix::glob::wildmatch;
 use gix::pathspec::{MagicSignature, SearchMode};
@@ -131,7 +131,7 @@ impl Prefix {
             parsed.path = parsed.path.replace(b"\\", b"/").into();
         }
         let (parts, _) = self.resolve(&parsed)?;
-        Ok(parts.join(&b'/').to_str_lossy().into_owned())
+        Ok(quoting::text(&parts.join(&b'/')))
     }
 
     /// The condition that `typed` states.
@@ -155,23 +155,24 @@ impl Prefix {
         })
     }
 
-    /// `path`, which is a repository path, relative to this directory.
+    /// `path`, which is a repository path, relative to this directory, as an argument that [`Self::file`]
+    /// reads.
     pub fn shown(&self, path: &str) -> String {
-        let dir = self.dir.to_str_lossy();
-        let mut below = path;
+        let path = quoting::bytes(path);
+        let mut below = path.as_slice();
         let mut n_common = 0;
-        for part in dir.split_inclusive('/') {
+        for part in self.dir.split_inclusive(|&b| b == b'/') {
             let Some(rest) = below.strip_prefix(part) else { break };
             n_common += part.len();
             below = rest;
         }
-        let n_up = dir[n_common..].matches('/').count();
-        format!("{}{below}", "../".repeat(n_up))
+        let n_up = self.dir[n_common..].iter().filter(|&&b| b == b'/').count();
+        quoting::argument(&quoting::text(&["../".repeat(n_up).as_bytes(), below].concat())).into_owned()
     }
 
     /// The file at the repository path `path`; `None` in a bare repository.
     pub fn on_disk(&self, path: &str) -> Option<PathBuf> {
-        Some(self.root.as_ref()?.join(path))
+        Some(self.root.as_ref()?.join(quoting::bytes(path).to_path_lossy()))
     }
 
     /// The way to write `typed` from the root, if the working tree has such a file or directory there and not
@@ -288,6 +289,12 @@ impl Parsed<'_> {
     fn new(typed: &str) -> Result<Parsed<'_>, PathspecError> {
         if typed.is_empty() || typed.contains('\0') {
             return Err(PathspecError::NotAPath { typed: typed.to_owned() });
+        }
+        // What is quoted is a literal path: it was printed so.
+        if let Some(path) = quoting::unquoted(typed) {
+            let is_folder = path.ends_with(b"/");
+            let mode = Mode::Literal;
+            return Ok(Parsed { typed, path, mode, is_top: false, is_folder, is_exclude: false });
         }
         let magic = |why: String| PathspecError::Magic { typed: typed.to_owned(), why };
         let pattern = gix::pathspec::Pattern::from_bytes(typed.as_bytes(), Default::default())
@@ -406,7 +413,18 @@ mod tests {
         let repo = repo();
         for dir in [".", "lib", "lib/a", "src"] {
             let prefix = Prefix::of(&repo.open(), &repo.path(dir));
-            for path in ["lib/a/b.rs", "lib/[id]/page.ts", "src/c.rs", "library.rs"] {
+            for path in [
+                "lib/a/b.rs",
+                "lib/[id]/page.ts",
+                "src/c.rs",
+                "library.rs",
+                "lib/a/tab\tbed.rs",
+                "src/\"quoted\".rs",
+                "\"lib/a/\\377.rs\"",
+                "lib/a/-dash.rs",
+                ":colon.rs",
+                "src/c.rs:12",
+            ] {
                 assert_eq!(prefix.file(&prefix.shown(path)).as_deref(), Ok(path), "{path} in {dir}");
             }
         }

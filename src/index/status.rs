@@ -5,7 +5,7 @@ use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
 use super::plan::skip_reason;
 use crate::embed;
-use crate::git::{Head, Oid};
+use crate::git::{self, Head, Oid};
 use crate::hooks::{self, Event, EventState, HookSite, Method, Scope};
 use crate::store::reader::OpenFiles;
 use crate::store::snapshot::{Snapshot, Totals};
@@ -394,7 +394,7 @@ fn skipped_files(reader: &StoreReader, snapshot: &Snapshot) -> Vec<SkippedFile> 
                 skip_reason(reader.segments[segment].docs().get(ordinal as usize)?.skipped)
             };
             let reason = skip_reason(record.skipped).or_else(of_blob)?;
-            Some(SkippedFile { path: String::from_utf8_lossy(path).into_owned(), reason: reason.name() })
+            Some(SkippedFile { path: git::quoting::text(path), reason: reason.name() })
         })
         .collect();
     files.sort_by(|a, b| (a.reason, &a.path).cmp(&(b.reason, &b.path)));

@@ -2,7 +2,7 @@
 
 use super::error::QueryError;
 use super::view::{MatchState, RowId, View};
-use crate::git::Oid;
+use crate::git::{BString, Oid, quoting};
 use crate::index::plan::skip_reason;
 use crate::policy::SkipReason;
 
@@ -24,32 +24,38 @@ pub struct Located {
 /// reason, if the file is not in the view or not indexed.
 pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
     let path = clean(path)?;
-    let not_found = |why: &str| QueryError::NotFound { what: format!("{path} {why}") };
-    let entry = view.reader.find_entry(&view.snapshot.entries, path.as_bytes());
+    let text = quoting::text(&path);
+    let not_found = |why: &str| QueryError::NotFound { what: format!("{} {why}", quoting::printed(&text)) };
+    let entry = view.reader.find_entry(&view.snapshot.entries, &path);
     let Some((record, _)) = entry.and_then(|id| view.reader.entry(id)) else {
         return Err(not_found(&format!("is not in the index of {}", view.spec)));
     };
     let located = view.reader.locate_doc(record.doc).and_then(|(s, ordinal)| {
         let segment = &view.reader.segments[s];
         let doc = segment.docs().get(ordinal as usize)?;
-        Some((segment.blob_oid(doc), segment.language(doc.language).to_owned()))
+        Some((segment.blob_oid(doc), segment.language(doc.language).to_owned(), doc.skipped))
     });
+    let not_indexed = |number: u8| {
+        let reason = skip_reason(number);
+        let name = reason.map_or("unknown", SkipReason::name);
+        let why = match reason {
+            Some(SkipReason::NotLocal) => {
+                ", for want of its contents in this clone, until git has fetched them"
+            }
+            _ => "",
+        };
+        not_found(&format!("is not indexed ({name}){why}"))
+    };
     match located {
-        Some((blob_oid, language)) => {
-            let state = view.state_of(path.as_bytes());
-            Ok(Located { path: path.to_owned(), doc: record.doc, blob_oid, language, state })
+        // An empty file has no chunks, but it is known.
+        Some((.., skipped)) if skip_reason(skipped).is_some_and(|reason| reason != SkipReason::Empty) => {
+            Err(not_indexed(skipped))
         }
-        None => {
-            let reason = skip_reason(record.skipped);
-            let name = reason.map_or("unknown", SkipReason::name);
-            let why = match reason {
-                Some(SkipReason::NotLocal) => {
-                    ", for want of its contents in this clone, until git has fetched them"
-                }
-                _ => "",
-            };
-            Err(not_found(&format!("is not indexed ({name}){why}")))
+        Some((blob_oid, language, _)) => {
+            let state = view.state_of(&path);
+            Ok(Located { path: text, doc: record.doc, blob_oid, language, state })
         }
+        None => Err(not_indexed(record.skipped)),
     }
 }
 
@@ -60,17 +66,21 @@ pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
     range.into_iter().flat_map(|(segment, rows)| rows.map(move |row| RowId { segment, row }))
 }
 
-/// `path` without a leading `./`.
+/// The bytes of `path`, which may be [quoted](quoting), without a leading `./`.
 ///
 /// # Errors
 /// [`QueryError::Parameter`] for absolute paths and those with `..` or NUL: only files of the repository are
 /// read.
-pub fn clean(path: &str) -> Result<&str, QueryError> {
-    let path = path.trim_start_matches("./");
-    let escapes =
-        path.starts_with('/') || path.contains('\0') || path.split(['/', '\\']).any(|part| part == "..");
+pub fn clean(path: &str) -> Result<BString, QueryError> {
+    let given = path;
+    let mut path = quoting::bytes(given.trim_start_matches("./"));
+    while path.starts_with(b"./") {
+        path.drain(..2);
+    }
+    let mut parts = path.split(|byte| b"/\\".contains(byte));
+    let escapes = path.starts_with(b"/") || path.contains(&0) || parts.any(|part| part == b"..");
     if path.is_empty() || escapes {
-        let found = format!("{path:?}");
+        let found = format!("{given:?}");
         return Err(QueryError::Parameter {
             name: "path",
             must: "relative to the root of the repository, inside it",
@@ -89,6 +99,10 @@ mod tests {
         for path in ["/etc/passwd", "../x", "a/../../x", "a\0b", "", "..", "a\\..\\b"] {
             assert!(clean(path).is_err(), "{path:?}");
         }
+        for path in ["\"\\056./x\"", "\"a\\t/../../x\"", "./\"/etc\\040\""] {
+            assert!(clean(path).is_err(), "{path:?} as quoted");
+        }
         assert_eq!(clean("./src/a..b.rs").unwrap(), "src/a..b.rs");
+        assert_eq!(clean("./\"a\\377b\"").unwrap(), b"a\xffb");
     }
 }

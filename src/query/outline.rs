@@ -8,6 +8,7 @@ use super::search::Searcher;
 use super::view::MatchState;
 use super::view::freshness::RequestUpdate;
 use crate::chunk::{ChunkSource, SemanticClass, SymbolKind, grammar};
+use crate::git::quoting;
 
 /// Stored sources of chunks whose symbols are all known.
 const SEMANTIC: u8 = ChunkSource::Semantic as u8;
@@ -94,7 +95,7 @@ impl Searcher {
     ) -> Result<Outline, QueryError> {
         let request = ViewRequest {
             revision: rev.map(str::to_owned),
-            files: vec![locate::clean(path)?.to_owned()],
+            files: vec![quoting::text(&locate::clean(path)?)],
             budget: ViewRequest::UNLIMITED,
             ..ViewRequest::new(&self.codebase.settings)
         };

@@ -94,19 +94,18 @@ impl Searcher {
         Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &bytes, oid, lines) })
     }
 
-    fn read_worktree(&self, path: &str) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {
+    fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {
         let repo = &self.codebase.repo;
-        let as_bytes = path.as_bytes().as_bstr();
         let mut files = WorktreeReader::open(repo)?;
-        let bytes = files.read(as_bytes)?.ok_or_else(|| QueryError::NotFound {
-            what: format!("{path} is not a file of the working tree"),
+        let bytes = files.read(path)?.ok_or_else(|| QueryError::NotFound {
+            what: format!("{} is not a file of the working tree", shown(path)),
         })?;
         let oid = git::hash_blob(&bytes, repo.object_hash());
         let committed = match repo.head()?.tree {
-            Some(tree) => git::entry_at(repo, &tree, as_bytes)?.map(|file| file.oid),
+            Some(tree) => git::entry_at(repo, &tree, path)?.map(|file| file.oid),
             None => None,
         };
-        let state = match files.indexed(as_bytes) {
+        let state = match files.indexed(path) {
             _ if committed == Some(oid) => MatchState::Committed,
             Some(staged) if staged == oid => MatchState::Staged,
             Some(_) => MatchState::Dirty,
@@ -115,20 +114,26 @@ impl Searcher {
         Ok((bytes, oid, state))
     }
 
-    fn read_revision(&self, path: &str, rev: &str) -> Result<(Vec<u8>, Oid), QueryError> {
+    fn read_revision(&self, path: &BStr, rev: &str) -> Result<(Vec<u8>, Oid), QueryError> {
         let revision = self.codebase.repo.resolve(rev)?;
-        let file = git::entry_at(&self.codebase.repo, &revision.tree, path.as_bytes().as_bstr())?;
-        let file = file.ok_or_else(|| QueryError::NotFound { what: format!("{path} is not in {rev}") })?;
+        let file = git::entry_at(&self.codebase.repo, &revision.tree, path)?;
+        let file =
+            file.ok_or_else(|| QueryError::NotFound { what: format!("{} is not in {rev}", shown(path)) })?;
         let bytes = self.codebase.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec);
         let bytes = bytes.ok_or_else(|| QueryError::NotFound {
-            what: format!("the blob of {path} is not in this clone"),
+            what: format!("the blob of {} is not in this clone", shown(path)),
         })?;
         Ok((bytes, file.oid))
     }
 }
 
+/// A path for a message.
+fn shown(path: &BStr) -> String {
+    quoting::printed(&quoting::text(path)).into_owned()
+}
+
 /// The part of `bytes` in `lines`, as a committed file.
-fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
+fn cut(path: &BStr, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
     let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
     let total = all.len() as u32;
     let (first, last) = lines.unwrap_or((1, total));
@@ -146,9 +151,9 @@ fn cut(path: &str, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>)
         text.extend_from_slice(&line[..line.len().min(available)]);
         end += 1;
     }
-    let language = language::by_path(path.as_bytes().as_bstr()).or_else(|| language::by_first_line(bytes));
+    let language = language::by_path(path).or_else(|| language::by_first_line(bytes));
     FileText {
-        path: path.to_owned(),
+        path: quoting::text(path),
         language: language.unwrap_or(language::TEXT).name().to_owned(),
         text: String::from_utf8_lossy(&text).into_owned(),
         span: if end < first { (0, 0) } else { (first, end) },

@@ -12,7 +12,7 @@ use super::response::Match;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
 use super::view::{Freshness, MatchState, View};
-use crate::git::{self, BStr, BString, ByteSlice, GitError};
+use crate::git::{self, BStr, BString, ByteSlice, GitError, quoting};
 use crate::worktree::{WorktreeFile, WorktreeStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -159,7 +159,7 @@ fn outdated_files(
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     for path in matches.iter().flat_map(Match::paths) {
         if !known.contains_key(path) {
-            known.insert(path.to_owned(), is_outdated(source, view, path.as_bytes().as_bstr())?);
+            known.insert(path.to_owned(), is_outdated(source, view, quoting::bytes(path).as_ref())?);
         }
     }
     let is_shown_rightly = |path: &str| known.get(path) != Some(&true);
@@ -168,7 +168,7 @@ fn outdated_files(
         found.near_copies.retain(|copy| is_shown_rightly(&copy.path));
     }
     let files = matches.iter().map(|found| &found.file.path).filter(|path| !is_shown_rightly(path));
-    Ok(files.map(|path| BString::from(path.as_str())).collect())
+    Ok(files.map(|path| quoting::bytes(path)).collect())
 }
 
 fn is_outdated(source: &ViewSource<'_>, view: &View, path: &BStr) -> Result<bool, QueryError> {

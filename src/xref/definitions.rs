@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::dialect::{self, Dialect};
 use crate::chunk::SymbolKind;
-use crate::git::Oid;
+use crate::git::{Oid, quoting};
 use crate::query::locate;
 use crate::query::view::View;
 use crate::store::postings::{Field, Postings};
@@ -273,7 +273,7 @@ impl<'a> Definitions<'a> {
         let language = segment.language(doc.language).to_owned();
         Some(FileDefs {
             entry,
-            path: String::from_utf8_lossy(path).into_owned(),
+            path: quoting::text(path),
             dialect: dialect::of(&language),
             language,
             oid: segment.blob_oid(doc),

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::definitions::{Definitions, FileDefs};
 use super::dialect::Modules;
 use super::sources::Sources;
+use crate::git::quoting;
 use crate::query::view::View;
 use crate::store::entries::NO_DOC;
 
@@ -74,8 +75,8 @@ impl<'a> Paths<'a> {
     }
 
     /// The live entry of the indexed file at a path.
-    pub fn at(&self, path: &str) -> Option<u32> {
-        self.tables().by_path.get(path.as_bytes()).copied()
+    pub fn at(&self, path: &(impl AsRef<[u8]> + ?Sized)) -> Option<u32> {
+        self.tables().by_path.get(path.as_ref()).copied()
     }
 
     /// Indexed files of a directory, ordered by path.
@@ -88,7 +89,7 @@ impl<'a> Paths<'a> {
     }
 
     fn path_of(&self, entry: u32) -> String {
-        String::from_utf8_lossy(self.view.entry(entry).0).into_owned()
+        quoting::text(self.view.entry(entry).0)
     }
 
     /// Resolves the import path `path` as written in `file`.

@@ -1,5 +1,6 @@
 //! Requests for cross-references of a symbol.
 
+use super::symbol_spec;
 use crate::query::{Cancel, QueryError};
 
 /// Maximum number of levels; each multiplies the work.
@@ -73,7 +74,10 @@ impl CallGraphRequest {
     pub(super) fn check(&self) -> Result<(), QueryError> {
         let refuse = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
         let symbol = self.symbol.trim();
-        if symbol.is_empty() || symbol.len() > MAX_SYMBOL_BYTES || symbol.contains(|c: char| c.is_control()) {
+        // A path may have control characters, a name may not.
+        let is_name = symbol_spec::parse_location(symbol).is_none();
+        let has_controls = is_name && symbol.contains(|c: char| c.is_control());
+        if symbol.is_empty() || symbol.len() > MAX_SYMBOL_BYTES || has_controls {
             let shown: String = symbol.chars().take(40).collect();
             return refuse(
                 "symbol",

@@ -14,6 +14,7 @@ use super::response::{
 };
 use super::sources::Sources;
 use super::symbol_spec;
+use crate::git::quoting;
 use crate::query::view::View;
 
 /// Maximum number of definitions listed for one ambiguous call.
@@ -177,7 +178,9 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         match end {
             Endpoint::Definition(id) => self
                 .defs
-                .with(id, |file, def| format!("{}:{}#{}", file.path, def.lines.0, def.qualified))
+                .with(id, |file, def| {
+                    format!("{}:{}#{}", quoting::printed(&file.path), def.lines.0, def.qualified)
+                })
                 .unwrap_or_default(),
             Endpoint::File(entry) => self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(),
         }
@@ -212,7 +215,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             span: def.map(|def| def.lines),
             signature: def.map(|def| def.signature.clone()).unwrap_or_default(),
             blob: file.oid.to_string(),
-            state: self.view.state_of(file.path.as_bytes()),
+            state: self.view.state_of(&quoting::bytes(&file.path)),
             depth,
         })
     }

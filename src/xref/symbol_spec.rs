@@ -2,24 +2,27 @@
 
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::modules::Paths;
+use crate::git::quoting;
 use crate::query::locate;
 
 /// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name.
 pub(crate) fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
-    let (head, name) = match symbol.split_once('#') {
-        Some((head, name)) => (head, Some(name)),
-        None => (symbol, None),
-    };
-    let (path, line) = head.rsplit_once(':')?;
-    let line = line.parse().ok().filter(|&line| line > 0)?;
-    (!path.is_empty()).then_some((path, line, name))
+    // A quoted path may contain anything; in others, the first line number at the end or before a `#` counts.
+    let from = quoting::quoted_len(symbol).unwrap_or(0);
+    symbol[from..].match_indices(':').find_map(|(at, _)| {
+        let (path, rest) = (&symbol[..from + at], &symbol[from + at + 1..]);
+        let (line, name) = rest.split_once('#').map_or((rest, None), |(line, name)| (line, Some(name)));
+        let is_number = line.bytes().all(|byte| byte.is_ascii_digit());
+        let line = line.parse().ok().filter(|&line| is_number && line > 0)?;
+        (!path.is_empty()).then_some((path, line, name))
+    })
 }
 
 /// The definitions that `symbol` stands for, ordered by path and position.
 pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> Vec<DefId> {
     if let Some((path, line, name)) = parse_location(symbol)
         && let Ok(path) = locate::clean(path)
-        && let Some(file) = paths.at(path).and_then(|entry| defs.file(entry))
+        && let Some(file) = paths.at(&path).and_then(|entry| defs.file(entry))
     {
         return at_line(&file, line, name).into_iter().collect();
     }
@@ -78,6 +81,8 @@ mod tests {
     fn locations_are_distinguished_from_names() {
         assert_eq!(parse_location("src/a.rs:12"), Some(("src/a.rs", 12, None)));
         assert_eq!(parse_location("src/a.rs:12#A::b"), Some(("src/a.rs", 12, Some("A::b"))));
+        assert_eq!(parse_location("a#b:c.py:3#f"), Some(("a#b:c.py", 3, Some("f"))));
+        assert_eq!(parse_location("\"a:1\\377\":3#f"), Some(("\"a:1\\377\"", 3, Some("f"))));
         for name in ["A::b", "a.b", "parse", "a:b", ":3", "x:0", "operator:"] {
             assert_eq!(parse_location(name), None, "{name}");
         }

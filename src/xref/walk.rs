@@ -20,6 +20,7 @@ use super::response_builder::{Endpoint, MAX_CANDIDATES, NewEdge, NoteSubject, Re
 use super::sources::{Limits, PARSER_STACK, Sources, limit};
 use super::symbol_spec::{self, parse_location};
 use crate::chunk::SymbolKind;
+use crate::git::quoting;
 use crate::query::error::guarded;
 use crate::query::locate;
 use crate::query::view::View;
@@ -64,13 +65,14 @@ impl<'a> Xref<'a> {
             ..defaults
         };
         let files = parse_location(&request.symbol).and_then(|(path, ..)| locate::clean(path).ok());
-        let mut wanted = ViewRequest { files: files.map(str::to_owned).into_iter().collect(), ..wanted };
+        let mut wanted =
+            ViewRequest { files: files.map(|path| quoting::text(&path)).into_iter().collect(), ..wanted };
         let mut round = 0;
         loop {
             let view = self.searcher.view(&wanted, updater)?;
             let response = self.answer(&view, request, started)?;
             // Lines of a committed version are never shown for a file that has changed.
-            let pending = response.files().filter(|path| view.is_pending(path.as_bytes().into()));
+            let pending = response.files().filter(|path| view.is_pending(quoting::bytes(path).as_ref()));
             let pending: BTreeSet<String> = pending.map(str::to_owned).collect();
             round += 1;
             if pending.is_empty() || round > MAX_ROUNDS {

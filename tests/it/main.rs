@@ -49,6 +49,7 @@ mod mcp_tools;
 mod model2vec;
 mod mounts;
 mod moved;
+mod names;
 mod navigation;
 mod other_users;
 mod partial_clones;

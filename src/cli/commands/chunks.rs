@@ -1,11 +1,12 @@
 //! `chunks`: the chunks of a file, or chunking statistics of a tree.
 
 use crate::chunk::{self, ChunkedBlob};
+use crate::cli::args::place;
 use crate::cli::chunk_stats::{self, LanguageStats, Report};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, count, safe};
-use crate::git::ByteSlice;
+use crate::git::{ByteSlice, quoting};
 use crate::index::Codebase;
 use crate::policy::Policy;
 use crate::worktree::read_worktree_file;
@@ -24,7 +25,7 @@ Examples:
 This command needs no index and changes nothing.")]
 pub struct ChunksArgs {
     /// File, or a revision with --stats [default: HEAD]
-    #[arg(value_name = "FILE|REV", required_unless_present = "stats")]
+    #[arg(value_name = "FILE|REV", required_unless_present = "stats", value_parser = place())]
     file_or_rev: Option<String>,
     /// Show statistics of every file of a tree
     #[arg(long)]
@@ -64,7 +65,8 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
 }
 
 fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedBlob), CliError> {
-    let path = path.as_bytes().as_bstr();
+    let path = locate::clean(path)?;
+    let path = path.as_bstr();
     let bytes = read_worktree_file(&codebase.repo, path)?.ok_or_else(|| {
         CliError::new(
             format!("there is no file {path}"),
@@ -145,7 +147,7 @@ fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Resu
     for (language, samples) in &report.samples {
         writeln!(out, "\n{}", context.paint.bold(language))?;
         for sample in samples {
-            let place = format!("{}:{}-{}", safe(&sample.path), sample.span.0, sample.span.1);
+            let place = format!("{}:{}-{}", quoting::argument(&sample.path), sample.span.0, sample.span.1);
             writeln!(out, "{:>6} tokens  {place}  {}", sample.tokens, safe(&sample.title))?;
         }
     }

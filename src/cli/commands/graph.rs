@@ -1,6 +1,7 @@
 //! `graph`: callers, callees, references and definitions of a symbol.
 
 use super::search::{Format, report_error, run_query};
+use crate::cli::args::place;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
@@ -40,6 +41,7 @@ pub struct GraphArgs {
     #[arg(value_enum)]
     direction: DirectionArg,
     /// A name, Type.name, or FILE:LINE
+    #[arg(value_parser = place())]
     symbol: String,
     /// Levels of callers or callees, from 1 to 5
     #[arg(short, long, default_value_t = 1)]

@@ -1,6 +1,7 @@
 //! `outline`: the definitions of a file.
 
 use super::search::{Format, OutputArgs, report_error, run_query};
+use crate::cli::args::place;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;
@@ -21,6 +22,7 @@ Examples:
   git codeweaver outline -o json src/lib.rs")]
 pub struct OutlineArgs {
     /// Path of the file
+    #[arg(value_parser = place())]
     file: String,
     /// Branch, tag, commit or tree to read instead of the working tree
     #[arg(long)]

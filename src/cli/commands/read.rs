@@ -1,6 +1,7 @@
 //! `read`: prints lines of a file, from the working tree or any revision.
 
 use super::search::{Format, OutputArgs, report_error};
+use crate::cli::args::place;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;
@@ -18,7 +19,7 @@ Examples:
   git codeweaver read --rev v1.2 src/lib.rs")]
 pub struct ReadArgs {
     /// File, optionally with a range of lines
-    #[arg(value_name = "FILE[:FROM-TO]")]
+    #[arg(value_name = "FILE[:FROM-TO]", value_parser = place())]
     location: String,
     /// Branch, tag, commit or tree to read instead of the working tree
     #[arg(long)]

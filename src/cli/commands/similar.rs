@@ -1,6 +1,7 @@
 //! `similar`: finds code similar to the code at a line.
 
-use super::search::{Format, OutputArgs, ScopeArgs, report_error, run_query};
+use super::search::{OutputArgs, ScopeArgs, finish, report_error, run_query};
+use crate::cli::args::place;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
@@ -21,7 +22,7 @@ Examples:
 Exit codes: 0 matches found, 1 no match, 2 error or not indexed.")]
 pub struct SimilarArgs {
     /// File and line of the code to compare with
-    #[arg(value_name = "FILE:LINE")]
+    #[arg(value_name = "FILE:LINE", value_parser = place())]
     location: String,
     /// Maximum number of matches [default: 10]
     #[arg(short, long)]

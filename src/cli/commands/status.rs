@@ -4,6 +4,7 @@ use super::index::submodules;
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
+use crate::git::quoting;
 use crate::index::status::{self, Place, StatusReport};
 use crate::store::time;
 use clap::Args;
@@ -94,7 +95,7 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
     if let Some(files) = &report.skipped_files {
         writeln!(out)?;
         for file in files {
-            writeln!(out, "{:<14} {}", file.reason, render::safe(&file.path))?;
+            writeln!(out, "{:<14} {}", file.reason, quoting::argument(&file.path))?;
         }
     }
     Ok(())

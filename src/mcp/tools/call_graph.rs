@@ -3,6 +3,7 @@
 use super::matches::{name_of, state_of, token_limit};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::tokens;
+use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
@@ -220,7 +221,7 @@ fn text_of(response: &CallGraphResponse, next_cursor: Option<&str>) -> String {
         let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
         let (first, last) = node.span.unwrap_or((1, 1));
         let state = state_of(node.state);
-        let _ = writeln!(text, "{}:{first}-{last} ({}{state}) {signature}", node.file, node.kind);
+        let _ = writeln!(text, "{}:{first}-{last} ({}{state}) {signature}", printed(&node.file), node.kind);
     }
     for edge in &response.edges {
         edge_line(&mut text, edge, response);

@@ -3,6 +3,7 @@
 use super::matches::{name_of, no_room, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
+use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
 use crate::mcp::cursor::Cursor;
@@ -112,8 +113,11 @@ impl Tool for FileOutline {
 fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Option<&str>) -> String {
     let freshness = name_of(outline.index.freshness);
     let state = state_of(outline.state);
-    let mut text =
-        format!("{} ({}, {total} definitions{state}) [{freshness}]\n", outline.path, outline.language);
+    let mut text = format!(
+        "{} ({}, {total} definitions{state}) [{freshness}]\n",
+        printed(&outline.path),
+        outline.language
+    );
     if let Some(why) = outline.why_incomplete() {
         let _ = writeln!(text, "{why}");
     }

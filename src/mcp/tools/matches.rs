@@ -2,6 +2,7 @@
 
 use super::{Answer, CallError};
 use crate::chunk::tokens;
+use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
@@ -323,7 +324,7 @@ pub fn state_of(state: MatchState) -> &'static str {
 fn heading(text: &mut String, found: &Match) {
     let state = state_of(found.state);
     let Focus { start_line, end_line, .. } = found.focus;
-    let (path, score) = (&found.file.path, found.relevance_score);
+    let (path, score) = (printed(&found.file.path), found.relevance_score);
     let _ = write!(text, "\n## {path}:{start_line}-{end_line} ({score:.2}{state}) {}", found.name());
     let (first, last) = found.span;
     if (first, last) != (start_line, end_line) && !found.content.elided {
@@ -332,7 +333,7 @@ fn heading(text: &mut String, found: &Match) {
     text.truncate(text.trim_end().len());
     text.push('\n');
     if !found.near_copies.is_empty() {
-        let places = found.near_copies.iter().map(|copy| format!("{}:{}", copy.path, copy.span.0));
+        let places = found.near_copies.iter().map(|copy| format!("{}:{}", printed(&copy.path), copy.span.0));
         let _ = writeln!(text, "(nearly the same: {})", places.collect::<Vec<_>>().join(", "));
     }
 }

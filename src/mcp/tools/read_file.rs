@@ -3,6 +3,7 @@
 use super::matches::{name_of, no_room, state_of, token_limit};
 use super::{Answer, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
+use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
 use crate::mcp::cursor::Cursor;
@@ -139,8 +140,8 @@ fn text_of(file: &FileText, freshness: Freshness, warnings: &[String], next_curs
     let (first, last) = file.span;
     let state = state_of(file.state);
     let mut text = format!(
-        "{}:{first}-{last} of {} lines ({}{state}) [{}]\n{}",
-        file.path,
+        "{}:{first}-{last} of {} lines ({}{state}) [{}]\n",
+        printed(&file.path),
         file.total_lines,
         file.rev,
         name_of(freshness)

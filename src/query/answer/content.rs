@@ -7,7 +7,7 @@ use super::budget::{Budget, Fitted};
 use super::evidence::Evidence;
 use super::focus::InChunk;
 use crate::chunk::SemanticClass;
-use crate::git::BlobReader;
+use crate::git::{BlobReader, quoting};
 use crate::index::Codebase;
 use crate::query::error::QueryError;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
@@ -111,10 +111,7 @@ fn match_of(
     };
     let more_in_file = file.chunks.iter().skip(1).take(MAX_MORE_IN_FILE);
     Ok(Match {
-        file: FileInfo {
-            path: String::from_utf8_lossy(path).into_owned(),
-            language: segment.language(row.language).to_owned(),
-        },
+        file: FileInfo { path: quoting::text(path), language: segment.language(row.language).to_owned() },
         content: Content {
             text,
             title: segment.string(row.title).to_owned(),
@@ -132,11 +129,7 @@ fn match_of(
         rev: view.spec.clone(),
         state: view.state_of(path),
         more_in_file: more_in_file.map(|chunk| span(view, file, chunk)).collect(),
-        also_at: file
-            .also_at
-            .iter()
-            .map(|&id| String::from_utf8_lossy(view.entry(id).0).into_owned())
-            .collect(),
+        also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
     })
@@ -153,7 +146,7 @@ fn main_symbol(symbols: &[SymbolRecord], row: &RowRecord) -> Option<SymbolRecord
 
 fn place(view: &View, duplicate: &NearDuplicate) -> Place {
     let (_, row) = view.row(duplicate.id);
-    let path = String::from_utf8_lossy(view.entry(duplicate.entry).0).into_owned();
+    let path = quoting::text(view.entry(duplicate.entry).0);
     Place { path, span: (row.start_line, row.end_line) }
 }
 

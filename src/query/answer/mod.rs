@@ -15,7 +15,7 @@ use super::request::Request;
 use super::response::{Focus, IndexInfo, Match, Omitted, Response, Status, n_of};
 use super::view::scope::{AbsentPath, canonical_language};
 use super::view::{Freshness, View};
-use crate::git::{BString, ByteSlice as _};
+use crate::git::{BString, quoting};
 use crate::index::plan::skip_reason;
 use budget::Fitted;
 use evidence::Evidence;
@@ -60,7 +60,7 @@ impl Answer {
         if files.is_empty() {
             return;
         }
-        self.fitted.matches.retain(|found| !files.contains(found.file.path.as_bytes().as_bstr()));
+        self.fitted.matches.retain(|found| !files.contains(&quoting::bytes(&found.file.path)));
         let n = files.len();
         self.ranking
             .warnings
@@ -123,7 +123,7 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         freshness: view.freshness,
         dirty_files: view.n_dirty,
         unchecked_files: view.n_unchecked + view.unreadable().count(),
-        unreadable: view.unreadable().take(MAX_UNREADABLE).map(ToString::to_string).collect(),
+        unreadable: view.unreadable().take(MAX_UNREADABLE).map(|path| quoting::text(path)).collect(),
         late_files: view.n_unchecked,
         pending_files: view.n_pending(),
         needs_update: view.needs_update,

@@ -27,6 +27,7 @@ use super::view::freshness::RequestUpdate;
 use super::view::scope::Scope;
 use crate::config::Settings;
 use crate::embed::{EmbedCost, Embedder};
+use crate::git::quoting;
 use crate::sys::DotKernel;
 use compare::Comparison;
 use origin::Origin;
@@ -90,7 +91,7 @@ impl Searcher {
             token_limit: request.token_limit,
             min_score: request.min_score,
             view: ViewRequest {
-                files: vec![locate::clean(&request.path)?.to_owned()],
+                files: vec![quoting::text(&locate::clean(&request.path)?)],
                 ..request.view.clone()
             },
             without_content: request.without_content,

@@ -8,7 +8,7 @@ use super::freshness::{self, RequestUpdate};
 use super::members::MembersCache;
 use super::{Freshness, View, short};
 use crate::embed::Embedder;
-use crate::git::{BString, GitError};
+use crate::git::{BString, GitError, quoting};
 use crate::index::overlay::{OverlaidFiles, Overlay, OverlayContext};
 use crate::index::{Codebase, IndexError, Lifecycle, Target, arrivals, background};
 use crate::policy::Policy;
@@ -90,7 +90,7 @@ impl<'a> ViewSource<'a> {
                     WorktreeMode::Exclude => WorktreeInput::Exclude,
                 };
                 let target = Target::head(self.codebase)?;
-                let files = request.files.iter().map(|path| BString::from(path.as_str())).collect();
+                let files = request.files.iter().map(|path| quoting::bytes(path)).collect();
                 Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, files, cancel })
             }
             Some(spec) => {
@@ -315,7 +315,9 @@ fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<
 fn unreadable_warning(places: &[BString], what: &str) -> Option<String> {
     /// Number of places that are named.
     const MAX_NAMED: usize = 5;
-    let name = |place: &BString| if place.is_empty() { "./".to_owned() } else { place.to_string() };
+    let name = |place: &BString| {
+        if place.is_empty() { "./".to_owned() } else { quoting::argument(&quoting::text(place)).into_owned() }
+    };
     let names: Vec<String> = places.iter().take(MAX_NAMED).map(name).collect();
     let others = match places.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
