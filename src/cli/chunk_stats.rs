@@ -135,14 +135,14 @@ impl Chunking<'_> {
         report: &mut Report,
     ) -> Result<(), IndexError> {
         let path = file.path.as_bstr();
-        let PathDecision::Index { language, .. } = self.policy.decide_path(path, file.mode) else {
+        let PathDecision::Index { language, exempt, .. } = self.policy.decide_path(path, file.mode) else {
             return Ok(());
         };
         if blobs.size(&file.oid)?.is_none_or(|size| size > self.policy.max_blob_bytes()) {
             return Ok(());
         }
         let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
-        if self.policy.decide_blob(bytes).is_some() {
+        if self.policy.decide_blob(bytes, exempt).is_some() {
             return Ok(());
         }
         let language = self.policy.language(language, path, bytes);

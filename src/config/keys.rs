@@ -93,6 +93,8 @@ static KEYS: &[KeySpec] = &[
         "Maximum size of a file, in bytes; larger files are not indexed."),
     key!("policy.include_secrets", policy.include_secrets, List, SHARED,
         "Paths that are indexed although they look like credentials."),
+    key!("policy.include_generated_docs", policy.include_generated_docs, Bool, SHARED,
+        "Index the output of documentation generators such as Javadoc, Dokka, Doxygen and Sphinx."),
     key!("model.name", model.name, Text, USER,
         "Embedding model: `builtin`, or the name of a transformer such as `bge-small-en-v1.5` or of a static model such as `potion-base-8m`."),
     key!("model.path", model.path, Path, USER,

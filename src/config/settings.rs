@@ -101,6 +101,8 @@ pub struct PolicySettings {
     pub max_blob_bytes: u64,
     /// Paths that are indexed although they look like credentials.
     pub include_secrets: Vec<String>,
+    /// Whether the output of documentation generators is indexed.
+    pub include_generated_docs: bool,
 }
 
 impl Default for PolicySettings {
@@ -111,6 +113,7 @@ impl Default for PolicySettings {
             file_extensions: BTreeMap::new(),
             max_blob_bytes: 1 << 20,
             include_secrets: Vec::new(),
+            include_generated_docs: false,
         }
     }
 }

@@ -195,10 +195,10 @@ impl Worker<'_> {
         builder: &mut SegmentBuilder,
     ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
-        let too_large = size > self.context.policy.max_blob_bytes();
+        let policy = self.context.policy;
+        let too_large = size > policy.max_blob_bytes();
         let skipped =
-            if too_large { Some(SkipReason::TooLarge) } else { self.context.policy.decide_blob(bytes) };
-        let skipped = skipped.filter(|&reason| !(job.includes_secret && reason == SkipReason::Secret));
+            if too_large { Some(SkipReason::TooLarge) } else { policy.decide_blob(bytes, job.exempt) };
         let crashes =
             |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language, bytes);
         let skipped = skipped.or_else(|| self.journal.filter(crashes).map(|_| SkipReason::Crashed));

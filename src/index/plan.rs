@@ -8,7 +8,7 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::chunk::{self, LanguageId};
 use crate::git::{self, BString, BlobReader, ByteSlice, Mode, Oid};
-use crate::policy::{self, PathDecision, Policy, SkipReason};
+use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason};
 use crate::store::StoreReader;
 use crate::store::rows::{self, DocKey};
 use crate::store::snapshot::Snapshot;
@@ -42,8 +42,8 @@ pub struct Job {
     pub language: LanguageId,
     /// The doc that was at this path before; most of its vectors can be reused.
     pub previous: Option<u32>,
-    /// The user included this file by name although it looks like a credential.
-    pub includes_secret: bool,
+    /// What the user lets this file be.
+    pub exempt: Exempt,
 }
 
 /// The difference between the base snapshot and the wanted tree.
@@ -56,7 +56,7 @@ pub struct Plan {
     /// Indexed paths without a known language, by extension.
     pub unknown_extensions: BTreeMap<String, u64>,
     /// See [`doc_variant`].
-    variants: FxHashMap<(LanguageId, bool), u64>,
+    variants: FxHashMap<(LanguageId, Exempt), u64>,
 }
 
 /// Plans the update from `base` to `tree`; `None` is the empty tree. `base.totals.settings` tells whether the
@@ -134,15 +134,14 @@ impl Plan {
         let PlannedFile { path, mode, blob_oid, bytes, previous } = *file;
         let (doc, skipped, flags) = match policy.decide_path(path, mode) {
             PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
-            PathDecision::Index { language, flags } => {
+            PathDecision::Index { language, flags, exempt } => {
                 let language = policy.language(language, path, bytes);
-                let includes_secret = policy.includes_secret(path);
-                let key = DocKey { blob_oid, variant: self.variant(codebase, language, includes_secret) };
+                let key = DocKey { blob_oid, variant: self.variant(codebase, language, exempt) };
                 let known = reader.find_doc(&key).map(PlannedDoc::Known);
                 let same = self.jobs.iter().position(|job| job.key == key).map(PlannedDoc::Job);
                 let doc = known.or(same).unwrap_or_else(|| {
                     let previous = previous.and_then(|id| reader.entry(id)).map(|(record, _)| record.doc);
-                    self.jobs.push(Job { key, language, previous, includes_secret });
+                    self.jobs.push(Job { key, language, previous, exempt });
                     PlannedDoc::Job(self.jobs.len() - 1)
                 });
                 (doc, None, u16::from(flags.0))
@@ -164,13 +163,13 @@ impl Plan {
         let KnownFile { path, mode, blob_oid, bytes } = *file;
         let (doc, skipped, flags) = match policy.decide_path(path, mode) {
             PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
-            PathDecision::Index { language, flags } => {
+            PathDecision::Index { language, flags, exempt } => {
                 let language = match (language, bytes) {
                     (Some(language), _) => language,
                     (None, Some(bytes)) => policy.language(None, path, bytes),
                     (None, None) => return KnownDoc::NeedsBytes,
                 };
-                let variant = self.variant(codebase, language, policy.includes_secret(path));
+                let variant = self.variant(codebase, language, exempt);
                 let Some(doc) = reader.find_doc(&DocKey { blob_oid, variant }) else {
                     return KnownDoc::NeedsJob;
                 };
@@ -181,9 +180,9 @@ impl Plan {
         KnownDoc::Planned
     }
 
-    fn variant(&mut self, codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
-        let variant = || doc_variant(codebase, language, includes_secret);
-        *self.variants.entry((language, includes_secret)).or_insert_with(variant)
+    fn variant(&mut self, codebase: &Codebase, language: LanguageId, exempt: Exempt) -> u64 {
+        let variant = || doc_variant(codebase, language, exempt);
+        *self.variants.entry((language, exempt)).or_insert_with(variant)
     }
 
     /// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
@@ -268,9 +267,9 @@ impl Planner<'_> {
         let decision = self.policy.decide_path(path.as_ref(), mode);
         let (doc, skipped, flags) = match decision {
             PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
-            PathDecision::Index { language, flags } => match self.language(language, path, oid)? {
+            PathDecision::Index { language, flags, exempt } => match self.language(language, path, oid)? {
                 None => (PlannedDoc::None, Some(SkipReason::NotLocal), u16::from(flags.0)),
-                Some(language) => (self.doc(path, oid, language, old), None, u16::from(flags.0)),
+                Some(language) => (self.doc(oid, language, exempt, old), None, u16::from(flags.0)),
             },
         };
         if let Some(id) = old {
@@ -309,10 +308,8 @@ impl Planner<'_> {
         Ok(Some(language))
     }
 
-    fn doc(&mut self, path: &BString, oid: &Oid, language: LanguageId, old: Option<u32>) -> PlannedDoc {
-        let includes_secret = self.policy.includes_secret(path.as_ref());
-        let key =
-            DocKey { blob_oid: *oid, variant: self.plan.variant(self.codebase, language, includes_secret) };
+    fn doc(&mut self, oid: &Oid, language: LanguageId, exempt: Exempt, old: Option<u32>) -> PlannedDoc {
+        let key = DocKey { blob_oid: *oid, variant: self.plan.variant(self.codebase, language, exempt) };
         if let Some(&job) = self.jobs.get(&key) {
             return PlannedDoc::Job(job);
         }
@@ -321,7 +318,7 @@ impl Planner<'_> {
         }
         let previous = old.and_then(|id| self.reader.entry(id)).map(|(record, _)| record.doc);
         let job = self.plan.jobs.len();
-        self.plan.jobs.push(Job { key, language, previous, includes_secret });
+        self.plan.jobs.push(Job { key, language, previous, exempt });
         self.jobs.insert(key, job);
         PlannedDoc::Job(job)
     }
@@ -350,12 +347,16 @@ pub fn skip_reason(number: u8) -> Option<SkipReason> {
 }
 
 /// Key of everything besides its bytes that the chunks of a blob depend on.
-pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, includes_secret: bool) -> u64 {
+pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, exempt: Exempt) -> u64 {
     let settings = &codebase.settings;
     let chunker = chunk::fingerprint(language, &settings.chunker);
     let fingerprint = format!(
-        "{chunker} max={} excerpts={} secret={includes_secret}",
-        settings.policy.max_blob_bytes, settings.index.excerpts
+        "{chunker} content={} max={} excerpts={} secret={} generated_docs={}",
+        policy::content_fingerprint(),
+        settings.policy.max_blob_bytes,
+        settings.index.excerpts,
+        exempt.secret,
+        exempt.generated_docs
     );
     rows::variant(language.name(), &fingerprint)
 }

@@ -9,6 +9,7 @@ use super::repair::Finding;
 use crate::chunk::{self, LanguageId};
 use crate::embed::{EmbedCost, Embedder};
 use crate::git::BlobReader;
+use crate::policy::Exempt;
 use crate::store::rows::DocMeta;
 use crate::store::shard::{self, ShardData};
 use crate::store::{StoreLayout, StoreReader};
@@ -85,8 +86,7 @@ fn differs(
 ) -> Result<Option<Option<String>>, IndexError> {
     let StoredDoc { doc, data, rows } = stored;
     let Some(language) = LanguageId::by_name(&doc.language) else { return Ok(None) };
-    let is_ours =
-        [false, true].iter().any(|&secret| doc_variant(codebase, language, secret) == doc.key.variant);
+    let is_ours = Exempt::all().any(|exempt| doc_variant(codebase, language, exempt) == doc.key.variant);
     let bytes = if is_ours { blobs.read(&doc.key.blob_oid)? } else { None };
     let Some(bytes) = bytes else { return Ok(None) };
     let settings = &codebase.settings;

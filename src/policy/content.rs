@@ -2,7 +2,9 @@
 
 use gix::bstr::ByteSlice as _;
 
-use super::SkipReason;
+use std::sync::LazyLock;
+
+use super::{Exempt, SkipReason, generated_docs};
 
 /// Number of bytes in which a NUL makes a blob binary, close to the 8,000 of git.
 const BINARY_PROBE_BYTES: usize = 8_192;
@@ -16,9 +18,23 @@ const MINIFIED_LINE_BYTES: usize = 500;
 /// Maximum size of files with credentials.
 const SECRET_MAX_BYTES: usize = 65_536;
 
+/// Version of the rules, without the table of [`generated_docs`].
+const VERSION: u32 = 2;
+
 /// The first reason that applies.
-pub(super) fn skip(bytes: &[u8]) -> Option<SkipReason> {
-    RULES.iter().find(|(_, applies)| applies(bytes)).map(|(reason, _)| *reason)
+pub(super) fn skip(bytes: &[u8], exempt: Exempt) -> Option<SkipReason> {
+    let rule = RULES.iter().find(|(reason, applies)| !exempt.from(*reason) && applies(bytes));
+    rule.map(|(reason, _)| *reason)
+}
+
+/// Hash of everything here that decides.
+pub(super) fn fingerprint() -> &'static str {
+    static FINGERPRINT: LazyLock<String> = LazyLock::new(|| {
+        let mut hash = blake3::Hasher::new();
+        hash.update(&VERSION.to_le_bytes()).update(generated_docs::TABLE.as_bytes());
+        hash.finalize().to_hex()[..16].to_owned()
+    });
+    &FINGERPRINT
 }
 
 type Rule = (SkipReason, fn(&[u8]) -> bool);
@@ -27,6 +43,7 @@ const RULES: &[Rule] = &[
     (SkipReason::Binary, is_binary),
     (SkipReason::LfsPointer, |bytes| bytes.len() < LFS_MAX_BYTES && bytes.starts_with(LFS_PREFIX)),
     (SkipReason::Secret, is_secret),
+    (SkipReason::GeneratedDocs, generated_docs::is_generated),
     (SkipReason::Minified, is_minified),
 ];
 
@@ -146,7 +163,7 @@ mod tests {
             ("short long line", "a=1;".repeat(200).into(), None),
         ];
         for (name, bytes, expected) in cases {
-            assert_eq!(skip(&bytes), expected, "{name}");
+            assert_eq!(skip(&bytes, Exempt::default()), expected, "{name}");
         }
     }
 }

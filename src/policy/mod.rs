@@ -22,9 +22,11 @@
 //!
 //! `-linguist-generated` and `-linguist-vendored` override the tables of that subject. The attribute
 //! `codeweaver` and a literal `!path` in `.codeweaverignore` override all tables except that of credentials.
+//! Both `-linguist-generated` and these also keep files that are [`GeneratedDocs`] by their content.
 //!
 //! [`Excluded`]: SkipReason::Excluded
 //! [`Generated`]: SkipReason::Generated
+//! [`GeneratedDocs`]: SkipReason::GeneratedDocs
 //! [`Ignored`]: SkipReason::Ignored
 //! [`NotIncluded`]: SkipReason::NotIncluded
 //! [`Secret`]: SkipReason::Secret
@@ -34,6 +36,7 @@
 
 mod content;
 mod directory;
+mod generated_docs;
 mod rules;
 mod tables;
 
@@ -48,7 +51,7 @@ use directory::{Directories, Directory};
 use rules::{Attributes, Globs, Role, Verdict};
 
 /// Version of the rules. Raised when their meaning changes without a change of the tables.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Name of the file with ignore rules, in gitignore syntax, at any level of the tree.
 pub const IGNORE_FILE: &str = ".codeweaverignore";
 const ATTRIBUTES_FILE: &str = ".gitattributes";
@@ -82,6 +85,8 @@ pub enum SkipReason {
     NotLocal = 15,
     /// Has a filter driver (LFS, git-crypt). Filter drivers are never run.
     Filtered = 16,
+    /// The output of a documentation generator.
+    GeneratedDocs = 17,
 }
 
 const REASONS: &[(SkipReason, &str)] = &[
@@ -102,6 +107,7 @@ const REASONS: &[(SkipReason, &str)] = &[
     (SkipReason::Crashed, "crashed"),
     (SkipReason::NotLocal, "not_local"),
     (SkipReason::Filtered, "filtered"),
+    (SkipReason::GeneratedDocs, "generated_docs"),
 ];
 
 impl SkipReason {
@@ -182,8 +188,33 @@ pub enum PathDecision {
     Index {
         language: Option<LanguageId>,
         flags: PathFlags,
+        exempt: Exempt,
     },
     Skip(SkipReason),
+}
+
+/// Reasons that do not apply to the content of a file, by the wish of the user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Exempt {
+    /// From [`SkipReason::Secret`].
+    pub secret: bool,
+    /// From [`SkipReason::GeneratedDocs`].
+    pub generated_docs: bool,
+}
+
+impl Exempt {
+    /// Every combination.
+    pub fn all() -> impl Iterator<Item = Exempt> {
+        (0..4).map(|bits| Exempt { secret: bits & 1 != 0, generated_docs: bits & 2 != 0 })
+    }
+
+    fn from(self, reason: SkipReason) -> bool {
+        match reason {
+            SkipReason::Secret => self.secret,
+            SkipReason::GeneratedDocs => self.generated_docs,
+            _ => false,
+        }
+    }
 }
 
 /// Why a policy cannot be set up.
@@ -206,6 +237,7 @@ pub struct Policy {
     /// Configured languages by extension, in lower case and without the leading dot.
     extensions: Vec<(String, LanguageId)>,
     include_secrets: BTreeSet<BString>,
+    include_generated_docs: bool,
     max_blob_bytes: u64,
 }
 
@@ -235,6 +267,7 @@ impl Policy {
                 .iter()
                 .map(|name| BString::from(name.as_str()))
                 .collect(),
+            include_generated_docs: settings.include_generated_docs,
             max_blob_bytes: settings.max_blob_bytes,
         })
     }
@@ -260,18 +293,18 @@ impl Policy {
             return PathDecision::Skip(SkipReason::Excluded);
         };
         match self.skip(&directory, path, name) {
-            Ok((attributes, kinds)) => self.index(&directory, path, name, &attributes, kinds),
+            Ok(facts) => self.index(&directory, path, name, &facts),
             Err(reason) => PathDecision::Skip(reason),
         }
     }
 
     /// Decides by content; the result is the same for every path with these bytes. Callers check
     /// [`max_blob_bytes`](Self::max_blob_bytes) before they read a blob.
-    pub fn decide_blob(&self, bytes: &[u8]) -> Option<SkipReason> {
+    pub fn decide_blob(&self, bytes: &[u8], exempt: Exempt) -> Option<SkipReason> {
         if bytes.len() as u64 > self.max_blob_bytes {
             return Some(SkipReason::TooLarge);
         }
-        content::skip(bytes)
+        content::skip(bytes, exempt)
     }
 
     /// Maximum size of a blob. Larger ones are [`SkipReason::TooLarge`].
@@ -293,12 +326,7 @@ impl Policy {
             .unwrap_or(language::TEXT)
     }
 
-    fn skip(
-        &self,
-        directory: &Arc<Directory>,
-        path: &BStr,
-        name: &[u8],
-    ) -> Result<(Attributes, tables::Kinds), SkipReason> {
+    fn skip(&self, directory: &Arc<Directory>, path: &BStr, name: &[u8]) -> Result<PathFacts, SkipReason> {
         let is_store = path.len() > STORE_DIR.len()
             && path[STORE_DIR.len()] == b'/'
             && path[..STORE_DIR.len()].eq_ignore_ascii_case(STORE_DIR.as_bytes());
@@ -331,18 +359,12 @@ impl Policy {
             }
             () => by_table(),
         };
-        reason.map_or(Ok((attributes, kinds)), Err)
+        reason.map_or(Ok(PathFacts { attributes, kinds, kept }), Err)
     }
 
-    fn index(
-        &self,
-        directory: &Directory,
-        path: &BStr,
-        name: &[u8],
-        attributes: &Attributes,
-        kinds: tables::Kinds,
-    ) -> PathDecision {
-        let mut flags = directory.flags() | tables::flags(kinds);
+    fn index(&self, directory: &Directory, path: &BStr, name: &[u8], facts: &PathFacts) -> PathDecision {
+        let attributes = &facts.attributes;
+        let mut flags = directory.flags() | tables::flags(facts.kinds);
         match attributes.documentation {
             Some(true) => flags = flags | PathFlags::DOCS,
             Some(false) => flags = flags.without(PathFlags::DOCS),
@@ -354,7 +376,12 @@ impl Policy {
             Some(Role::Off | Role::On) | None => {}
         }
         debug_assert!(path.ends_with(name));
-        PathDecision::Index { language: attributes.language.or_else(|| self.language_of_path(path)), flags }
+        let exempt = Exempt {
+            secret: self.includes_secret(path),
+            generated_docs: self.include_generated_docs || facts.kept || attributes.generated == Some(false),
+        };
+        let language = attributes.language.or_else(|| self.language_of_path(path));
+        PathDecision::Index { language, flags, exempt }
     }
 
     fn language_of_path(&self, path: &BStr) -> Option<LanguageId> {
@@ -371,6 +398,14 @@ impl Policy {
         // The longest wins: `blade.php` before `php`.
         self.extensions.iter().filter_map(of).max_by_key(|(length, _)| *length).map(|(_, language)| language)
     }
+}
+
+/// What the rules know about a path that none of them skips.
+struct PathFacts {
+    attributes: Attributes,
+    kinds: tables::Kinds,
+    /// The user wants it in spite of the tables.
+    kept: bool,
 }
 
 /// False for paths that a tree may contain but git does not check out: empty components, `.`, `..`, `.git`.
@@ -403,6 +438,11 @@ pub fn settings_fingerprint(settings: &PolicySettings) -> String {
     // Serialising plain lists and maps of strings cannot fail.
     hash.update(&serde_json::to_vec(settings).unwrap_or_default());
     hash.finalize().to_hex()[..32].to_owned()
+}
+
+/// Identity of the rules of [`Policy::decide_blob`] besides its arguments. 16 hexadecimal digits.
+pub fn content_fingerprint() -> &'static str {
+    content::fingerprint()
 }
 
 #[cfg(test)]

@@ -258,8 +258,8 @@ fn secrets_are_indexed_only_if_named() {
 fn sizes_are_bounded_by_the_setting() {
     let policy = no_tree(&PolicySettings { max_blob_bytes: 10, ..Default::default() });
     assert_eq!(policy.max_blob_bytes(), 10);
-    assert_eq!(policy.decide_blob(b"0123456789\n"), Some(SkipReason::TooLarge));
-    assert_eq!(policy.decide_blob(b"012345678\n"), None);
+    assert_eq!(policy.decide_blob(b"0123456789\n", Exempt::default()), Some(SkipReason::TooLarge));
+    assert_eq!(policy.decide_blob(b"012345678\n", Exempt::default()), None);
 }
 
 /// `.codeweaverignore` ignores exactly the files that git ignores by the same rules.
@@ -430,6 +430,6 @@ fn the_serialised_settings_are_pinned() {
         file_extensions: [("x".to_owned(), "c".to_owned())].into(),
         ..PolicySettings::default()
     };
-    let json = r#"{"include":["a"],"exclude":[],"file_extensions":{"x":"c"},"max_blob_bytes":1048576,"include_secrets":[]}"#;
+    let json = r#"{"include":["a"],"exclude":[],"file_extensions":{"x":"c"},"max_blob_bytes":1048576,"include_secrets":[],"include_generated_docs":false}"#;
     assert_eq!(serde_json::to_string(&settings).unwrap(), json);
 }

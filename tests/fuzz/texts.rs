@@ -592,7 +592,7 @@ impl Target for Rules {
                 assert!(matches!(decision, PathDecision::Skip(_)), "the store indexes itself: {path:?}");
             }
             decisions.push(match decision {
-                PathDecision::Index { language, flags } => {
+                PathDecision::Index { language, flags, .. } => {
                     (language.map_or(0, |language| language.0), flags.0)
                 }
                 PathDecision::Skip(reason) => (u16::MAX, reason as u8),

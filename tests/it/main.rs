@@ -22,6 +22,7 @@ mod eval;
 mod faults;
 mod focus;
 mod freshness;
+mod generated_docs;
 mod graph;
 mod graph_languages;
 mod hook_managers;

@@ -226,7 +226,7 @@ impl Miner<'_> {
         oid: Oid,
         mode: git::Mode,
     ) -> Result<Option<String>, EvalError> {
-        let PathDecision::Index { language, flags } = policy.decide_path(path.as_ref(), mode) else {
+        let PathDecision::Index { language, flags, exempt } = policy.decide_path(path.as_ref(), mode) else {
             return Ok(None);
         };
         let roles = [PathFlags::TEST, PathFlags::EXAMPLE, PathFlags::DOCS, PathFlags::BENCH];
@@ -234,7 +234,7 @@ impl Miner<'_> {
             return Ok(None);
         }
         let Some(bytes) = self.blobs.read(&oid)? else { return Ok(None) };
-        if policy.decide_blob(bytes).is_some() {
+        if policy.decide_blob(bytes, exempt).is_some() {
             return Ok(None);
         }
         let language = policy.language(language, path.as_ref(), bytes);

@@ -7,7 +7,7 @@ use codeweaver::chunk::LanguageId;
 use codeweaver::chunk::language::Nature;
 use codeweaver::config::{ChunkerSettings, PolicySettings};
 use codeweaver::git::{BStr, ByteSlice as _, Mode, Oid, Repo, walk_tree};
-use codeweaver::policy::{PathDecision, PathFlags, Policy};
+use codeweaver::policy::{Exempt, PathDecision, PathFlags, Policy};
 
 use super::filter::{Collector, stable_hash};
 use super::licence::{self, Verdict};
@@ -117,7 +117,7 @@ impl Files {
     pub fn role(&self, path: &BStr, mode: Mode) -> Result<Role, &'static str> {
         let text = path.to_str().map_err(|_| "path_not_utf8")?;
         let (language, flags) = match self.policy.decide_path(path, mode) {
-            PathDecision::Index { language, flags } => (language, flags),
+            PathDecision::Index { language, flags, .. } => (language, flags),
             PathDecision::Skip(reason) => return Err(reason.name()),
         };
         if text
@@ -159,7 +159,7 @@ impl Files {
         language: Option<LanguageId>,
         bytes: &[u8],
     ) -> Result<LanguageId, &'static str> {
-        if let Some(reason) = self.policy.decide_blob(bytes) {
+        if let Some(reason) = self.policy.decide_blob(bytes, Exempt::default()) {
             return Err(reason.name());
         }
         let language = self.policy.language(language, path.into(), bytes);
