@@ -5,6 +5,7 @@ use crate::git::{self, ByteSlice, Oid};
 use crate::index::{Codebase, IndexError};
 use crate::policy::{PathDecision, Policy};
 use crate::sync;
+use crate::text;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,6 +143,7 @@ impl Chunking<'_> {
             return Ok(());
         }
         let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
+        let bytes = &*text::to_utf8(bytes);
         if self.policy.decide_blob(bytes, exempt).is_some() {
             return Ok(());
         }

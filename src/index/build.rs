@@ -19,6 +19,7 @@ use crate::store::rows::{DocKey, DocMeta, RowMeta};
 use crate::store::segment::SegmentBuilder;
 use crate::store::state::SegmentRef;
 use crate::store::{StoreReader, fault, shard};
+use crate::text;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -185,7 +186,7 @@ impl Worker<'_> {
         self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
     }
 
-    /// Chunks and embeds `bytes` (empty if `size` exceeds the limit), adds them as one doc, and returns its
+    /// Chunks and embeds `bytes`, decoded by their byte order mark (empty if `size` exceeds the limit), adds them as one doc, and returns its
     /// ordinal.
     fn doc(
         &self,
@@ -195,6 +196,7 @@ impl Worker<'_> {
         builder: &mut SegmentBuilder,
     ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
+        let bytes = &*text::to_utf8(bytes);
         let policy = self.context.policy;
         let too_large = size > policy.max_blob_bytes();
         let skipped =

@@ -13,6 +13,7 @@ use crate::policy::Exempt;
 use crate::store::rows::DocMeta;
 use crate::store::shard::{self, ShardData};
 use crate::store::{StoreLayout, StoreReader};
+use crate::text;
 use std::ops::Range;
 
 /// Minimum cosine between stored and new vectors: those of a transformer may differ in the last bits between
@@ -89,6 +90,7 @@ fn differs(
     let is_ours = Exempt::all().any(|exempt| doc_variant(codebase, language, exempt) == doc.key.variant);
     let bytes = if is_ours { blobs.read(&doc.key.blob_oid)? } else { None };
     let Some(bytes) = bytes else { return Ok(None) };
+    let bytes = &*text::to_utf8(bytes);
     let settings = &codebase.settings;
     let chunks = chunk::chunk_blob(bytes, language, &settings.chunker).chunks;
     let blob = ChunkedBlob { key: &doc.key, bytes, chunks: &chunks };

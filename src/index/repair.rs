@@ -16,6 +16,7 @@ use crate::store::reader::OpenFiles;
 use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::state::{SegmentRef, State};
 use crate::store::{StoreError, StoreReader, fault, shard};
+use crate::text;
 use std::path::PathBuf;
 
 /// A defect of the store.
@@ -235,7 +236,7 @@ fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resu
         let bytes = if n_rows == 0 { Some(&[][..]) } else { blobs.read(oid)? };
         if let Some(bytes) = bytes {
             let vectors = &data.vectors[rows.start * data.dim..rows.end * data.dim];
-            builder.push_doc(doc.clone(), data.rows[rows].to_vec(), vectors, bytes);
+            builder.push_doc(doc.clone(), data.rows[rows].to_vec(), vectors, &text::to_utf8(bytes));
         }
     }
     write_segment(store, builder)

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use crate::chunk::language::{self, LanguageId};
 use crate::config::PolicySettings;
 use crate::git::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, STORE_DIR};
+use crate::text;
 
 use directory::{Directories, Directory};
 use rules::{Attributes, Globs, Role, Verdict};
@@ -298,7 +299,7 @@ impl Policy {
         }
     }
 
-    /// Decides by content; the result is the same for every path with these bytes. Callers check
+    /// Decides by content, as UTF-8; the result is the same for every path with these bytes. Callers check
     /// [`max_blob_bytes`](Self::max_blob_bytes) before they read a blob.
     pub fn decide_blob(&self, bytes: &[u8], exempt: Exempt) -> Option<SkipReason> {
         if bytes.len() as u64 > self.max_blob_bytes {
@@ -322,7 +323,7 @@ impl Policy {
     pub fn language(&self, decided: Option<LanguageId>, path: &BStr, bytes: &[u8]) -> LanguageId {
         decided
             .or_else(|| self.language_of_path(path))
-            .or_else(|| language::by_first_line(bytes))
+            .or_else(|| language::by_first_line(&text::to_utf8(bytes)))
             .unwrap_or(language::TEXT)
     }
 

@@ -5,7 +5,8 @@ use super::locate;
 use super::search::Searcher;
 use super::view::MatchState;
 use crate::chunk::language;
-use crate::git::{self, ByteSlice, Oid};
+use crate::git::{self, BStr, ByteSlice, Oid, quoting};
+use crate::text;
 use crate::worktree::WorktreeReader;
 
 /// Maximum size of the text. [`FileText::truncated`] is set if there is more.
@@ -18,7 +19,7 @@ pub struct FileText {
     pub path: String,
     /// Name in the language table.
     pub language: String,
-    /// The lines, lossily decoded as UTF-8.
+    /// The lines, decoded by the byte order mark, else lossily as UTF-8.
     pub text: String,
     /// First and last line of `text`, 1-based, inclusive; `(0, 0)` if it has none.
     pub span: (u32, u32),
@@ -91,7 +92,7 @@ impl Searcher {
                 (bytes, oid, MatchState::Committed)
             }
         };
-        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &bytes, oid, lines) })
+        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::to_utf8(&bytes), oid, lines) })
     }
 
     fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {

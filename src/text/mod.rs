@@ -10,11 +10,13 @@
 //! * `stem`: the suffix rules.
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
+//! * `encoding`: UTF-16 and UTF-32 → UTF-8.
 //! * [`lines`]: where the lines of a text start.
 //! * `mentions`: paths and lines in a query, as in stack traces.
 //! * [`query`]: query → weighted terms, and the identifiers in it.
 
 mod affinity;
+mod encoding;
 mod entropy;
 mod lines;
 mod mentions;
@@ -23,6 +25,7 @@ mod stem;
 mod terms;
 
 pub use affinity::affinity;
+pub use encoding::{into_utf8, to_utf8};
 pub(crate) use lines::LineIndex;
 pub use mentions::{Mention, mentions};
 pub use query::{QueryTerm, identifiers, query_terms};

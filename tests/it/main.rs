@@ -16,6 +16,7 @@ mod crashes;
 mod damage;
 mod doctor;
 mod editors;
+mod encodings;
 mod environment;
 mod errors;
 mod eval;

@@ -9,6 +9,8 @@ use crate::cli::render::{self, count, safe};
 use crate::git::{ByteSlice, quoting};
 use crate::index::Codebase;
 use crate::policy::Policy;
+use crate::query::locate;
+use crate::text;
 use crate::worktree::read_worktree_file;
 use clap::Args;
 use std::io::Write;
@@ -74,6 +76,7 @@ fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedB
             "check the path; `chunks --stats REV` shows statistics of a tree",
         )
     })?;
+    let bytes = text::to_utf8(&bytes);
     let tree = codebase.repo.head()?.tree;
     let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), &codebase.settings.policy)?;
     let language = policy.language(None, path, &bytes);

@@ -13,6 +13,7 @@ use super::error::EvalError;
 use crate::git::{self, BString, BlobReader, ByteSlice, Oid, TreeChange};
 use crate::index::Codebase;
 use crate::policy::{PathDecision, PathFlags, Policy};
+use crate::text;
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 use message::Message;
@@ -234,6 +235,7 @@ impl Miner<'_> {
             return Ok(None);
         }
         let Some(bytes) = self.blobs.read(&oid)? else { return Ok(None) };
+        let bytes = &*text::to_utf8(bytes);
         if policy.decide_blob(bytes, exempt).is_some() {
             return Ok(None);
         }

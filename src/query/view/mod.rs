@@ -23,6 +23,7 @@ use crate::store::records::RowRecord;
 use crate::store::segment::Segment;
 use crate::store::snapshot::Snapshot;
 use crate::sync;
+use crate::text;
 use crate::worktree::{FileState, WorktreeFile, WorktreeReader, WorktreeStatus};
 pub use freshness::Freshness;
 use members::Members;
@@ -196,20 +197,21 @@ impl View {
         read.ok().flatten().filter(|bytes| git::hash_blob(bytes, oid.kind()) == *oid)
     }
 
-    /// The contents of a blob, from the working tree or from git; `None` if it is not in this clone.
+    /// The contents of a blob as UTF-8, from the working tree or from git; `None` if it is not in this clone.
     pub fn blob(&self, codebase: &Codebase, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
         self.blob_from(&mut codebase.repo.blobs(), oid)
     }
 
     /// As [`Self::blob`], with a reader that keeps its pack lookups for the next blob.
     pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
-        if let Some(bytes) = self.worktree.bytes.get(oid) {
-            return Ok(Some(bytes.clone()));
-        }
-        match blobs.read(oid)? {
-            Some(bytes) => Ok(Some(bytes.to_vec())),
-            None => Ok(self.unread(oid)),
-        }
+        let bytes = match self.worktree.bytes.get(oid) {
+            Some(bytes) => Some(bytes.clone()),
+            None => match blobs.read(oid)? {
+                Some(bytes) => Some(bytes.to_vec()),
+                None => self.unread(oid),
+            },
+        };
+        Ok(bytes.map(text::into_utf8))
     }
 
     /// Number of files that an answer lacks because their contents are not in this clone, of those that pass
