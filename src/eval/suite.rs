@@ -57,6 +57,14 @@ impl Suite {
         Ok(Suite { repositories: vec![repository] })
     }
 
+    /// Makes whole repositories searched, where the suite names a folder: tests, examples and documentation
+    /// included, as users search.
+    pub fn widen(&mut self) {
+        for repository in &mut self.repositories {
+            repository.root = None;
+        }
+    }
+
     pub fn n_queries(&self) -> usize {
         self.repositories.iter().map(|repository| repository.queries.len()).sum()
     }

@@ -44,6 +44,23 @@ fn yaml_json_and_lines_of_json_give_the_same_figures() {
 }
 
 #[test]
+fn a_suite_of_folders_can_be_run_on_whole_repositories() {
+    let clones = TestRepo::with_files(&[("README.md", "Suites and clones.\n")]);
+    let project = TestRepo::with_files(&[("src/reader.rs", READER), ("tools/writer.rs", WRITER)]);
+    std::fs::rename(project.path(""), clones.path("project")).unwrap();
+    let list =
+        r#"[{"name":"project","language":"rust","url":"u","revision":"HEAD","benchmark_root":"src"}]"#;
+    clones.write("suite/repos.json", list);
+    let queries = r#"[{"query":"table of prices","category":"semantic","relevant":["tools/writer.rs"]}]"#;
+    clones.write("suite/annotations/project.json", queries);
+    let hits = |args: &[&str]| {
+        json_of(&clones, &[&["suite", "--repos", "."], args].concat())["overall"]["hit_at_1"].clone()
+    };
+    assert_eq!(hits(&[]), 0.0, "the file is outside of the folder");
+    assert_eq!(hits(&["--whole"]), 1.0);
+}
+
+#[test]
 fn a_mistake_in_a_suite_is_named_with_its_line() {
     let repo = indexed();
     repo.write("s.yml", "- query: q\n  expected_top3: [src/reader.rs]\n");

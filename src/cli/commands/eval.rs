@@ -45,6 +45,9 @@ struct SuiteArgs {
     /// Directory that contains the repositories of the suite, by name [default: this repository]
     #[arg(long, value_name = "DIR")]
     repos: Option<PathBuf>,
+    /// Search whole repositories, not only the folder that the suite names (benchmark_root)
+    #[arg(long)]
+    whole: bool,
     /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
@@ -289,7 +292,11 @@ fn open(args: &SuiteArgs, context: &Context) -> Result<Runner, CliError> {
         Some(repos) => repos.clone(),
         None => context.codebase()?.root(),
     };
-    let runner = Runner::open(Suite::load(&args.suite, "")?, &repos, &[])?;
+    let mut suite = Suite::load(&args.suite, "")?;
+    if args.whole {
+        suite.widen();
+    }
+    let runner = Runner::open(suite, &repos, &[])?;
     for warning in &runner.warnings {
         context.warn(warning);
     }
