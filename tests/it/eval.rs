@@ -48,8 +48,7 @@ fn a_suite_of_folders_can_be_run_on_whole_repositories() {
     let clones = TestRepo::with_files(&[("README.md", "Suites and clones.\n")]);
     let project = TestRepo::with_files(&[("src/reader.rs", READER), ("tools/writer.rs", WRITER)]);
     std::fs::rename(project.path(""), clones.path("project")).unwrap();
-    let list =
-        r#"[{"name":"project","language":"rust","url":"u","revision":"HEAD","benchmark_root":"src"}]"#;
+    let list = r#"[{"name":"project","language":"rust","url":"u","revision":"HEAD","benchmark_root":"src"}]"#;
     clones.write("suite/repos.json", list);
     let queries = r#"[{"query":"table of prices","category":"semantic","relevant":["tools/writer.rs"]}]"#;
     clones.write("suite/annotations/project.json", queries);

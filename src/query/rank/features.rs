@@ -4,7 +4,6 @@
 //! the summands of the score, which `--explain` shows; the trainer reads [`Features::linear`].
 
 use super::context::{Context, share};
-use super::languages::LanguageShares;
 use super::path_features::{self, PathQuery};
 use super::roles::Roles;
 use super::weights::Weights;
@@ -19,9 +18,6 @@ use rustc_hash::FxHashMap;
 
 /// Size at which a file that is named like an index of exports counts as having as much code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
-
-/// Share of the most frequent language's candidates from which on a language is not rare.
-const RARE_LANGUAGE_SHARE: f32 = 0.25;
 
 /// Features of a chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -70,8 +66,6 @@ pub struct FileFeatures {
     pub reexport_rest: Option<f32>,
     /// Whether it is a header whose implementation is among the candidates or in the same folder.
     pub has_implementation: bool,
-    /// Candidates in the language of the file, see [`LanguageShares::share`].
-    pub language_share: f32,
     /// Factor for the class of the best chunk, if the request gives an intent.
     pub intent: f32,
 }
@@ -167,8 +161,7 @@ impl FileFeatures {
         if self.has_implementation {
             prior *= weights.prior_header;
         }
-        let rarity = 1.0 - (self.language_share / RARE_LANGUAGE_SHARE).min(1.0);
-        prior * (1.0 - (1.0 - weights.prior_rare_language) * rarity)
+        prior
     }
 }
 
@@ -254,7 +247,6 @@ pub struct Extractor<'a> {
     max_file_bm25: f32,
     /// Names of implementations among the candidates, with the size of the largest.
     implementations: FxHashMap<Vec<u8>, f32>,
-    languages: LanguageShares,
 }
 
 impl<'a> Extractor<'a> {
@@ -273,7 +265,6 @@ impl<'a> Extractor<'a> {
             max_dense: max(&|c| c.cosine - candidates.mean_cosine),
             max_file_bm25: candidates.files.values().map(|file| file.bm25).fold(0.0f32, f32::max),
             implementations: path_features::implementations(context, candidates),
-            languages: LanguageShares::new(context.view, candidates),
         }
     }
 
@@ -321,7 +312,6 @@ impl<'a> Extractor<'a> {
                 .then(|| (blob_bytes as f32 / REEXPORT_BYTES).min(1.0)),
             has_implementation: weights.prior_header < 1.0
                 && path_features::has_implementation(view, path, size, &self.implementations),
-            language_share: self.languages.share(language),
             intent: self.given_intent.map_or(1.0, |intent| intent.factor(class_of(view, best))),
             ..FileFeatures::default()
         };
@@ -408,7 +398,6 @@ mod tests {
                 name_words: 0.2,
                 mention: 0.4,
                 is_own_file: true,
-                language_share: 1.0,
                 intent: 1.0,
                 ..FileFeatures::default()
             },

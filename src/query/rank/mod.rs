@@ -2,8 +2,8 @@
 //!
 //! * [`weights`]: the one table of weights.
 //! * [`context`], [`ranked_file`]: what goes in and what comes out.
-//! * [`features`]: what is known about a candidate, as plain data; [`path_features`], [`roles`] and
-//!   [`languages`] are parts of it.
+//! * [`features`]: what is known about a candidate, as plain data; [`path_features`] and [`roles`] are parts
+//!   of it.
 //! * [`calibration`]: from scores to relevances.
 //! * [`near_duplicates`]: files that say almost the same as a better one.
 //!
@@ -14,7 +14,6 @@
 pub mod calibration;
 pub mod context;
 pub mod features;
-pub mod languages;
 pub mod near_duplicates;
 pub mod path_features;
 pub mod ranked_file;

@@ -91,8 +91,6 @@ pub struct Weights {
     pub prior_reexport: f32,
     /// Further factor for a header whose implementation is among the candidates or in the same folder.
     pub prior_header: f32,
-    /// Factor for code in a language that no candidate is written in; nearer to 1 if some are.
-    pub prior_rare_language: f32,
     /// Factor for data files.
     pub prior_data: f32,
     /// Factor for prose.
