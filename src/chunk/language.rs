@@ -528,7 +528,8 @@ mod tests {
         ] {
             assert_eq!(path(file), name, "{file}");
         }
-        assert_eq!(by_path(b"\xff\xfe.rs".as_bstr()), None);
+        assert_eq!(by_path(b"\xff\xfe.rs".as_bstr()).map(LanguageId::name), Some("rust"));
+        assert_eq!(by_path(b"rs.\xff\xfe".as_bstr()), None);
     }
 
     #[test]
