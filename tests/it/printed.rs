@@ -111,7 +111,7 @@ fn search_prints_a_table_of_matches() {
        3 │     assert_eq!(parse_header("a: b"), Some(("a", "b")));
        4 │ }
 
-    2 more matches beyond the limit of 2
+    1 more match beyond the limit of 2
     "#);
     insta::assert_snapshot!(shown(&repo, &["search", "-l", "1", "uncommitted_helper"]), @r#"
     $ git codeweaver search -l 1 uncommitted_helper
