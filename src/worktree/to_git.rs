@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gix::filter::plumbing::{Pipeline, pipeline::CrlfRoundTripCheck, pipeline::convert::ToGitOutcome};
+use gix::index::entry::Flags;
 use gix::objs::Find as _;
 use gix::worktree::stack::state::attributes::Source;
 
@@ -38,7 +39,8 @@ pub enum WorktreeFile {
     Blob { bytes: Vec<u8>, mode: Mode },
     /// No file and no link.
     Absent,
-    /// A file that is not read: the path has a filter driver, or the file exceeds 64 MiB.
+    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or git was told to take
+    /// it as committed (sparse checkout, `assume-unchanged`).
     Unknown,
 }
 
@@ -98,6 +100,9 @@ impl WorktreeReader {
 
     /// As [`read`](Self::read), and tells a file that is not read from one that is not there.
     pub fn file(&mut self, path: &BStr) -> Result<WorktreeFile, GitError> {
+        if self.counts_as_committed(path) {
+            return Ok(WorktreeFile::Unknown);
+        }
         Ok(match self.convert(path)? {
             Conversion::Blob { bytes, mode } => WorktreeFile::Blob { bytes, mode },
             Conversion::TooLarge { .. } | Conversion::Filtered => WorktreeFile::Unknown,
@@ -117,6 +122,16 @@ impl WorktreeReader {
             }
             Conversion::Filtered | Conversion::Absent => None,
         })
+    }
+
+    /// Whether git does not look at the file at `path`, or at the directory that stands for it in a sparse
+    /// index.
+    fn counts_as_committed(&self, path: &BStr) -> bool {
+        let unseen = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
+        let is_unseen =
+            |path: &BStr| self.index.entry_by_path(path).is_some_and(|entry| entry.flags.intersects(unseen));
+        is_unseen(path)
+            || self.index.is_sparse() && path.find_iter("/").any(|slash| is_unseen(path[..=slash].as_bstr()))
     }
 
     /// The oid that git's index has at `path`; that of "ours" during a merge.
