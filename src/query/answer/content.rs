@@ -18,6 +18,9 @@ use crate::store::StoreError;
 use crate::store::records::{RowRecord, StringRef};
 use crate::store::symbols::SymbolRecord;
 
+/// Number of matches from the best whose text decides their focus; that of the others follows from names and
+/// documentation alone. An answer has room for the text of about as many.
+const FOCUSED_BY_TEXT: usize = 10;
 /// Maximum number of further spans of a file.
 const MAX_MORE_IN_FILE: usize = 5;
 /// Maximum number of symbols of a match.
@@ -33,9 +36,10 @@ pub fn matches(
     let mut matches = Vec::new();
     let mut blobs = codebase.repo.blobs();
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
-    for file in files.skip(budget.offset).take(budget.limit) {
+    for (place, file) in files.enumerate().skip(budget.offset).take(budget.limit) {
         budget.cancel.check()?;
-        matches.push(match_of(&mut blobs, view, file, &ranking.evidence, budget)?);
+        let focus = FocusBy { evidence: &ranking.evidence, text: place < FOCUSED_BY_TEXT };
+        matches.push(match_of(&mut blobs, view, file, &focus, budget)?);
     }
     Ok(budget.fit(matches))
 }
@@ -72,12 +76,19 @@ fn lines_of(bytes: &[u8], row: &RowRecord) -> (u32, u32) {
     (first, first + newlines(&rest[..rest.len().min((last - start) as usize)]))
 }
 
+/// What decides the focus of a match.
+struct FocusBy<'a> {
+    evidence: &'a Evidence,
+    /// Whether the text of the chunk counts, besides names and documentation.
+    text: bool,
+}
+
 /// The match for a ranked file, of any length.
 fn match_of(
     blobs: &mut BlobReader,
     view: &View,
     file: &RankedFile,
-    evidence: &Evidence,
+    by: &FocusBy<'_>,
     budget: &Budget<'_>,
 ) -> Result<Match, QueryError> {
     let best = &file.chunks[0];
@@ -85,11 +96,13 @@ fn match_of(
     let (path, _) = view.entry(file.entry);
     let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
     let in_chunk = InChunk::new(view, best.id, path);
-    let text = match budget.without_content && in_chunk.is_decided(evidence) {
+    let is_decided = !by.text || in_chunk.is_decided(by.evidence);
+    let text = match budget.without_content && is_decided {
         true => None,
         false => text_of(blobs, view, best.id)?,
     };
-    let (focus, head, class) = match in_chunk.focus(text.as_deref().unwrap_or_default(), evidence) {
+    let evident = text.as_deref().filter(|_| by.text).unwrap_or_default();
+    let (focus, head, class) = match in_chunk.focus(evident, by.evidence) {
         Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
         None => {
             let (start_line, end_line) = (row.start_line, row.end_line);

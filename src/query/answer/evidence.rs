@@ -115,8 +115,11 @@ impl Evidence {
             self.beginnings.iter().any(begins)
         };
         let is_first = |byte: u8| self.is_first.get(usize::from(byte)) == Some(&true);
+        // A word begins after something else than a letter, or with a capital.
+        let begins_word =
+            |at: usize| at == 0 || line[at].is_ascii_uppercase() || !line[at - 1].is_ascii_alphabetic();
         self.beginnings.is_empty()
-            || line.iter().enumerate().any(|(at, &byte)| is_first(byte) && begins_at(at))
+            || line.iter().enumerate().any(|(at, &byte)| is_first(byte) && begins_word(at) && begins_at(at))
     }
 
     fn weight_of(&self, term: &str) -> Option<f32> {
@@ -151,6 +154,8 @@ mod tests {
             ("parsing headers", "fn parse_header() {}"),
             ("parse_header", "let x = ParseHeader::new();"),
             ("ids", "user IDs"),
+            ("server", "a HTTPServer"),
+            ("encode", "base64encode"),
             ("größe", "die Größe"),
             ("Ändern", "ändern"),
         ] {
@@ -161,6 +166,7 @@ mod tests {
             assert!(has_term && evidence.may_occur_in(line.as_bytes()), "{query}: {line}");
         }
         let terms = text::query_terms("parse headers");
-        assert!(!Evidence::of_terms(&terms, &[1.0, 1.0]).may_occur_in(b"return None;"));
+        let evidence = Evidence::of_terms(&terms, &[1.0, 1.0]);
+        assert!(!evidence.may_occur_in(b"return None;") && !evidence.may_occur_in(b"compare(other);"));
     }
 }
