@@ -58,7 +58,9 @@ impl<'a> Budget<'a> {
     /// As many as possible keep at least their location. The room that remains goes to the best: each has its
     /// whole text if it fits, else its signature if that fits.
     pub fn fit(&self, matches: Vec<Match>) -> Fitted {
-        let whole: u32 = matches.iter().map(token_cost).sum();
+        // Counting the tokens of the texts is most of the work, so it is done once.
+        let costs: Vec<u32> = matches.iter().map(token_cost).collect();
+        let whole: u32 = costs.iter().sum();
         let (n_wanted, first) = (matches.len(), matches.first().map(location_cost));
         let mut fitted = Fitted::default();
         for found in matches {
@@ -70,20 +72,21 @@ impl<'a> Budget<'a> {
             fitted.matches.push(found);
         }
         fitted.n_without_room = n_wanted - fitted.matches.len();
-        for found in &mut fitted.matches {
+        for (found, mut cost) in fitted.matches.iter_mut().zip(costs) {
             let without = fitted.n_tokens - location_cost(found);
-            let fits = |found: &Match| without + token_cost(found) <= self.token_limit;
-            if !fits(found) {
+            if without + cost > self.token_limit {
                 fitted.n_shortened += 1;
                 // Without content on request, there is no text to replace.
                 if !found.content.elided {
                     elide(found);
+                    cost = token_cost(found);
                 }
-                if !fits(found) {
+                if without + cost > self.token_limit {
                     found.to_location();
+                    cost = token_cost(found);
                 }
             }
-            fitted.n_tokens = without + token_cost(found);
+            fitted.n_tokens = without + cost;
         }
         let needed = if fitted.matches.is_empty() { first } else { Some(whole) };
         fitted.tokens_needed = needed.filter(|_| fitted.n_without_room + fitted.n_shortened > 0);
