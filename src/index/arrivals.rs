@@ -1,9 +1,9 @@
 //! Arrivals: blobs that were not in this clone when their paths were indexed, and are in it now.
 //!
 //! A partial clone fetches blobs when git needs them, a missing alternate may be mounted, a damaged object
-//! store may be restored. None of this changes HEAD's tree, so the key of the snapshot stays the same although
-//! more of it could be indexed. Queries and updates therefore ask here whether anything has arrived. Nothing is
-//! ever fetched.
+//! store may be restored. None of this changes HEAD's tree, so the key of the snapshot stays the same
+//! although more of it could be indexed. Queries and updates therefore ask here whether anything has arrived.
+//! Nothing is ever fetched.
 //!
 //! Cost: none for a snapshot without missing blobs. Otherwise the names in the object store are listed, and
 //! compared with those of the last look that found nothing; only if they differ the tree is walked and each
@@ -30,8 +30,8 @@ pub fn n_missing(snapshot: &Snapshot) -> u64 {
     snapshot.totals.skipped.get(&not_local).copied().unwrap_or(0)
 }
 
-/// Number of paths of `snapshot`, a complete one of the store that `reader` shows, whose blobs have arrived. Zero
-/// if that cannot be found out because trees are missing as well.
+/// Number of paths of `snapshot`, a complete one of the store that `reader` shows, whose blobs have arrived.
+/// Zero if that cannot be found out because trees are missing as well.
 pub fn count(codebase: &Codebase, reader: &StoreReader, snapshot: &Snapshot) -> usize {
     if n_missing(snapshot) == 0 {
         return 0;
@@ -59,7 +59,8 @@ pub fn count(codebase: &Codebase, reader: &StoreReader, snapshot: &Snapshot) -> 
     n
 }
 
-/// The files of `tree` that `base` skips for want of a blob that is local now, each with its entry.
+/// The files of `tree` that `base` skips because their blobs were not local, and whose blobs are local now,
+/// each with its entry.
 pub(super) fn arrived(
     codebase: &Codebase,
     reader: &StoreReader,

@@ -28,9 +28,9 @@ const STATUS_BUDGET: Duration = Duration::from_secs(60);
 /// Bytes of files that are built and published at once, so that a query that comes meanwhile finds a part.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// Compares the working tree without haste, so that the next query has its stat data, and adds the docs of
-/// all changed files to the store, unless they fit into an overlay. Returns their number. The caller holds
-/// the work lease and has indexed `target`.
+/// Compares the working tree with a generous time limit, so that the next query has its stat data, and adds
+/// the docs of all changed files to the store, unless they fit into an overlay. Returns their number. The
+/// caller holds the work lease and has indexed `target`.
 pub fn index(codebase: &Codebase, target: &Target, progress: &dyn Progress) -> Result<u64, IndexError> {
     if codebase.repo.is_bare() || !codebase.settings.overlay.enabled {
         return Ok(0);

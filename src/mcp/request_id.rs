@@ -1,4 +1,4 @@
-//! Ids of requests, by which the log records of one call are told from those of others.
+//! Ids of requests, which tell the log records of one call from those of others.
 //!
 //! The id belongs to the thread that works on the request. It is not a field of a span, since a span that the
 //! filter of the log leaves out has no fields.

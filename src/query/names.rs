@@ -1,4 +1,5 @@
-//! Names in filters. A name that nothing can have is an error: it would find nothing, as if there were nothing.
+//! Names in filters. A name that nothing can have is an error: as a filter it would find nothing, as if there
+//! were no match.
 
 use super::error::QueryError;
 use super::request::Filters;

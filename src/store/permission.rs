@@ -1,4 +1,4 @@
-//! Files of the store that users of the repository cannot use, and the command that mends that.
+//! Files of the store that users of the repository cannot use, and the command that restores their access.
 //!
 //! New files inherit owner and permissions ([`crate::durable`]), so this is about what else has written
 //! there: a copy made by root, another version of this program, a changed umask.

@@ -1,9 +1,10 @@
-//! Text in other encodings than UTF-8, told by its byte order mark.
+//! Text in encodings other than UTF-8, recognised by its byte order mark.
 
 use std::borrow::Cow;
 
-/// The UTF-8 form of UTF-16 or UTF-32 with a byte order mark, without the mark: what git stores for a file with
-/// `working-tree-encoding`. Other bytes, and such that are invalid in that encoding, are returned unchanged.
+/// The UTF-8 form of UTF-16 or UTF-32 with a byte order mark, without the mark: what git stores for a file
+/// with `working-tree-encoding`. Other bytes, and bytes that are invalid in that encoding, are returned
+/// unchanged.
 ///
 /// Line ends are kept, so lines have the same numbers in both forms.
 pub fn to_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -1,4 +1,4 @@
-//! Origin: the code at a line, which similar code is looked for.
+//! Origin: the code at a line, for which similar code is looked for.
 
 use super::texts::{Texts, input_of};
 use crate::embed::Embedder;
