@@ -11,9 +11,11 @@ use std::path::Path;
 /// Opens a file for reading and writing. A file that is created inherits from its directory; an existing one
 /// keeps its content and its owner.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
+    /// Number of attempts in which another process may remove the file between two calls.
+    const MAX_ATTEMPTS: usize = 3;
     let mut existing = OpenOptions::new();
     existing.read(true).write(true);
-    loop {
+    for _ in 0..MAX_ATTEMPTS {
         // Only a file that this process has made is given away: another one may be a link.
         match existing.clone().create_new(true).open(path) {
             Ok(file) => {
@@ -29,6 +31,8 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
             opened => return opened,
         }
     }
+    // A link to a file that does not exist. What it names may be anywhere, so it inherits nothing.
+    existing.create(true).truncate(false).open(path)
 }
 
 /// Gives a new file the owner and the group of `directory`, and the permissions to read and write that it
@@ -106,6 +110,15 @@ mod tests {
             create_directory(&below).unwrap();
             assert_eq!((bits(&file), bits(&below)), (of_files, mode), "{mode:o}");
         }
+    }
+
+    #[test]
+    fn a_link_to_a_file_that_does_not_exist_is_followed_and_does_not_hang() {
+        let dir = tempfile::tempdir().unwrap();
+        let (link, target) = (dir.path().join("link"), dir.path().join("target"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        open_or_create(&link).unwrap();
+        assert!(target.is_file());
     }
 
     #[test]

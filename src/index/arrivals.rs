@@ -117,8 +117,10 @@ impl Looks {
     /// Best effort: a reader may not be allowed to write.
     fn write(&self, codebase: &Codebase) {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
-        let written =
-            Replacement::of(&Looks::path(codebase)).stage(&bytes).and_then(|staged| staged.commit());
+        let written = Replacement::of(&Looks::path(codebase))
+            .inheriting()
+            .stage(&bytes)
+            .and_then(|staged| staged.commit());
         if let Err(error) = written {
             tracing::debug!(component = "index", operation = "note objects", %error, "it could not be written");
         }

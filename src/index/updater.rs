@@ -12,7 +12,7 @@ use super::uncommitted;
 use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
 use crate::durable;
 use crate::embed::{self, Embedder};
-use crate::store::lock::Lock;
+use crate::store::lock::{self, Lock};
 use crate::store::reader::OpenFiles;
 use crate::store::{StoreError, fault, layout};
 use crate::worktree;
@@ -60,21 +60,24 @@ pub fn serve(
     uncommitted: Uncommitted,
     progress: &dyn Progress,
 ) -> Result<Option<UpdateReport>, IndexError> {
+    /// Number of runs after which a request that cannot be removed is left alone.
+    const MAX_UNREMOVED: usize = 2;
     let mut last = None;
+    let mut n_unremoved = 0;
     loop {
         let lease = match lease(codebase) {
             Ok(lease) => lease,
             Err(IndexError::Store(StoreError::Locked { .. })) => return Ok(last),
             Err(e) => return Err(e),
         };
-        clear_request(codebase);
+        n_unremoved += usize::from(!clear_request(codebase));
         let target = Target::head(codebase)?;
         last = Some(run_leased(codebase, &target, UpdateOptions::default(), progress)?);
         if uncommitted == Uncommitted::Index {
             uncommitted::index(codebase, &target, progress)?;
         }
         drop(lease);
-        if !request_file(codebase).exists() {
+        if n_unremoved >= MAX_UNREMOVED || !request_file(codebase).exists() {
             return Ok(last);
         }
     }
@@ -195,9 +198,24 @@ fn request_file(codebase: &Codebase) -> PathBuf {
     codebase.layout.update_requests().join(&codebase.worktree_key)
 }
 
-pub(super) fn clear_request(codebase: &Codebase) {
-    // A request that cannot be removed costs one more comparison of HEAD.
-    let _ = fault::step().and_then(|()| std::fs::remove_file(request_file(codebase)));
+/// Removes the update request; false if it cannot be removed, which costs another comparison of HEAD.
+pub(super) fn clear_request(codebase: &Codebase) -> bool {
+    let removed = fault::step().and_then(|()| std::fs::remove_file(request_file(codebase)));
+    removed.is_ok() || !request_file(codebase).exists()
+}
+
+/// Refuses while a run of any worktree writes to the store.
+///
+/// # Errors
+/// [`StoreError::Locked`] with the process that does.
+pub fn refuse_while_indexing(codebase: &Codebase) -> Result<(), StoreError> {
+    let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
+    for file in locks.filter(|file| file.file_name().to_string_lossy().starts_with("work-")) {
+        if let Some(holder) = lock::holder(&file.path()) {
+            return Err(StoreError::Locked { holder });
+        }
+    }
+    Ok(())
 }
 
 /// Removes temporary files of killed writers once they are older than a day.

@@ -40,7 +40,7 @@ pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
         let name = reason.map_or("unknown", SkipReason::name);
         let why = match reason {
             Some(SkipReason::NotLocal) => {
-                ", for want of its contents in this clone, until git has fetched them"
+                ", because its contents are not in this clone until git fetches them"
             }
             _ => "",
         };

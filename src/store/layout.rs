@@ -247,7 +247,13 @@ impl Layout {
         for dir in linked.map(|child| child.path()).chain([self.common_dir.clone()]) {
             let path = dir.join(NONCE_IN_GIT);
             match std::fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                // A stray file beside the directories of worktrees has no nonce either.
+                Err(e)
+                    if !matches!(
+                        e.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) =>
+                {
                     return Err(StoreError::io("remove", &path)(e));
                 }
                 _ => {}

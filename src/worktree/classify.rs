@@ -320,7 +320,11 @@ impl Classifier<'_> {
             Ok(meta) => meta,
             Err(error) if is_absent(&error) => return Ok(Content::Absent),
             // The directory cannot be searched.
-            Err(_) => return Ok(self.unreadable(&path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)])),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                return Ok(self.unreadable(&path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)]));
+            }
+            // It says nothing about other files: the name is too long for the file system, or the disk is damaged.
+            Err(_) => return Ok(self.unreadable(path)),
         };
         let mode = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => return Ok(Content::Absent),

@@ -4,9 +4,9 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::git::GitError;
 use crate::hooks;
-use crate::index::Codebase;
 use crate::index::status::hook_site;
-use crate::store::{StoreError, exclude, lock};
+use crate::index::updater;
+use crate::store::exclude;
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ pub struct DeinitArgs {
 
 pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    refuse_while_indexing(&codebase)?;
+    updater::refuse_while_indexing(&codebase)?;
     let report = hooks::uninstall(&hook_site(&codebase), args.global)?;
     let mut out = context.out();
     let label = context.paint.good("Removed:");
@@ -62,15 +62,4 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Fails if an indexing run is active in any worktree, since it would still write to the store.
-fn refuse_while_indexing(codebase: &Codebase) -> Result<(), CliError> {
-    let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
-    for file in locks.filter(|file| file.file_name().to_string_lossy().starts_with("work-")) {
-        if let Some(holder) = lock::holder(&file.path()) {
-            return Err(StoreError::Locked { holder }.into());
-        }
-    }
-    Ok(())
 }

@@ -29,6 +29,10 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
     if !codebase.layout.root().exists() {
         return Err(crate::index::IndexError::NotInitialised.into());
     }
+    if args.force {
+        // What a run of another worktree has written and not yet published is young, and no state names it.
+        updater::refuse_while_indexing(&codebase)?;
+    }
     let lease = updater::lease(&codebase)?;
     let report = gc::collect(&codebase, if args.force { Keep::NOTHING } else { Keep::USUAL })?;
     drop(lease);

@@ -245,8 +245,14 @@ impl Campaign {
             self.counts.untrusted += 1;
         }
         if scene.needs_repair() {
-            run(0, &["verify", "--repair"])?;
-            self.counts.repaired += 1;
+            match run(0, &["verify", "--repair"]) {
+                // Without a state there is nothing to repair, and `verify` says so.
+                Err(said) if said.contains("is not indexed") => {}
+                repaired => {
+                    repaired?;
+                    self.counts.repaired += 1;
+                }
+            }
         }
         for w in 0..site.worktrees.len() {
             run(w, &["index", "--quiet", "--resume"])?;
