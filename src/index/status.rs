@@ -334,8 +334,9 @@ fn missing_warning(snapshot: &Snapshot, n_arrived: usize) -> Option<String> {
         n => format!("; {n} of them have arrived since and are indexed by the next search or hook"),
     };
     let files = if n_missing == 1 { "1 file is" } else { &format!("{n_missing} files are") };
-    (n_missing > 0)
-        .then(|| format!("{files} not indexed, for want of the contents in this partial clone{arrived}"))
+    (n_missing > 0).then(|| {
+        format!("{files} not indexed, because their contents are not in this partial clone{arrived}")
+    })
 }
 
 fn is_of(totals: &Totals, codebase: &Codebase, head: &Head) -> bool {
