@@ -60,8 +60,8 @@ pub struct GlobalArgs {
     pub debug: bool,
 }
 
-/// Parser of arguments that are or begin with a path: raw bytes that are not UTF-8 are quoted, as they would be
-/// printed.
+/// Parser of arguments that are or begin with a path: raw bytes that are not UTF-8 are quoted, as they would
+/// be printed.
 pub fn place() -> impl clap::builder::TypedValueParser<Value = String> {
     clap::builder::OsStringValueParser::new().map(|typed| match typed.into_string() {
         Ok(text) => text,

@@ -79,8 +79,8 @@ impl Context {
         Ok(codebase)
     }
 
-    /// Opens the codebase that contains the directory even if its settings are invalid or its model is missing
-    /// (see [`Codebase::open_despite_settings`]).
+    /// Opens the codebase that contains the directory even if its settings are invalid or its model is
+    /// missing (see [`Codebase::open_despite_settings`]).
     pub fn codebase_despite_settings(&self) -> Result<(Codebase, Option<IndexError>), CliError> {
         if !self.dir.is_dir() {
             return Err(CliError::no_such_directory(&self.dir));

@@ -237,9 +237,9 @@ fn body(
     Ok(())
 }
 
-/// Returns the position of the first line shown of the `lines` of a match. A definition is shown from where it
-/// begins, or from the line below which more words of the query are; with less than a window of lines, those
-/// below it are shown too. A chunk that fits as a whole is shown as a whole.
+/// Returns the position of the first line shown of the `lines` of a match. A definition is shown from where
+/// it begins, or from the line below which more words of the query are; with less than a window of lines,
+/// those below it are shown too. A chunk that fits as a whole is shown as a whole.
 fn first_line_shown(found: &Match, lines: &[&str], words: &[String]) -> usize {
     if lines.len() <= BODY_LINES + 1 {
         return 0;

@@ -1,4 +1,5 @@
-//! Values of settings: parsing from a file or plain text, validation against the kind of a key, and formatting.
+//! Values of settings: parsing from a file or plain text, validation against the kind of a key, and
+//! formatting.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -19,8 +19,8 @@ impl BlobReader {
         BlobReader { repo: repo.local(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
     }
 
-    /// A reader of what is in the object store now. A blob that is not there costs a few look-ups in memory and
-    /// one of its loose file, where another reader would list the packs again each time.
+    /// A reader of what is in the object store now. A blob that is not there costs a few look-ups in memory
+    /// and one of its loose file, where another reader would list the packs again each time.
     pub(super) fn of_present(repo: &Repo) -> Self {
         let mut reader = Self::new(repo);
         // The handle may share the pack list of an earlier one. Looking for what never exists renews it.

@@ -6,15 +6,15 @@ use super::Repo;
 
 /// Hash of the names of all packs and loose objects, those of alternates included, as 32 hexadecimal digits.
 ///
-/// As long as it is the same, so is the set of objects: packs and loose objects are named by their content. It
-/// also changes when objects only move, for example into a pack. Names are compared and not times, so this
+/// As long as it is the same, so is the set of objects: packs and loose objects are named by their content.
+/// It also changes when objects only move, for example into a pack. Names are compared and not times, so this
 /// holds on every file system. Cost: listing the directories of the object store, at most 258 for each.
 ///
 /// An object directory that does not exist (an alternate on a disk that is not mounted) is empty.
 pub fn object_names(repo: &Repo) -> String {
     let own = repo.local().objects.store_ref().path().to_owned();
-    // Read again by each call, while an open object store keeps those that it knows. Alternates that cannot be
-    // resolved have no objects, as in git.
+    // Read again by each call, while an open object store keeps those that it knows. Alternates that cannot
+    // be resolved have no objects, as in git.
     let current = std::env::current_dir().unwrap_or_default();
     let alternates = gix::odb::alternate::resolve(own.clone(), &current).unwrap_or_default();
     let mut hasher = blake3::Hasher::new();

@@ -1,9 +1,9 @@
 //! Paths as text. Git allows every byte but NUL in a path; text and terminals do not.
 //!
-//! A path that text cannot carry is quoted as git quotes it: `"a\377b"`, with the escapes of C. [`text`] quotes
-//! only what is not UTF-8, for JSON and other programs; [`printed`] also what has quotes, control characters
-//! or invisible ones, for people (as git does with `core.quotePath=false`). [`bytes`] reads both, so that every
-//! path that was shown can be given back.
+//! A path that text cannot carry is quoted as git quotes it: `"a\377b"`, with the escapes of C. [`text`]
+//! quotes only what is not UTF-8, for JSON and other programs; [`printed`] also what has quotes, control
+//! characters or invisible ones, for people (as git does with `core.quotePath=false`). [`bytes`] reads both,
+//! so that every path that was shown can be given back.
 
 use super::{BString, ByteSlice as _};
 use std::borrow::Cow;

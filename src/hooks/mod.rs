@@ -99,8 +99,8 @@ impl Event {
     pub const OF_WORKTREES: [Event; 4] =
         [Event::PostCommit, Event::PostCheckout, Event::PostMerge, Event::PostRewrite];
 
-    /// The events that are installed for a site. A bare repository is pushed to and may have linked worktrees,
-    /// so it has all of them.
+    /// The events that are installed for a site. A bare repository is pushed to and may have linked
+    /// worktrees, so it has all of them.
     pub fn of(site: &HookSite) -> &'static [Event] {
         match site.work_dir {
             Some(_) => &Event::OF_WORKTREES,
@@ -199,8 +199,8 @@ pub enum Outcome {
     Chained,
     /// An older block or command was replaced.
     Updated,
-    /// The hook calls us already: as this version would install it, or by a line that was added by hand, or in
-    /// a file that we do not write.
+    /// The hook calls us already: as this version would install it, or by a line that was added by hand, or
+    /// in a file that we do not write.
     Unchanged,
     /// An entry in the configuration of a hook manager calls us already.
     Native(Manager),

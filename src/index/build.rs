@@ -186,8 +186,8 @@ impl Worker<'_> {
         self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
     }
 
-    /// Chunks and embeds `bytes`, decoded by their byte order mark (empty if `size` exceeds the limit), adds them as one doc, and returns its
-    /// ordinal.
+    /// Chunks and embeds `bytes`, decoded by their byte order mark (empty if `size` exceeds the limit), adds
+    /// them as one doc, and returns its ordinal.
     fn doc(
         &self,
         job: &Job,

@@ -31,8 +31,8 @@ pub struct StatusReport {
     pub fix: Option<&'static str>,
     /// Whether `init` was run in this repository.
     pub initialised: bool,
-    /// Whether the index answers for exactly the tree of HEAD under the present settings, with all files whose
-    /// blobs are in this clone.
+    /// Whether the index answers for exactly the tree of HEAD under the present settings, with all files
+    /// whose blobs are in this clone.
     pub current: bool,
     /// Number of files whose blobs have arrived in this clone since. The next update indexes them.
     pub arrived_files: usize,

@@ -1,7 +1,7 @@
 //! Output of documentation generators, recognised by the marks that they leave, `data/generated_docs.txt`.
 //!
-//! Such pages repeat the comments of the source, once per page and with the same frame, so that they crowd the
-//! source out of results.
+//! Such pages repeat the comments of the source, once per page and with the same frame, so that they crowd
+//! the source out of results.
 
 use std::sync::LazyLock;
 

@@ -436,7 +436,7 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
                 .open(path)
                 .and_then(|f| f.set_modified(std::time::SystemTime::now()));
             match now {
-                // It belongs to somebody else, and this user may replace it.
+                // It belongs to another user, and this one may replace it.
                 Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => replace(path, bytes),
                 now => now.map_err(StoreError::io("touch", path)),
             }

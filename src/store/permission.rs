@@ -6,7 +6,7 @@
 use super::layout::{DIR, Layout};
 use std::path::{Path, PathBuf};
 
-/// Files and directories that somebody who may use the store cannot.
+/// Files and directories of the store that a user of the repository cannot read or write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unusable {
     pub n: usize,

@@ -1,4 +1,5 @@
-//! Fixed-size records of a segment file, read in place. Their layouts are part of the format of [`super::segment`].
+//! Fixed-size records of a segment file, read in place. Their layouts are part of the format of
+//! [`super::segment`].
 
 use super::postings::N_FIELDS;
 use bytemuck::{Pod, Zeroable};

@@ -47,11 +47,12 @@ pub struct WorktreeChanges {
     pub unchecked: usize,
     /// Paths with a filter driver (LFS, git-crypt) whose file seems changed. Their content is never read.
     pub filtered: Vec<BString>,
-    /// Files that this process may not read, and directories, with their slash, that it may not search. Whether
-    /// they differ is unknown, so they are neither changed nor deleted. Sorted; nothing below a listed directory
-    /// is listed.
+    /// Files that this process may not read, and directories, with their slash, that it may not search.
+    /// Whether they differ is unknown, so they are neither changed nor deleted. Sorted; nothing below a
+    /// listed directory is listed.
     pub unreadable: Vec<BString>,
-    /// Directories, with their slash, whose files can be read and not listed: untracked ones are unknown. Sorted.
+    /// Directories, with their slash, whose files can be read and not listed: untracked ones are unknown.
+    /// Sorted.
     pub unlisted: Vec<BString>,
 }
 

@@ -323,7 +323,8 @@ impl Classifier<'_> {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Ok(self.unreadable(&path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)]));
             }
-            // It says nothing about other files: the name is too long for the file system, or the disk is damaged.
+            // It says nothing about other files: the name is too long for the file system, or the disk is
+            // damaged.
             Err(_) => return Ok(self.unreadable(path)),
         };
         let mode = match Kind::of(&meta) {

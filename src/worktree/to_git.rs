@@ -39,8 +39,8 @@ pub enum WorktreeFile {
     Blob { bytes: Vec<u8>, mode: Mode },
     /// No file and no link.
     Absent,
-    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or git was told to take
-    /// it as committed (sparse checkout, `assume-unchanged`).
+    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or git was told to
+    /// take it as committed (sparse checkout, `assume-unchanged`).
     Unknown,
 }
 

@@ -236,7 +236,8 @@ impl<'a> SymlinkCheck<'a> {
                 let parent = self.root.join(directory[..known + slash].to_path_lossy());
                 match std::fs::symlink_metadata(parent) {
                     Ok(meta) => meta.is_dir(),
-                    // Behind a directory that cannot be searched. The caller gets this error for the path itself.
+                    // Behind a directory that cannot be searched. The caller gets this error for the path
+                    // itself.
                     Err(error) => !is_absent(&error),
                 }
             });

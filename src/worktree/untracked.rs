@@ -113,8 +113,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are noted, where
-    /// git warns.
+    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are noted,
+    /// where git warns.
     fn directory(&mut self, prefix: &mut BString, depth: usize) {
         if depth > MAX_DEPTH || self.context.is_late() {
             self.result.unchecked += 1;

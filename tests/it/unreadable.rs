@@ -1,4 +1,5 @@
-//! Files and directories of the working tree that the user may not read: named, and neither fresh nor deleted.
+//! Files and directories of the working tree that the user may not read: named, and neither fresh nor
+//! deleted.
 //!
 //! Permissions do not stop root, which therefore becomes another user here.
 

@@ -104,8 +104,8 @@ pub(crate) struct Rules {
     pub constructors: Vec<&'static str>,
     /// Names of callables that are tests; see [`matches_word`] for `*`.
     pub test_names: Vec<&'static str>,
-    /// Words of which a file with such a callable outside of types must contain one, so that it is a test; none
-    /// if the name is enough.
+    /// Words of which a file with such a callable outside of types must contain one, so that it is a test;
+    /// none if the name is enough.
     pub test_evidence: Vec<&'static str>,
     /// Words of which the signature of the type of such a method must contain one; none if any type will do.
     pub test_owners: Vec<&'static str>,

@@ -1,11 +1,11 @@
 //! What a grammar cannot parse, hidden from the parser: bodies of functions, and macros between definitions.
 //!
 //! After a text that a grammar does not expect, the parser may skip the rest of the file, and the definitions
-//! in it would be lost. Most such texts are inside a function; in C and C++ others are macros that stand for a
-//! keyword, an attribute or a declaration. So a text with errors is parsed again with every body and every
-//! such macro blank. A body that has no error by itself is shown again, and the tree with the fewest errors is
-//! taken. What is inside the bodies that stay hidden is not in the tree. Errors inside of bodies that end there
-//! hide no other definition and are left alone.
+//! in it would be lost. Most such texts are inside a function; in C and C++ others are macros that stand for
+//! a keyword, an attribute or a declaration. So a text with errors is parsed again with every body and every
+//! such macro blank. A body that has no error by itself is shown again, and the tree with the fewest errors
+//! is taken. What is inside the bodies that stay hidden is not in the tree. Errors inside of bodies that end
+//! there hide no other definition and are left alone.
 
 use std::ops::Range;
 

@@ -28,8 +28,8 @@ It is safe to run `init` again. `git codeweaver deinit` undoes all of it.";
 ///
 /// Creates .codeweaver/ at the root of the repository, excludes it from git in .git/info/exclude (.gitignore
 /// is not changed), installs hooks that update the index after commits and checkouts (in a bare repository,
-/// also after pushes), and builds the first index. No file is changed that git tracks or may come to track: if
-/// `core.hooksPath` leads to such hooks, the lines to add are printed.
+/// also after pushes), and builds the first index. No file is changed that git tracks or may come to track:
+/// if `core.hooksPath` leads to such hooks, the lines to add are printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InitArgs {

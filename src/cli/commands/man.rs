@@ -79,8 +79,8 @@ fn install(context: &Context) -> Result<ExitCode, CliError> {
 }
 
 /// The directory for manual pages that belongs to a directory of `PATH`, from which `man` derives where it
-/// looks: that of `~/.local/bin`, else that of this program if it is below the home directory. Without either,
-/// the same directory as for `~/.local/bin`.
+/// looks: that of `~/.local/bin`, else that of this program if it is below the home directory. Without
+/// either, the same directory as for `~/.local/bin`.
 fn directory() -> Result<PathBuf, CliError> {
     let Some(home) = user_files::home() else { return Ok(user_files::data_dir()?.join("man")) };
     let path = std::env::var_os("PATH").unwrap_or_default();

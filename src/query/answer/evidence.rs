@@ -132,8 +132,8 @@ impl Evidence {
     }
 }
 
-/// What the words of each of `terms` begin with: two or three bytes, which stemming does not change. None if a
-/// term is not ASCII, since its upper case has other bytes.
+/// What the words of each of `terms` begin with: two or three bytes, which stemming does not change. None if
+/// a term is not ASCII, since its upper case has other bytes.
 fn beginnings_of(terms: &[QueryTerm]) -> Vec<Vec<u8>> {
     let beginning = |term: &QueryTerm| {
         let bytes = term.term.as_bytes();

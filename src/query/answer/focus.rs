@@ -69,8 +69,8 @@ impl<'a> InChunk<'a> {
         self.definitions.is_empty() || self.decision(evidence).is_some()
     }
 
-    /// The definition that has most of `evidence`; `None` if the chunk as a whole is the answer. `text` are the
-    /// bytes of the chunk, empty if they cannot be had.
+    /// The definition that has most of `evidence`; `None` if the chunk as a whole is the answer. `text` are
+    /// the bytes of the chunk, empty if they cannot be had.
     pub fn focus(&self, text: &[u8], evidence: &Evidence) -> Option<(Focus, SymbolRecord)> {
         let (segment, row) = self.view.row(self.id);
         let best = match self.decision(evidence) {
@@ -172,8 +172,8 @@ fn focus_on(segment: &Segment, row: &RowRecord, symbol: &SymbolRecord) -> Focus 
     }
 }
 
-/// How well the name of a definition fits the names in the query, by their weights. A name that is the only one
-/// may be misspelt or incomplete.
+/// How well the name of a definition fits the names in the query, by their weights. A name that is the only
+/// one may be misspelt or incomplete.
 fn name_score(definition: &Definition<'_>, names: &[(NameForms<'_>, f32)]) -> f32 {
     if !definition.begins_here {
         return 0.0;
@@ -202,8 +202,8 @@ impl<'a> Texts<'a> {
         Texts { evidence, counts: empty.clone(), bonuses: empty, lengths: vec![0.0; n] }
     }
 
-    /// Adds the text of the chunk `row`, each part to the innermost of `definitions` around it and the rest to
-    /// the last text. Fields and the like are parts of their type too, since it is described by them.
+    /// Adds the text of the chunk `row`, each part to the innermost of `definitions` around it and the rest
+    /// to the last text. Fields and the like are parts of their type too, since it is described by them.
     fn add_chunk(&mut self, row: &RowRecord, text: &[u8], definitions: &[Definition<'_>]) {
         let rest = definitions.len();
         let offset = |byte: u32| byte.min(row.end_byte).saturating_sub(row.start_byte) as usize;

@@ -49,8 +49,8 @@ impl ParsedQuery {
     }
 
     /// Whether the query asks for the tests of something: by its intent or by its words (`tests for the
-    /// parser`, `unit test of Foo`, `parser tests`). A query that speaks of tests otherwise (`how test files are
-    /// collected`) asks for code that has to do with tests.
+    /// parser`, `unit test of Foo`, `parser tests`). A query that speaks of tests otherwise (`how test files
+    /// are collected`) asks for code that has to do with tests.
     pub fn asks_for_tests(&self) -> bool {
         let is_given = self.intent.confidence == 1.0;
         (is_given && self.intent.intent == Some(Intent::Test)) || names_tests(&self.text)

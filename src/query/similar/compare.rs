@@ -55,8 +55,8 @@ impl Comparison<'_> {
         Ok(nearest)
     }
 
-    /// The definition in a chunk that is nearest to that of the origin, of those of the same nature: functions
-    /// are compared with functions.
+    /// The definition in a chunk that is nearest to that of the origin, of those of the same nature:
+    /// functions are compared with functions.
     fn nearest_in(
         &self,
         texts: &mut Texts<'_>,

@@ -36,8 +36,8 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The model input of a definition of `segment`: as that of a chunk with this definition alone. `text` is that
-/// of its file.
+/// The model input of a definition of `segment`: as that of a chunk with this definition alone. `text` is
+/// that of its file.
 pub fn input_of(segment: &Segment, symbol: &SymbolRecord, text: &[u8]) -> String {
     let (start, end) = (symbol.start_byte as usize, symbol.end_byte as usize);
     let own = text.get(start..end.min(start.saturating_add(MAX_BYTES))).unwrap_or_default();
