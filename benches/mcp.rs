@@ -81,7 +81,8 @@ impl Session {
     }
 
     fn find(&mut self, query: &str, locations_only: bool) -> Result<Value> {
-        let arguments = json!({ "query": query, "max_results": 10, "locations_only": locations_only });
+        let arguments =
+            json!({ "query": query, "max_results": 10, "locations_only": locations_only, "format": "json" });
         let result = self.request("tools/call", &json!({ "name": "find_code", "arguments": arguments }))?;
         let answer = &result["structuredContent"];
         match answer["status"].as_str() {

@@ -20,7 +20,7 @@ use crate::mcp::clients::ClientError;
 use crate::mcp::clients::entry::NAME;
 use crate::policy::PolicyError;
 use crate::query::QueryError;
-use crate::store::{StoreError, permission};
+use crate::store::StoreError;
 use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
@@ -270,37 +270,31 @@ impl From<PathspecError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
+        let fix = error.fix();
         match &error {
             StoreError::Locked { holder } => CliError::new(
                 format!("Indexing already in progress ({holder})"),
                 "only one run per worktree at a time; the running one also picks up later commits",
-                "wait for it (`git codeweaver status`), or stop it with `kill -TERM PID`: finished work is kept",
+                fix,
             )
             .with_code(exit::NEGATIVE),
             StoreError::Io { action, path, source } => {
-                let fix = match source.kind() {
-                    std::io::ErrorKind::StorageFull => "free some space and run it again: finished work is kept".to_owned(),
-                    std::io::ErrorKind::PermissionDenied => permission::mend_command(path),
-                    _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
-                };
                 CliError::new(format!("cannot {action} {}", path.display()), source.to_string(), fix)
             }
             StoreError::Damaged { path, what } => {
-                CliError::new(format!("{} is damaged", path.display()), what.clone(), "git codeweaver verify --repair")
+                CliError::new(format!("{} is damaged", path.display()), what.clone(), fix)
             }
             StoreError::Parquet { path, source } => {
-                CliError::new(format!("{} cannot be read", path.display()), source.to_string(), "git codeweaver verify --repair")
+                CliError::new(format!("{} cannot be read", path.display()), source.to_string(), fix)
             }
             StoreError::Version { path, found, expected } => CliError::new(
                 format!("{} was written by another version", path.display()),
                 format!("it has format {found}; this version reads format {expected}"),
-                "git codeweaver index    (rebuilds derived files from shards and git)",
+                fix,
             ),
-            StoreError::Untrusted { path, why } => CliError::new(
-                format!("{} must not be used", path.display()),
-                why.clone(),
-                format!("remove it (`rm -rf {}`) and run `git codeweaver init`", path.display()),
-            ),
+            StoreError::Untrusted { path, why } => {
+                CliError::new(format!("{} must not be used", path.display()), why.clone(), fix)
+            }
         }
     }
 }
@@ -457,6 +451,11 @@ impl From<QueryError> for CliError {
                 format!("the {name} cannot be used"),
                 format!("it must be {must}, not {found}"),
                 "see the help of the command (`-h`)",
+            ),
+            QueryError::Pattern { pattern, reason } => CliError::new(
+                format!("the pattern '{}' cannot be searched for", render::safe(&pattern)),
+                reason,
+                "`--mode exact` searches for the text as it is; regular expressions have the syntax of ripgrep",
             ),
             QueryError::UnknownName { filter, found, hint } => CliError::new(
                 format!("there is no {filter} '{found}'"),

@@ -6,7 +6,8 @@
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
-//! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors.
+//! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors; [`mod@grep`]: the
+//!   lines that match a pattern.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
@@ -21,6 +22,7 @@ pub mod commands;
 pub mod completion;
 pub mod context;
 pub mod error;
+pub mod grep;
 pub mod highlight;
 pub mod lines;
 pub mod logging;

@@ -103,7 +103,7 @@ pub(super) fn excerpt(text: &str) -> String {
 /// Returns ``did you mean `x`?`` for the candidate nearest to `found`, if a typing error can explain the
 /// difference: at most one edit for three characters, and at most four. Ties go to the alphabetically first
 /// candidate.
-pub(super) fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     if found.len() > 80 {
         return None;
     }

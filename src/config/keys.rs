@@ -131,6 +131,10 @@ static KEYS: &[KeySpec] = &[
         "`background`: hooks return at once and a separate process updates the index; `foreground`: hooks wait for the update."),
     key!("mcp.gate", mcp.gate, Choice(GateMode::NAMES), SHARED,
         "How agents are answered while the first index or a reindex is built; `strict`: with the status only; `partial`: from what is indexed so far, marked as degraded."),
+    key!("mcp.allow", mcp.allow, List, USER,
+        "Directories whose repositories agents may use by `path`, with all below, besides the workspace: absolute or below `~`; `*` stands for a part of a name."),
+    key!("mcp.token_limit", mcp.token_limit, Integer { min: 1, max: 1_000_000 }, SHARED,
+        "Maximum number of tokens in an answer to an agent that gives no `token_limit`."),
 ];
 
 /// Every key, grouped by section.
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn keys_that_load_code_are_user_only() {
-        for path in ["model.name", "model.path", "model.ort_library", "hooks.mode"] {
+        for path in ["model.name", "model.path", "model.ort_library", "hooks.mode", "mcp.allow"] {
             assert!(find(path).is_some_and(|(spec, _)| spec.user_only), "{path}");
         }
     }

@@ -19,6 +19,7 @@ mod value;
 mod yaml;
 
 pub use edit::{set, unset};
+pub(crate) use error::did_you_mean;
 pub use error::{ConfigError, Problem};
 pub use files::{MAX_FILE_BYTES, REPOSITORY_FILE_NAME};
 pub use keys::{KeySpec, documentation, get, keys};

@@ -187,7 +187,7 @@ pub struct SearchSettings {
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { min_score: 0.12, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
+        Self { min_score: 0.3, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
     }
 }
 
@@ -210,9 +210,17 @@ pub struct HooksSettings {
     pub mode: HooksMode,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct McpSettings {
+    pub allow: Vec<String>,
     pub gate: GateMode,
+    pub token_limit: u32,
+}
+
+impl Default for McpSettings {
+    fn default() -> Self {
+        Self { allow: Vec::new(), gate: GateMode::default(), token_limit: 2000 }
+    }
 }
 
 /// How calls of agents are answered while the first index or a reindex is being built.

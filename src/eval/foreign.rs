@@ -4,9 +4,10 @@
 use super::metric::DEPTH;
 use super::runner::{OpenRepository, Runner};
 use crate::query::rank::Weights;
+use crate::query::rank::calibration::Evidence;
 
-/// Queries about cooking, gardening, travel, music, law, …. Some deliberately share words with code
-/// (`string`, `key`, `branch`, `thread`).
+/// Queries about cooking, gardening, travel, music, law, …; about software of other trades; names that do not
+/// exist, and nonsense. Some deliberately share words with code (`string`, `key`, `branch`, `thread`).
 pub const FOREIGN_QUERIES: &[&str] = &[
     "how long to simmer tomato soup with basil",
     "sourdough starter feeding schedule",
@@ -50,6 +51,81 @@ pub const FOREIGN_QUERIES: &[&str] = &[
     "lost the key of my bicycle lock",
     "green thread for sewing a button on a coat",
     "mortgage interest rates compared with last year",
+    "COBOL mainframe integration",
+    "blockchain smart contract gas estimation",
+    "bluetooth low energy pairing handshake",
+    "OCR of scanned invoices",
+    "Stripe webhook signature verification",
+    "video transcoding with ffmpeg presets",
+    "GPS geofence notifications",
+    "kubernetes ingress controller reconciliation",
+    "CUDA kernel launch configuration",
+    "SAP purchase order import",
+    "fingerprint sensor enrolment",
+    "Unity shader for water reflections",
+    "hospital patient admission records",
+    "DICOM image viewer windowing",
+    "airline seat map reservation",
+    "genome sequence alignment scoring",
+    "neural network backpropagation training loop",
+    "Kalman filter for drone altitude",
+    "elliptic curve key agreement with Curve25519",
+    "QR code scanner camera preview",
+    "payroll tax withholding calculation",
+    "chess engine alpha beta pruning",
+    "MIDI sequencer quantise notes",
+    "satellite orbit propagation",
+    "subtitle synchronisation for movies",
+    "LDAP group membership sync",
+    "Terraform provider for cloud buckets",
+    "speech recognition language model decoding",
+    "PDF form filling and flattening",
+    "inventory barcode label printing",
+    "mortgage amortisation schedule",
+    "game physics rigid body collision",
+    "credit card fraud detection model",
+    "Kafka consumer group rebalancing",
+    "Elasticsearch index mapping migration",
+    "OAuth device code grant for televisions",
+    "Minecraft world chunk generation",
+    "weather radar tile overlay",
+    "optical flow between video frames",
+    "FPGA bitstream loader",
+    "Fortran array interoperability",
+    "IBM DB2 stored procedure adapter",
+    "Salesforce lead synchronisation",
+    "Bitcoin wallet seed phrase recovery",
+    "MQTT broker retained messages",
+    "robot arm inverse kinematics",
+    "podcast feed transcription",
+    "exchange rate conversion between currencies",
+    "train timetable departure board",
+    "recommendation engine collaborative filtering",
+    "face detection cascade classifier",
+    "SOAP envelope WSDL stub generation",
+    "ZigBee light bulb dimming",
+    "tax invoice numbering per country",
+    "3D mesh decimation",
+    "audio echo cancellation",
+    "flight simulator autopilot",
+    "e-mail spam Bayesian classifier",
+    "crossword puzzle generator",
+    "voting ballot encryption",
+    "nonexistent_function_xyz",
+    "FooBarBazQuuxManager",
+    "computeFrobnicationMatrix",
+    "zorblatt_handler",
+    "WidgetFluxCapacitor",
+    "get_unicorn_sparkle_count",
+    "reticulate_splines",
+    "parseKlingonDate",
+    "TeapotBrewingScheduler",
+    "quantum_entangle_buffers",
+    "asdfghjkl qwerty",
+    "xyzzy plugh",
+    "flurbnostic grimbletonk",
+    "lorem ipsum dolor sit amet",
+    "purple monkey dishwasher",
 ];
 
 /// How well relevance separates the queries of a suite from foreign ones.
@@ -72,7 +148,36 @@ pub struct Threshold {
     pub foreign_refused: f64,
 }
 
-const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5];
+const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7];
+
+/// The evidence of the best results, by which relevance is calibrated.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// Name of the repository.
+    pub repository: String,
+    pub evidence: Evidence,
+    /// Whether the query is one of the suite, not a foreign one.
+    pub is_answered: bool,
+}
+
+/// The best result of every query of the suite on its repository, and of every foreign query on each of them.
+/// Queries without a candidate are left out.
+pub fn samples(runner: &Runner, weights: &Weights) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    let mut add = |opened: &OpenRepository, query: &str, is_answered: bool| {
+        if let Some(best) = opened.rank(&opened.request(query), weights).first() {
+            let repository = opened.repository.name.clone();
+            samples.push(Sample { repository, evidence: best.evidence, is_answered });
+        }
+    };
+    for opened in runner.repositories() {
+        opened.repository.queries.iter().for_each(|labelled| add(opened, &labelled.query, true));
+    }
+    for opened in first_of_each(runner.repositories()) {
+        FOREIGN_QUERIES.iter().for_each(|query| add(opened, query, false));
+    }
+    samples
+}
 
 /// Runs the queries of the suite, and all foreign queries on each of its repositories.
 pub fn separation(runner: &Runner, weights: &Weights) -> Separation {

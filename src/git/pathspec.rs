@@ -155,6 +155,23 @@ impl Prefix {
         })
     }
 
+    /// The conditions that `typed` states: one for each choice of its braces (`src/{a,b}/*.rs`), which git
+    /// leaves to the shell. A path that exists is taken as it is.
+    ///
+    /// # Errors
+    /// As [`Self::pathspec`].
+    pub fn pathspecs(&self, typed: &str) -> Result<Vec<Pathspec>, PathspecError> {
+        let exists = || {
+            let path = self.file(typed).ok().and_then(|path| self.on_disk(&path));
+            path.is_some_and(|path| path.symlink_metadata().is_ok())
+        };
+        let choices = expand_braces(typed);
+        if choices.len() == 1 || Parsed::new(typed)?.mode == Mode::Literal || exists() {
+            return Ok(vec![self.pathspec(typed)?]);
+        }
+        choices.iter().map(|choice| self.pathspec(choice)).collect()
+    }
+
     /// `path`, which is a repository path, relative to this directory, as an argument that [`Self::file`]
     /// reads.
     pub fn shown(&self, path: &str) -> String {
@@ -230,9 +247,10 @@ impl Pathspec {
         self.is_exclude
     }
 
-    /// Whether it matches the file at a repository path. A folder matches everything below it. `*` and `?`
-    /// stay within a folder, `**` does not. A glob without a slash also matches the names of files at any
-    /// depth below the directory that it is relative to. What is excluded is said by [`Self::is_exclude`].
+    /// Whether it matches the file at a repository path. A folder matches everything below it, also one that
+    /// a glob names by more than wildcards. `*` and `?` stay within a folder, `**` does not. A glob without a
+    /// slash also matches the names of files and folders at any depth below the directory that it is relative
+    /// to; a name without wildcards those of files only. What is excluded is said by [`Self::is_exclude`].
     pub fn matches(&self, path: &[u8]) -> bool {
         let Some(path) = path.strip_prefix(self.folder.as_slice()) else { return false };
         if self.glob.is_empty() {
@@ -250,17 +268,69 @@ impl Pathspec {
         };
         let has_slash = self.glob.contains(&b'/');
         let last_part = self.glob.rsplit(|&b| b == b'/').next().unwrap_or_default();
-        let may_name_folder =
-            self.is_folder || (has_slash && !last_part.iter().any(|b| b"*?[\\".contains(b)));
+        let has_wildcards = last_part.iter().any(|b| b"*?[\\".contains(b));
+        let may_name_folder = self.is_folder
+            || match self.mode {
+                // `a/*` is what is in the folder.
+                Mode::Glob => has_slash && !last_part.iter().all(|b| b"*?".contains(b)),
+                Mode::WholeGlob => has_slash && !has_wildcards,
+                Mode::Literal => false,
+            };
         let mut folders = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| &path[..end]);
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
         match self.mode {
             Mode::Literal => false,
             _ if may_name_folder && folders.any(fits) => true,
+            Mode::Glob if !has_slash && has_wildcards => {
+                let mut parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
+                if self.is_folder {
+                    parts.pop();
+                }
+                parts.into_iter().any(fits)
+            }
             _ if self.is_folder => false,
             Mode::WholeGlob => fits(path),
             Mode::Glob => fits(path) || (!has_slash && fits(name)),
         }
+    }
+}
+
+impl Pathspec {
+    /// The repository path that it names literally; `None` for a glob.
+    pub fn literal(&self) -> Option<BString> {
+        let has_wildcards = self.mode != Mode::Literal && self.glob.iter().any(|b| b"*?[\\".contains(b));
+        (!has_wildcards).then(|| [self.folder.as_slice(), self.glob.as_slice()].concat().into())
+    }
+
+    /// This condition without the names of files at any depth that a plain name also matches.
+    pub fn rooted(mut self) -> Pathspec {
+        if self.mode == Mode::Glob && self.literal().is_some() {
+            self.mode = Mode::Literal;
+        }
+        self
+    }
+
+    /// Whether it can match a file below the directory at a repository path.
+    pub fn may_match_below(&self, directory: &[u8]) -> bool {
+        let has_slash = self.glob.contains(&b'/');
+        let is_anywhere = self.mode == Mode::Glob && !has_slash && !self.glob.is_empty();
+        let literal = match self.literal() {
+            Some(path) if !is_anywhere => path,
+            _ => {
+                let glob: &[u8] = if is_anywhere { b"" } else { &self.glob };
+                let parts = glob.split_inclusive(|&b| b == b'/');
+                let plain = parts
+                    .take_while(|part| part.ends_with(b"/") && !part.iter().any(|b| b"*?[\\".contains(b)));
+                let plain: Vec<&[u8]> = plain.collect();
+                [self.folder.as_slice(), &plain.concat()].concat().into()
+            }
+        };
+        let literal = literal.strip_suffix(b"/").unwrap_or(&literal);
+        let is_within = |inner: &[u8], outer: &[u8]| {
+            outer.is_empty()
+                || inner.strip_prefix(outer).is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+        };
+        is_within(directory, literal) || is_within(literal, directory)
     }
 }
 
@@ -273,6 +343,50 @@ impl std::fmt::Display for Pathspec {
             path => f.write_str(path),
         }
     }
+}
+
+/// The texts that a text with alternatives in braces stands for, as in a shell: `a.{c,h}` is `a.c` and `a.h`.
+/// Braces without a comma, and more than 100 alternatives, are taken literally.
+fn expand_braces(text: &str) -> Vec<String> {
+    const MAX_ALTERNATIVES: usize = 100;
+    let mut expanded = Vec::new();
+    let mut waiting = vec![text.to_owned()];
+    while let Some(next) = waiting.pop() {
+        let Some((before, alternatives, after)) = first_braces(&next) else {
+            expanded.push(next);
+            continue;
+        };
+        let variants = alternatives.iter().rev().map(|middle| format!("{before}{middle}{after}"));
+        waiting.extend(variants);
+        if waiting.len() + expanded.len() > MAX_ALTERNATIVES {
+            return vec![text.to_owned()];
+        }
+    }
+    expanded
+}
+
+/// What is before, between and after the first braces with a comma.
+fn first_braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
+    for (open, _) in text.match_indices('{') {
+        let (mut depth, mut commas) = (0, vec![open]);
+        for (at, byte) in text.bytes().enumerate().skip(open) {
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                b',' if depth == 1 => commas.push(at),
+                _ => {}
+            }
+            if depth == 0 {
+                if commas.len() == 1 {
+                    break;
+                }
+                commas.push(at);
+                let parts = commas.windows(2).map(|ends| &text[ends[0] + 1..ends[1]]).collect();
+                return Some((&text[..open], parts, &text[at + 1..]));
+            }
+        }
+    }
+    None
 }
 
 /// A typed path without its magic.
@@ -353,6 +467,50 @@ mod tests {
 
     fn repo() -> TestRepo {
         TestRepo::with_files(&[("lib/a/b.rs", "1\n"), ("src/c.rs", "2\n"), ("lib/[id]/page.ts", "3\n")])
+    }
+
+    #[test]
+    fn braces_stand_for_alternatives() {
+        for (text, expected) in [
+            ("src/**", vec!["src/**"]),
+            ("{a,b}/**", vec!["a/**", "b/**"]),
+            ("x.{c,h}", vec!["x.c", "x.h"]),
+            ("{a,b{1,2}}.rs", vec!["a.rs", "b1.rs", "b2.rs"]),
+            ("app/{id}/x", vec!["app/{id}/x"]),
+            ("{a,b", vec!["{a,b"]),
+            ("{id}/{a,b}", vec!["{id}/a", "{id}/b"]),
+            ("{,a}x", vec!["x", "ax"]),
+        ] {
+            assert_eq!(expand_braces(text), expected, "{text}");
+        }
+        let many = "{0,1,2,3,4,5,6,7,8,9}".repeat(4);
+        assert_eq!(expand_braces(&many), [many]);
+    }
+
+    #[test]
+    fn a_directory_is_entered_only_if_it_may_contain_a_match() {
+        let repo = TestRepo::with_files(&[("src/a/x.rs", "")]);
+        let root = Prefix::root(&repo.open());
+        for (spec, directory, expected) in [
+            ("src/a", "src", true),
+            ("src/a", "src/a/b", true),
+            ("src/a", "src/ab", false),
+            ("src/a", "docs", false),
+            ("src/*/x.rs", "src/a", true),
+            ("src/*/x.rs", "docs", false),
+            ("src/a*", "src", true),
+            ("*.rs", "docs", true),
+            ("**/x.rs", "docs", true),
+            ("x.rs", "docs", true),
+            ("src/", "src/a", true),
+            (":/", "any", true),
+        ] {
+            let pathspec = root.pathspec(spec).unwrap();
+            assert_eq!(pathspec.may_match_below(directory.as_bytes()), expected, "{spec} {directory}");
+        }
+        let plain = root.pathspec("src").unwrap();
+        assert!(plain.matches(b"docs/src") && !plain.clone().rooted().matches(b"docs/src"));
+        assert!(plain.clone().rooted().matches(b"src/a/x.rs") && !plain.rooted().may_match_below(b"docs"));
     }
 
     #[test]
@@ -443,6 +601,12 @@ mod tests {
             (".", "src/", "src", false),
             (".", "sr", "src/a.rs", false),
             (".", "*.rs", "src/a/b.rs", true),
+            (".", "*test*", "app/tests/b.rs", true),
+            (".", "**/*test*", "app/tests/b.rs", true),
+            (".", "app/te*", "app/tests/b.rs", true),
+            (".", "te*/", "app/tests/b.rs", true),
+            (".", "b*/", "app/tests/b.rs", false),
+            (".", "tests", "app/tests/b.rs", false),
             (".", "src/*.rs", "src/a/b.rs", false),
             (".", "src/**/*.rs", "src/a/b.rs", true),
             (".", "src/**", "src/a/b.rs", true),

@@ -89,27 +89,37 @@ fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError>
     Err(GitError::BadObject { oid: id, expected: "commit or tree", reason: "too many tags in a row".into() })
 }
 
-/// A reference with a name similar to `rev`, or the first line of the error.
+/// References with names similar to `rev`, or the first line of the error.
 fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) -> String {
     const MAX_REFERENCES: usize = 10_000;
+    const MAX_NAMED: usize = 3;
     let wanted: String = rev.split(['~', '^', ':', '@']).next().unwrap_or(rev).into();
     let wanted_bytes = wanted.clone().into_bytes();
-    let mut best: Option<(usize, String)> = None;
+    // `1.40` is meant by `v1.40`, and `tokio-1.40.0` by it.
+    let core = wanted.to_lowercase();
+    let core =
+        core.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(&core);
+    let mut near: Vec<(bool, usize, String)> = Vec::new();
     if let Ok(platform) = repo.references()
         && let Ok(all) = platform.all()
     {
         for reference in all.flatten().take(MAX_REFERENCES) {
             let short = reference.name().shorten().to_string();
             let distance = strsim::generic_levenshtein(&wanted_bytes, &short.clone().into_bytes());
-            if distance > 0
-                && distance <= 1 + wanted.len() / 4
-                && best.as_ref().is_none_or(|(d, _)| distance < *d)
-            {
-                best = Some((distance, short));
+            let has_it = core.len() > 1 && short.to_lowercase().contains(core);
+            if distance > 0 && (has_it || distance <= 1 + wanted.len() / 4) {
+                near.push((!has_it, distance, short));
             }
         }
     }
-    best.map(|(_, name)| format!("did you mean '{name}'?")).unwrap_or_else(|| one_line(error))
+    near.sort();
+    near.dedup();
+    let names: Vec<String> = near.into_iter().take(MAX_NAMED).map(|(.., name)| format!("'{name}'")).collect();
+    match names.split_last() {
+        None => one_line(error),
+        Some((only, [])) => format!("did you mean {only}?"),
+        Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
+    }
 }
 
 #[cfg(test)]

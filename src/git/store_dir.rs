@@ -34,7 +34,7 @@ pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>,
     }
     let index_file = local.index_path();
     match Mapped::open(&index_file) {
-        Ok(bytes) if !may_name_store(&bytes) => return Ok(None),
+        Ok(bytes) if !may_name_store(&bytes) && !bytes.has_failed() => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(GitError::Io { action: "read", path: index_file, source }),
         Ok(_) => {}

@@ -69,6 +69,17 @@ pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
 
 /// The file at `path`; `None` for a directory and if nothing is there.
 pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>, GitError> {
+    let found = find_entry(repo, tree, path)?;
+    Ok(found.and_then(|(oid, mode)| Some(TreeFile { path: path.to_owned(), oid, mode: mode? })))
+}
+
+/// Whether there is a file or a directory at `path`.
+pub fn is_in_tree(repo: &Repo, tree: &Oid, path: &BStr) -> Result<bool, GitError> {
+    Ok(find_entry(repo, tree, path)?.is_some())
+}
+
+/// What is at `path`; a directory has no mode.
+fn find_entry(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<(Oid, Option<Mode>)>, GitError> {
     let reader = Reader::new(repo, *tree);
     let mut buffer = Vec::new();
     let mut current = *tree;
@@ -81,8 +92,8 @@ pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>
         let Some(entry) = found.transpose()? else { return Ok(None) };
         match (entry.mode, components.peek().is_some()) {
             (None, true) => current = entry.oid,
-            (Some(mode), false) => return Ok(Some(TreeFile { path: path.to_owned(), oid: entry.oid, mode })),
-            _ => return Ok(None),
+            (mode, false) => return Ok(Some((entry.oid, mode))),
+            (Some(_), true) => return Ok(None),
         }
     }
     Ok(None)
@@ -94,23 +105,35 @@ pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>
 /// and an addition with equal oids, which suffices for a content-addressed index. A file that became a
 /// directory is a deletion plus additions.
 pub fn diff_trees(repo: &Repo, old: Option<&Oid>, new: &Oid) -> Result<Vec<TreeChange>, GitError> {
-    let mut changes = Vec::new();
-    if old == Some(new) {
-        return Ok(changes);
+    Reader::new(repo, *new).diff(old, new, &|_| true)
+}
+
+/// Compares many trees of one repository.
+pub struct TreeComparer {
+    reader: Reader,
+}
+
+impl TreeComparer {
+    /// Cache for the directories that neighbouring commits share.
+    const CACHE_BYTES: usize = 32 << 20;
+
+    pub fn new(repo: &Repo) -> TreeComparer {
+        let mut reader = Reader::new(repo, Oid::null(repo.object_hash()));
+        reader.repo.object_cache_size_if_unset(Self::CACHE_BYTES);
+        TreeComparer { reader }
     }
-    Reader::new(repo, *new).changes(old, Some(new), &mut BString::default(), 0, &mut changes)?;
-    if !changes.is_sorted_by(|a, b| a.path < b.path) {
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
-        changes.dedup_by(|later, first| {
-            let same = later.path == first.path;
-            if same {
-                first.old = first.old.or(later.old);
-                first.new = first.new.or(later.new);
-            }
-            same
-        });
+
+    /// As [`diff_trees`], without directories that `enters` refuses. Those get their path without a slash at
+    /// its end.
+    pub fn diff(
+        &mut self,
+        old: Option<&Oid>,
+        new: &Oid,
+        enters: &dyn Fn(&BStr) -> bool,
+    ) -> Result<Vec<TreeChange>, GitError> {
+        self.reader.root = *new;
+        self.reader.diff(old, new, enters)
     }
-    Ok(changes)
 }
 
 struct Entry<'a> {
@@ -197,12 +220,37 @@ impl Reader {
         Ok(())
     }
 
-    fn changes(
+    fn diff(
         &mut self,
         old: Option<&Oid>,
-        new: Option<&Oid>,
+        new: &Oid,
+        enters: &dyn Fn(&BStr) -> bool,
+    ) -> Result<Vec<TreeChange>, GitError> {
+        let mut changes = Vec::new();
+        if old == Some(new) {
+            return Ok(changes);
+        }
+        self.changes((old, Some(new)), &mut BString::default(), 0, enters, &mut changes)?;
+        if !changes.is_sorted_by(|a, b| a.path < b.path) {
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            changes.dedup_by(|later, first| {
+                let same = later.path == first.path;
+                if same {
+                    first.old = first.old.or(later.old);
+                    first.new = first.new.or(later.new);
+                }
+                same
+            });
+        }
+        Ok(changes)
+    }
+
+    fn changes(
+        &mut self,
+        (old, new): (Option<&Oid>, Option<&Oid>),
         prefix: &mut BString,
         depth: usize,
+        enters: &dyn Fn(&BStr) -> bool,
         changes: &mut Vec<TreeChange>,
     ) -> Result<(), GitError> {
         self.check_bounds(depth, changes.len())?;
@@ -237,7 +285,9 @@ impl Reader {
             push_component(prefix, any.name);
             if any.mode.is_none() {
                 let (left, right) = (left.map(|e| e.oid), right.map(|e| e.oid));
-                self.changes(left.as_ref(), right.as_ref(), prefix, depth + 1, changes)?;
+                if enters(prefix.as_ref()) {
+                    self.changes((left.as_ref(), right.as_ref()), prefix, depth + 1, enters, changes)?;
+                }
             } else {
                 let file = |entry: Option<&Entry<'_>>| entry.and_then(|e| Some((e.oid, e.mode?)));
                 changes.push(TreeChange { path: prefix.clone(), old: file(left), new: file(right) });

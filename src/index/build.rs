@@ -10,6 +10,7 @@ use super::error::IndexError;
 use super::journal::{Journal, PARSER_STACK};
 use super::plan::Job;
 use super::progress::{Counters, Progress};
+use super::words;
 use crate::chunk;
 use crate::embed::{self, EmbedCost, Embedder};
 use crate::git::BlobReader;
@@ -182,7 +183,9 @@ impl Worker<'_> {
             self.context.progress.add(&Counters { errors: 1, ..Counters::default() });
             return Ok(None);
         };
-        let bytes = if size > self.context.policy.max_blob_bytes() { None } else { blobs.read(oid)? };
+        // Larger ones than those that are chunked are read for their words.
+        let max = self.context.policy.max_blob_bytes().max(words::MAX_BYTES);
+        let bytes = if size > max { None } else { blobs.read(oid)? };
         self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
     }
 
@@ -196,6 +199,7 @@ impl Worker<'_> {
         builder: &mut SegmentBuilder,
     ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
+        let raw = bytes;
         let bytes = &*text::to_utf8(bytes);
         let policy = self.context.policy;
         let too_large = size > policy.max_blob_bytes();
@@ -212,6 +216,9 @@ impl Worker<'_> {
         };
         if skipped.is_some() {
             builder.push_doc(doc, Vec::new(), &[], &[]);
+            if words::are_stored(skipped, raw) {
+                builder.set_words(raw);
+            }
             let errors = u64::from(skipped == Some(SkipReason::Crashed));
             self.context.progress.add(&Counters { files: 1, errors, ..Counters::default() });
             return Ok(ordinal);
@@ -233,6 +240,7 @@ impl Worker<'_> {
             errors: 0,
         });
         builder.push_doc(doc, embedded.rows, &embedded.vectors, bytes);
+        builder.set_words(raw);
         Ok(ordinal)
     }
 }

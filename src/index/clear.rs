@@ -37,7 +37,8 @@ fn forget(codebase: &Codebase, store: &StoreLayout) -> Result<bool, IndexError> 
         std::fs::remove_dir_all(store.root()).map_err(failed)?;
         return Ok(true);
     };
-    let was_there = state.heads.remove(&codebase.worktree_key).is_some();
+    let was_there =
+        state.heads.remove(&codebase.worktree_key).is_some() | state.lost.remove(&codebase.worktree_key);
     state.rebuilding.remove(&codebase.worktree_key);
     if state.heads.is_empty() && !others_index(codebase) {
         std::fs::remove_dir_all(store.root()).map_err(failed)?;

@@ -95,7 +95,9 @@ fn merge_entries(
     reader: &StoreReader,
     range: Range<usize>,
 ) -> Result<(Range<usize>, EntriesRef), IndexError> {
-    reader.entries[range.clone()].iter().try_for_each(|file| file.verify())?;
+    let references = &reader.state.entries[range.clone()];
+    let mut files = references.iter().zip(&reader.entries[range.clone()]);
+    files.try_for_each(|(reference, file)| file.verify(&reference.name))?;
     let all: Vec<entries::NewEntry> =
         reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
     let bytes = entries::encode(&all);

@@ -3,11 +3,12 @@
 //! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns
 //! one codebase: a repository that is being indexed does not block requests about others.
 
+use super::background;
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
 use super::status;
 use crate::config::GateMode;
-use crate::store::state::State;
+use crate::store::state::{Phase, State};
 use crate::store::time;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,6 +75,20 @@ pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
     codebase.check_trust()?;
     let (state, _) = State::read_permitted(&codebase.store())?;
     Ok(Gate::of(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
+}
+
+/// Whether a codebase without an answer had an index that was deleted or damaged, so that the next run builds
+/// it again without being asked for.
+pub fn is_lost(codebase: &Codebase) -> bool {
+    if codebase.layout.was_initialised() && !codebase.layout.root().exists() {
+        return true;
+    }
+    let state = State::read(&codebase.store().state()).ok().flatten();
+    state.is_some_and(|state| {
+        let has_failed = codebase.head_in(&state).is_some_and(|head| head.phase == Phase::IndexFailed);
+        // What failed may fail again, and a run is not started for every request then.
+        state.lost.contains(&codebase.worktree_key) && (!has_failed || background::is_rested(codebase))
+    })
 }
 
 impl Gate {

@@ -117,6 +117,7 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
     // Not by path: the directory of a worktree may be mounted elsewhere, or not at present.
     if let Ok(keys) = codebase.repo.worktree_keys() {
         state.heads.retain(|key, _| keys.contains(key));
+        state.lost.retain(|key| keys.contains(key));
     }
     report.heads_dropped = (before - state.heads.len()) as u64;
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
@@ -130,7 +131,8 @@ fn rewrite(
     dead_share: f64,
     report: &mut GcReport,
 ) -> Result<(), IndexError> {
-    reader.entries.iter().try_for_each(|file| file.verify())?;
+    let mut entries = reader.state.entries.iter().zip(&reader.entries);
+    entries.try_for_each(|(reference, file)| file.verify(&reference.name))?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
     for key in reader.state.snapshots.keys() {
         if let Some(snapshot) = reader.snapshot(key)? {

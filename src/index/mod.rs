@@ -55,6 +55,8 @@ pub mod uncommitted;
 pub mod update;
 #[doc(hidden)]
 pub mod updater;
+#[doc(hidden)]
+pub mod words;
 
 pub use codebase::{Codebase, Lifecycle};
 pub use error::IndexError;

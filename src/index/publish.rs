@@ -93,6 +93,9 @@ pub fn publish(
     }
     let previous = codebase.head_in(&state).cloned();
     if let Some(head) = set_head(&key, &snapshot.totals, previous) {
+        if head.marker.is_some() {
+            state.lost.remove(&codebase.worktree_key);
+        }
         state.heads.insert(codebase.worktree_key.clone(), head);
     }
     forget_old_snapshots(&mut state);

@@ -8,7 +8,9 @@ use super::build::write_segment;
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::write_state;
+use super::words;
 use crate::git::Oid;
+use crate::store::entries::Entries;
 use crate::store::hnsw::HnswIndex;
 use crate::store::layout::StoreLayout;
 use crate::store::lock::Lock;
@@ -17,6 +19,7 @@ use crate::store::segment::{Segment, SegmentBuilder};
 use crate::store::state::{SegmentRef, State};
 use crate::store::{StoreError, StoreReader, fault, shard};
 use crate::text;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// A defect of the store.
@@ -72,7 +75,7 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
     }
     for entries in &state.entries {
         let path = store.entries(&entries.name);
-        if let Err(e) = crate::store::entries::Entries::open(&path).and_then(|opened| opened.verify()) {
+        if let Err(e) = Entries::open(&path).and_then(|opened| opened.verify(&entries.name)) {
             findings.push(finding(path, e.to_string()));
         }
     }
@@ -165,7 +168,8 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
     let old = State::read(&store.state()).ok().flatten();
     let (generation, epoch) =
         old.as_ref().map_or_else(|| (1 << 32, State::begin().epoch), |state| (state.generation, state.epoch));
-    let mut state = State { generation, epoch: epoch + 1, ..State::default() };
+    let mut state =
+        State { generation, epoch: epoch + 1, lost: lost(codebase, old.as_ref()), ..State::default() };
     for name in shard_names(&store, old.as_ref()) {
         match usable_segment(codebase, &store, &name) {
             Ok(segment) => {
@@ -184,6 +188,14 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
         let _ = std::fs::remove_file(store.state());
     }
     write_state(&store, &mut state)
+}
+
+/// The worktrees whose heads are given up: those of the old state, or at least this one.
+fn lost(codebase: &Codebase, old: Option<&State>) -> BTreeSet<String> {
+    match old {
+        Some(state) => state.heads.keys().chain(&state.lost).cloned().collect(),
+        None => BTreeSet::from([codebase.worktree_key.clone()]),
+    }
 }
 
 /// Shards that the old state names, or all that exist if there is no old state.
@@ -237,6 +249,7 @@ fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resu
         if let Some(bytes) = bytes {
             let vectors = &data.vectors[rows.start * data.dim..rows.end * data.dim];
             builder.push_doc(doc.clone(), data.rows[rows].to_vec(), vectors, &text::to_utf8(bytes));
+            words::set_last(&mut blobs, doc, |blob| builder.set_words(blob))?;
         }
     }
     write_segment(store, builder)

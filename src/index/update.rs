@@ -8,6 +8,7 @@ use super::error::IndexError;
 use super::plan::{self, Plan};
 use super::progress::{Counters, Meter, Progress};
 use super::publish::{self, Publication, Published};
+use super::words;
 use crate::embed::Embedder;
 use crate::git::{self, Oid};
 use crate::policy::Policy;
@@ -130,6 +131,9 @@ pub fn update(
     let result = if run.options.reindex { run.reindex(&reader) } else { run.from(reader) };
     if let Err(e) = &result {
         run.record_failure(e);
+    } else if let Err(e) = words::complete(codebase, files, progress) {
+        // Without them grep reads more files.
+        tracing::warn!(component = "index", operation = "words", error = %e, "words could not be added");
     }
     result
 }

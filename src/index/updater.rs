@@ -152,6 +152,11 @@ fn update_readable(
         Err(IndexError::EpochChanged) => {
             update(&UpdateContext { files: &OpenFiles::default(), ..context }, target, options)
         }
+        // Another program damages files while this one works.
+        Err(IndexError::Store(error)) if error.is_repairable() => {
+            let files = super::repair::make_readable(codebase)?;
+            update(&UpdateContext { files: &files, ..context }, target, options)
+        }
         result => result,
     }
 }

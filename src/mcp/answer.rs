@@ -1,19 +1,34 @@
-//! Results of calls: structured content with a compact text, a gate envelope, a failure, or a protocol error.
+//! Results of calls: a compact text and, if the call asks for it, structured content; a gate envelope; a
+//! failure; or a protocol error.
 
+use super::arguments::Format;
 use super::envelope::Envelope;
+use crate::chunk::tokens;
 use crate::git::GitError;
 use crate::index::{Codebase, IndexError};
 use crate::query::QueryError;
+use crate::store::StoreError;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// An answer as structured content and as compact text.
+/// An answer in both forms, with the same facts in each. A call gets one of them: text, or the structured
+/// content, which is then the text as well, since some clients show a model only the one and some the other.
 pub struct Answer<T> {
     pub structured: T,
     pub text: String,
+}
+
+impl<T: Serialize> Answer<T> {
+    /// Number of tokens in the form that is sent.
+    pub fn n_tokens(&self, format: Format) -> u32 {
+        match format {
+            Format::Text => tokens::count(&self.text),
+            Format::Json => serde_json::to_string(&self.structured).map_or(0, |json| tokens::count(&json)),
+        }
+    }
 }
 
 /// A valid call without an answer. Its statuses differ from those of gates, so it has none of their reasons.
@@ -30,19 +45,33 @@ pub struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureStatus {
+    /// An argument is unknown, missing or out of range; the message names it and what it may be.
+    InvalidArguments,
     /// There is no such file, line, revision or repository.
     NotFound,
     /// It exists but is not supported.
     Unsupported,
+    /// It is a repository that this session may not use; the message says how the user allows it.
+    NotAllowed,
     /// An error, described by the message.
     Failed,
+}
+
+impl FailureStatus {
+    fn name(self) -> &'static str {
+        match self {
+            FailureStatus::InvalidArguments => "invalid_arguments",
+            FailureStatus::NotFound => "not_found",
+            FailureStatus::Unsupported => "unsupported",
+            FailureStatus::NotAllowed => "not_allowed",
+            FailureStatus::Failed => "failed",
+        }
+    }
 }
 
 /// Why a call has no answer.
 #[derive(Debug)]
 pub enum CallError {
-    /// The call is invalid, which is an error of the protocol.
-    Protocol(ErrorData),
     /// The codebase cannot answer queries now.
     Gated(Box<Envelope>),
     Failed(Failure),
@@ -51,17 +80,28 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// An invalid parameter. `found` is quoted and truncated to 200 characters.
+    /// An invalid argument. `found` is quoted and truncated to 200 characters.
     pub fn parameter(name: &str, must: &str, found: impl std::fmt::Display) -> CallError {
         let found: String = found.to_string().chars().take(200).collect();
-        CallError::Protocol(ErrorData::invalid_params(
-            format!("`{name}` must be {must}, not {found:?}"),
-            None,
-        ))
+        CallError::invalid(format!("`{name}` must be {must}, not {found:?}"))
+    }
+
+    /// Arguments that cannot be used.
+    pub fn invalid(message: impl Into<String>) -> CallError {
+        CallError::Failed(Failure {
+            status: FailureStatus::InvalidArguments,
+            message: message.into(),
+            codebase_root: None,
+        })
     }
 
     pub fn not_found(message: impl Into<String>, codebase_root: Option<PathBuf>) -> CallError {
         CallError::Failed(Failure { status: FailureStatus::NotFound, message: message.into(), codebase_root })
+    }
+
+    pub fn not_allowed(message: impl Into<String>, codebase_root: PathBuf) -> CallError {
+        let (status, message) = (FailureStatus::NotAllowed, message.into());
+        CallError::Failed(Failure { status, message, codebase_root: Some(codebase_root) })
     }
 
     pub fn failed(error: impl std::fmt::Display, codebase_root: Option<PathBuf>) -> CallError {
@@ -80,15 +120,33 @@ impl CallError {
             QueryError::Parameter { name, must, found } => {
                 CallError::parameter(name, must, found.trim_matches('"'))
             }
-            QueryError::UnknownName { .. } => {
-                CallError::Protocol(ErrorData::invalid_params(error.to_string(), None))
+            QueryError::Pattern { reason, pattern } => {
+                CallError::parameter("pattern", &format!("one that can be searched for ({reason})"), pattern)
             }
+            QueryError::UnknownName { .. } => CallError::invalid(error.to_string()),
             QueryError::NotFound { what } => CallError::not_found(what, root),
             QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {
                 CallError::of_git(&error, root)
             }
+            QueryError::Store(error) | QueryError::Index(IndexError::Store(error)) => {
+                CallError::of_store(&error, codebase)
+            }
             other => CallError::failed(other, root),
         }
+    }
+
+    /// What no repair has mended, with what does.
+    fn of_store(error: &StoreError, codebase: &Codebase) -> CallError {
+        let root = codebase.root();
+        let fix = if error.is_repairable() {
+            let path = Value::from(root.to_string_lossy());
+            format!(
+                "call manage_index {{\"action\":\"create\",\"path\":{path}}}, which repairs it, or with \"reindex\" to build it anew"
+            )
+        } else {
+            error.fix()
+        };
+        CallError::failed(format!("{error}; to mend it: {fix}"), Some(root))
     }
 
     pub fn of_git(error: &GitError, root: Option<PathBuf>) -> CallError {
@@ -105,14 +163,20 @@ impl CallError {
 }
 
 /// Converts the outcome of a call into a protocol result.
-pub fn result<T: Serialize>(answer: Result<Answer<T>, CallError>) -> Result<CallToolResult, ErrorData> {
+pub fn result<T: Serialize>(
+    answer: Result<Answer<T>, CallError>,
+    format: Format,
+) -> Result<CallToolResult, ErrorData> {
     match answer {
         Ok(answer) => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+            if format == Format::Text {
+                return Ok(CallToolResult::success(vec![ContentBlock::text(answer.text)]));
+            }
+            let text = serde_json::to_string(&answer.structured).map_err(unwritable)?;
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(structured(&answer.structured)?);
             Ok(result)
         }
-        Err(CallError::Protocol(error)) => Err(error),
         Err(CallError::Gated(envelope)) => {
             let text = serde_json::to_string(&envelope).map_err(unwritable)?;
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -120,13 +184,20 @@ pub fn result<T: Serialize>(answer: Result<Answer<T>, CallError>) -> Result<Call
             Ok(result)
         }
         Err(CallError::Failed(failure)) => {
-            let mut result = CallToolResult::error(vec![ContentBlock::text(failure.message.clone())]);
-            result.structured_content = Some(structured(&failure)?);
+            let text = format!("{}: {}", failure.status.name(), failure.message);
+            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+            if format == Format::Json {
+                result.structured_content = Some(structured(&failure)?);
+            }
             Ok(result)
         }
-        // The answer to a cancelled request is dropped; at the end of a session it may still be read.
-        Err(CallError::Stopped) => Ok(CallToolResult::error(vec![ContentBlock::text("stopped")])),
+        Err(CallError::Stopped) => Ok(stopped()),
     }
+}
+
+/// The answer to a cancelled call, which is dropped; at the end of a session it may still be read.
+pub fn stopped() -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text("stopped")])
 }
 
 /// Serialises through text, so that a score of `0.92_f32` becomes `0.92` and not its nearest double.

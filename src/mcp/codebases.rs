@@ -4,6 +4,7 @@
 //! codebase are fixed, so it is reopened when a file from which they were read has changed.
 
 use super::answer::CallError;
+use super::trust::{Purpose, Trust};
 use crate::git::Prefix;
 use crate::index::{Codebase, IndexError};
 use crate::query::{Filters, Searcher};
@@ -37,15 +38,52 @@ impl CallTarget {
         root.file(file).map_err(|_| CallError::parameter("file", "inside the repository", file))
     }
 
-    /// Adds path filters. They are relative to the root, or absolute and inside the root.
+    /// As [`Self::file`], but a symbolic link within the repository stands for what it points to, unless
+    /// `rev` selects another state than the working tree. The second value says so.
+    pub fn linked_file(&self, file: &str, rev: Option<&str>) -> Result<(String, Option<String>), CallError> {
+        let path = self.file(file)?;
+        let real = rev.is_none().then(|| self.behind_links(&path)).flatten();
+        Ok(match real {
+            Some(real) => (real.clone(), Some(format!("{path} is a symbolic link to {real}"))),
+            None => (path, None),
+        })
+    }
+
+    /// The path of the file or directory at `path` without symbolic links, if it has some and is in the
+    /// repository.
+    fn behind_links(&self, path: &str) -> Option<String> {
+        let root = self.codebase().root();
+        // Names that are not UTF-8 are quoted, and not followed.
+        let real = root.join(path).canonicalize().ok()?;
+        let real = real.strip_prefix(root.canonicalize().ok()?).ok()?.to_str()?;
+        let is_same = || Path::new(path).components().eq(Path::new(real).components());
+        let has_parent = Path::new(path).components().any(|part| part == std::path::Component::ParentDir);
+        (!real.is_empty() && !has_parent && !is_same()).then(|| real.to_owned())
+    }
+
+    /// Adds path filters. They are relative to the root, also with a slash before them (`/src`), or absolute
+    /// and inside the root; alternatives in braces are expanded.
     pub fn add_paths(&self, filters: &mut Filters, paths: &[String]) -> Result<(), CallError> {
         let root = Prefix::root(&self.codebase().repo);
+        let is_inside = |path: &str| {
+            let on_disk = root.file(path).ok().and_then(|path| root.on_disk(&path));
+            on_disk.is_some_and(|path| path.symlink_metadata().is_ok())
+        };
         for path in paths {
-            let pathspec = root.pathspec(path).map_err(|error| {
+            let linked = self.behind_links(path.trim_end_matches('/'));
+            let path = linked.as_ref().unwrap_or(path);
+            // What is no path on this machine, or one in the repository without its slash, is from the root.
+            let from_root =
+                path.strip_prefix('/').filter(|rest| is_inside(rest) || !Path::new(path).exists());
+            let pathspecs = root.pathspecs(path).or_else(|error| match from_root {
+                Some(rest) if !rest.is_empty() => root.pathspecs(rest),
+                _ => Err(error),
+            });
+            let pathspecs = pathspecs.map_err(|error| {
                 let must = format!("paths or globs inside the repository ({})", error.why());
                 CallError::parameter("paths", &must, path)
             })?;
-            filters.add_path(pathspec);
+            pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
         }
         Ok(())
     }
@@ -54,6 +92,8 @@ impl CallTarget {
 /// All codebases of a server.
 pub struct Codebases {
     default_dir: PathBuf,
+    /// Which of them the session may use.
+    pub trust: Trust,
     /// Least recently used first.
     open: Mutex<Vec<Open>>,
 }
@@ -74,12 +114,14 @@ struct Stamp {
 
 impl Codebases {
     pub fn new(default_dir: PathBuf) -> Codebases {
-        Codebases { default_dir, open: Mutex::default() }
+        // The current directory may be deleted while the server runs.
+        let default_dir = std::path::absolute(&default_dir).unwrap_or(default_dir);
+        Codebases { trust: Trust::new(&default_dir), default_dir, open: Mutex::default() }
     }
 
     /// Opens the codebase that contains `path`, else `file` if that is absolute, else the directory of the
-    /// server.
-    pub fn find(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
+    /// server. The caller asks [`Self::trust`] before it uses it.
+    pub fn find_unchecked(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
         let requested = match path {
             Some(path) if !Path::new(path).is_absolute() || path.contains('\0') => {
                 return Err(CallError::parameter("path", "an absolute path inside a git repository", path));
@@ -87,7 +129,7 @@ impl Codebases {
             Some(path) => PathBuf::from(path),
             None => match file.map(Path::new).filter(|file| file.is_absolute()).and_then(Path::parent) {
                 Some(dir) => dir.to_path_buf(),
-                None => std::path::absolute(&self.default_dir).unwrap_or_else(|_| self.default_dir.clone()),
+                None => self.usual_dir(),
             },
         };
         let not_there = |why: &str| {
@@ -108,16 +150,32 @@ impl Codebases {
         Ok(CallTarget { searcher, requested })
     }
 
-    /// Roots of the open codebases.
+    /// The directory of calls that name none: that of the server, or, if it is in no repository, the first
+    /// workspace folder of the client that is in one.
+    fn usual_dir(&self) -> PathBuf {
+        let is_in_repository = |dir: &Path| checkout_of(dir).is_some() || dir.join("HEAD").is_file();
+        if !is_in_repository(&self.default_dir)
+            && let Some(folder) = self.trust.folders().into_iter().flatten().find(|it| is_in_repository(it))
+        {
+            return folder;
+        }
+        self.default_dir.clone()
+    }
+
+    /// Roots of the open codebases that the session may read.
     pub fn roots(&self) -> Vec<PathBuf> {
-        self.lock().iter().map(|open| open.searcher.codebase.root()).collect()
+        let open: Vec<Arc<Searcher>> = self.lock().iter().map(|open| open.searcher.clone()).collect();
+        let codebases = open.iter().map(|searcher| &searcher.codebase);
+        let trusted = codebases.filter(|codebase| self.trust.check(codebase, Purpose::Read).is_ok());
+        trusted.map(Codebase::root).collect()
     }
 
     fn open(&self, dir: &Path) -> Result<Arc<Searcher>, IndexError> {
-        let checkout = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(dir).to_path_buf();
+        let checkout = checkout_of(dir).unwrap_or(dir).to_path_buf();
         if let Some(searcher) = self.cached(&checkout) {
             return Ok(searcher);
         }
+        leave_deleted_directory();
         // Opens outside the lock, so that other calls need not wait for a model to be loaded.
         let codebase = if self.is_default(dir) {
             Codebase::open(&checkout, &[])?
@@ -156,6 +214,18 @@ impl Codebases {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Open>> {
         sync::lock(&self.open)
+    }
+}
+
+/// The nearest directory around `dir` that contains `.git`.
+pub fn checkout_of(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|dir| dir.join(".git").exists())
+}
+
+/// Goes to the root if the current directory is deleted, since no repository opens from there.
+fn leave_deleted_directory() {
+    if std::env::current_dir().is_err() {
+        let _ = std::env::set_current_dir(std::path::MAIN_SEPARATOR_STR);
     }
 }
 

@@ -10,7 +10,7 @@ use super::answer::CallError;
 pub struct Cursor {
     /// Number of items already returned: matches, symbols or lines.
     pub offset: usize,
-    key_hash: u64,
+    key_hash: u32,
 }
 
 impl Cursor {
@@ -26,7 +26,7 @@ impl Cursor {
     pub fn resume(cursor: Option<&str>, key: &impl serde::Serialize) -> Result<usize, CallError> {
         let Some(text) = cursor else { return Ok(0) };
         let parsed = text.split_once('-').and_then(|(offset, hash)| {
-            Some(Cursor { offset: offset.parse().ok()?, key_hash: u64::from_str_radix(hash, 16).ok()? })
+            Some(Cursor { offset: offset.parse().ok()?, key_hash: u32::from_str_radix(hash, 16).ok()? })
         });
         match parsed {
             Some(found) if found.key_hash == hash(key) => Ok(found.offset),
@@ -38,14 +38,15 @@ impl Cursor {
 
 impl std::fmt::Display for Cursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{:016x}", self.offset, self.key_hash)
+        write!(f, "{}-{:08x}", self.offset, self.key_hash)
     }
 }
 
-fn hash(key: &impl serde::Serialize) -> u64 {
+/// Short, since a cursor costs a model tokens. It guards against mistakes, not against collisions on purpose.
+fn hash(key: &impl serde::Serialize) -> u32 {
     let text = serde_json::to_vec(key).unwrap_or_default();
     let hash = blake3::hash(&text);
-    hash.as_bytes().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    hash.as_bytes().iter().take(4).fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 #[cfg(test)]

@@ -22,6 +22,17 @@ pub struct Rejection {
     pub error: ErrorData,
 }
 
+/// The messages of a batch, which is an array of them; `None` if `line` is no array or an empty one. Revision
+/// 2025-03-26 of the protocol has batches; each message is answered by itself.
+pub fn batch(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    if !line.trim_ascii_start().starts_with(b"[") {
+        return None;
+    }
+    let messages: Vec<Value> = serde_json::from_slice(line).ok()?;
+    let messages: Vec<Vec<u8>> = messages.iter().map(|message| message.to_string().into_bytes()).collect();
+    Some(messages).filter(|messages| !messages.is_empty())
+}
+
 /// Parses a line without its line ending. Returns `Ok(None)` for a blank line and for invalid notifications,
 /// which the protocol forbids to answer.
 pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
@@ -35,7 +46,7 @@ pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
         reject(None, ErrorCode::PARSE_ERROR, format!("this line is not JSON: {e}"))
     })?;
     let Value::Object(fields) = &value else {
-        let what = if value.is_array() { "batches are not supported" } else { "a message is a JSON object" };
+        let what = if value.is_array() { "a batch is not empty" } else { "a message is a JSON object" };
         return Err(reject(None, ErrorCode::INVALID_REQUEST, what));
     };
     let id = fields.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! stdin ─► transport ─► server ─► tools (on a pool of threads) ─► query, index
-//! stdout ◄─ transport ◄─ server ◄─ answer: structured content and a compact text
+//! stdout ◄─ transport ◄─ server ◄─ answer: a compact text, structured content on request
 //! ```
 //!
 //! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written
 //!   to stdout.
 //! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
-//! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`answer`]: results and errors
-//!   of calls.
+//! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`arguments`]: conversion of
+//!   arguments; [`answer`]: results and errors of calls.
 //! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of
 //!   long answers.
 //! * [`resources`]: the status of an index as a resource; [`log`]: log notifications; [`RequestId`]: which
@@ -20,6 +20,7 @@
 //! The handshake opens no repository. Indexing runs in a separate process ([`crate::index::background`]).
 
 pub mod answer;
+mod arguments;
 pub mod clients;
 mod codebases;
 pub mod cursor;
@@ -35,6 +36,9 @@ pub mod shutdown;
 pub mod streams;
 pub mod tools;
 pub mod transport;
+pub mod trust;
+pub mod uri;
+pub mod user;
 
 pub use request_id::RequestId;
 use server::Server;

@@ -1,47 +1,53 @@
 //! JSON schemas of the arguments and results of tools.
 //!
 //! Subschemas are inlined, Rust-specific formats are removed, and optional arguments are not nullable: some
-//! clients pass schemas to models that support nothing else.
+//! clients pass schemas to models that support nothing else. Models pay for every word of the list of tools,
+//! so that its schemas have nothing that a model does without.
 
 use super::answer::Failure;
+use super::arguments::{FORMAT, Format};
 use super::envelope::Envelope;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
-/// Returns the schema of arguments.
-pub fn input<T: JsonSchema>() -> Arc<Map<String, Value>> {
+/// Returns the schema of arguments, with their ranges.
+pub fn input<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = plain::<T>(Contract::Deserialize);
     without_null(&mut schema);
-    Arc::new(object(schema))
+    let mut schema = object(schema);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.insert(FORMAT.to_owned(), Format::schema());
+    }
+    schema
 }
 
-/// Returns the schema of a result: `T`, the envelope of a gate, or a failure. It has no descriptions, since
-/// only validators use it and they would cost models tokens in the list of tools.
-pub fn output<T: JsonSchema>() -> Arc<Map<String, Value>> {
-    let mut schema = json!({
+/// Name of a mark of arguments that the list of tools leaves out, since models do without them.
+const UNLISTED: &str = "unlisted";
+
+/// Returns the schema of arguments for the list of tools: without ranges, which errors name.
+pub fn listed(input: &Map<String, Value>) -> Map<String, Value> {
+    let mut listed = input.clone();
+    listed.remove("description");
+    if let Some(Value::Object(properties)) = listed.get_mut("properties") {
+        properties.retain(|_, property| property.get(UNLISTED).is_none());
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            property.remove("minimum");
+            property.remove("maximum");
+            property.remove("default");
+        }
+    }
+    listed
+}
+
+/// Returns the schema of a result as structured content: `T`, the envelope of a gate, or a failure.
+pub fn output<T: JsonSchema>() -> Map<String, Value> {
+    object(json!({
         "type": "object",
         "properties": { "status": { "type": "string" } },
         "required": ["status"],
         "anyOf": [written::<T>(), written::<Envelope>(), written::<Failure>()],
-    });
-    without_descriptions(&mut schema);
-    Arc::new(object(schema))
-}
-
-/// Removes the descriptions of a schema, but not properties of the name `description`.
-fn without_descriptions(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if fields.get("description").is_some_and(Value::is_string) {
-                fields.remove("description");
-            }
-            fields.values_mut().for_each(without_descriptions);
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_descriptions),
-        _ => {}
-    }
+    }))
 }
 
 /// The schema of serialised values: fields that may be skipped are not required.
@@ -81,7 +87,7 @@ fn tidy(value: &mut Value) {
     }
 }
 
-/// Replaces `["string", "null"]` by `"string"`, recursively.
+/// Replaces `["string", "null"]` by `"string"` and `anyOf: [X, null]` by X, recursively.
 fn without_null(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -90,6 +96,19 @@ fn without_null(value: &mut Value) {
                 if let [only] = types.as_slice() {
                     let only = only.clone();
                     fields.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(choices)) = fields.get_mut("enum") {
+                choices.retain(|choice| !choice.is_null());
+            }
+            if let Some(Value::Array(kinds)) = fields.get_mut("anyOf") {
+                kinds.retain(|kind| kind.get("type").is_none_or(|name| name != "null"));
+                if let [Value::Object(only)] = kinds.as_slice() {
+                    let only = only.clone();
+                    fields.remove("anyOf");
+                    for (name, value) in only {
+                        fields.entry(name).or_insert(value);
+                    }
                 }
             }
             if fields.get("default").is_some_and(Value::is_null) {

@@ -8,13 +8,15 @@
     reason = "the next revision of the protocol drops log notifications; clients of today have no other"
 )]
 
-use super::answer::{self, CallError};
+use super::answer;
+use super::arguments::Format;
 use super::codebases::Codebases;
 use super::log::{Records, Threshold};
 use super::request_id::RequestId;
 use super::resources;
 use super::tools::{self, Call, ProgressStep, ToolSpec};
 use super::transport::LineTransport;
+use super::user::{Folders, User};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
     ErrorData, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -22,7 +24,7 @@ use rmcp::model::{
     ProgressToken, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
     SetLevelRequestParams,
 };
-use rmcp::service::{Peer, RequestContext, ServiceExt};
+use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 pub struct Server {
     codebases: Arc<Codebases>,
     debug: bool,
+    folders: Folders,
     stopping: Stopping,
     /// Limits concurrent calls that compute, twice the number of cores; more would only slow each other down.
     query_slots: Arc<Semaphore>,
@@ -126,6 +129,7 @@ impl Server {
         Server {
             codebases: Arc::new(Codebases::new(dir)),
             debug,
+            folders: Folders::default(),
             stopping: Stopping::default(),
             query_slots: Arc::new(Semaphore::new(2 * n_cores)),
             threshold: std::sync::OnceLock::new(),
@@ -145,6 +149,7 @@ impl Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let id = RequestId::random();
+        self.folders.learn_once(&self.codebases, &context.peer);
         // The latest protocol revision has a log level per request instead of per session.
         let _log_requests = context.meta.log_level().map(|level| {
             self.set_threshold(level);
@@ -156,25 +161,27 @@ impl Server {
                 permit = self.query_slots.clone().acquire_owned() => Some(permit.map_err(|_| session_ended())?),
                 () = context.ct.cancelled() => {
                     id.run(|| tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not started"));
-                    return answer::result::<()>(Err(CallError::Stopped));
+                    return Ok(answer::stopped());
                 }
             },
         };
         let (steps, mut progress) = mpsc::unbounded_channel();
+        let arguments = request.arguments.unwrap_or_default();
         let call = Call {
             codebases: self.codebases.clone(),
             debug: self.debug,
             is_cancelled: Arc::default(),
             is_ending: self.stopping.flag.clone(),
+            user: User::of(&context.peer),
             steps: context.meta.get_progress_token().is_some().then_some(steps),
+            format: Format::of(&arguments),
         };
         let is_cancelled = call.is_cancelled.clone();
-        let arguments = request.arguments.unwrap_or_default();
         let started = std::time::Instant::now();
         let of_work = id.clone();
         let mut work = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            of_work.run(|| (spec.run)(arguments, &call))
+            of_work.run(|| spec.run(arguments, &call))
         });
         let mut sender = context.meta.get_progress_token().map(|token| Progress::new(&context.peer, token));
         loop {
@@ -192,7 +199,7 @@ impl Server {
                 }
                 () = context.ct.cancelled() => {
                     is_cancelled.store(true, Ordering::Relaxed);
-                    return answer::result::<()>(Err(CallError::Stopped));
+                    return Ok(answer::stopped());
                 }
             }
         }
@@ -261,6 +268,14 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.folders.learn_once(&self.codebases, &context.peer);
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.folders.learn(&self.codebases, &context.peer);
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -296,7 +311,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(vec![resources::template()]))
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
     async fn read_resource(

@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -35,6 +35,8 @@ enum Line {
 /// Transport over two streams.
 pub struct LineTransport {
     lines: mpsc::Receiver<Line>,
+    /// The messages of a batch that are left.
+    batch: VecDeque<Line>,
     out: mpsc::Sender<Vec<u8>>,
     requests: Arc<Mutex<HashSet<RequestId>>>,
     /// A rejection that waits for space in `out`. It is a field because the future of `receive` may be
@@ -75,7 +77,15 @@ impl LineTransport {
             output_end.notify_one();
         })?;
         let requests = Arc::default();
-        let transport = LineTransport { lines, out, requests, unsent: None, is_open: false, ends };
+        let transport = LineTransport {
+            lines,
+            batch: VecDeque::new(),
+            out,
+            requests,
+            unsent: None,
+            is_open: false,
+            ends,
+        };
         Ok((transport, Writer { thread }))
     }
 
@@ -142,10 +152,22 @@ impl Transport<RoleServer> for LineTransport {
                     permit.send(line);
                 }
             }
-            let Some(line) = self.lines.recv().await else {
-                self.ends.input.notify_one();
-                return None;
+            let line = match self.batch.pop_front() {
+                Some(line) => line,
+                None => match self.lines.recv().await {
+                    Some(line) => line,
+                    None => {
+                        self.ends.input.notify_one();
+                        return None;
+                    }
+                },
             };
+            if let Line::Text(text) = &line
+                && let Some(messages) = message::batch(text)
+            {
+                self.batch.extend(messages.into_iter().map(Line::Text));
+                continue;
+            }
             match self.accept(line) {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}

@@ -40,6 +40,14 @@ pub enum QueryError {
         /// Its value.
         found: String,
     },
+    /// Lines cannot be searched for a pattern.
+    #[error("the pattern '{pattern}' cannot be searched for: {reason}")]
+    Pattern {
+        /// As it was given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A filter names what no code can be.
     #[error("there is no {filter} '{found}'; {hint}")]
     UnknownName {
@@ -61,11 +69,23 @@ pub enum QueryError {
     Cancelled,
 }
 
+impl QueryError {
+    /// The damage of the store, if it is the cause and a repair may help.
+    pub fn damage(&self) -> Option<&StoreError> {
+        match self {
+            QueryError::Store(error) | QueryError::Index(IndexError::Store(error)) => {
+                Some(error).filter(|error| error.is_repairable())
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Runs `answer` and turns a panic in it into [`QueryError::Internal`], so that one request fails and not the
 /// server.
 ///
-/// A panic is a defect. It can also be the effect of a damaged store file: segments are mapped and searched
-/// without being hashed first, and third-party code relies on their structure.
+/// A panic is a defect. It can also be the effect of a store file that another program changes while it is
+/// searched, since third-party code relies on its structure.
 pub fn guarded<T>(answer: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);

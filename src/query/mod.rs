@@ -11,14 +11,20 @@
 //! * [`response`]: everything that is returned.
 //! * [`search`]: the sequence of these stages, for which `verify` compares the shown files with the disk.
 //!
-//! Other requests are [`similar`], [`outline`] and [`read`]; [`locate`] resolves their paths, and
-//! `definitions` what is at their lines. [`path_facts`] are shared by retrieval and ranking.
+//! Other requests are [`similar`], [`grep`], [`outline`] and [`read`]; [`locate`] resolves their paths, and
+//! `definitions` what is at their lines. [`path_facts`] are shared by retrieval and ranking. [`changes`] and
+//! [`listing`] are answered from git, [`symbol_lookup`] by [`symbol_scan`] from the names of all definitions.
 
 #[doc(hidden)]
 pub mod answer;
 mod cancel;
+#[doc(hidden)]
+pub mod changes;
 mod definitions;
 pub mod error;
+pub mod grep;
+#[doc(hidden)]
+pub mod listing;
 #[doc(hidden)]
 pub mod locate;
 mod names;
@@ -36,6 +42,10 @@ pub mod response;
 pub mod retrieve;
 pub mod search;
 pub mod similar;
+#[doc(hidden)]
+pub mod symbol_lookup;
+#[doc(hidden)]
+pub mod symbol_scan;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -44,6 +54,7 @@ pub mod view;
 
 pub use cancel::Cancel;
 pub use error::QueryError;
+pub use grep::GrepRequest;
 pub use outline::Outline;
 pub use parse::intent::Intent;
 pub use read::FileText;

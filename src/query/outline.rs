@@ -1,6 +1,6 @@
 //! Outline: the definitions of a file, in order.
 
-use super::error::{QueryError, guarded};
+use super::error::QueryError;
 use super::locate;
 use super::request::ViewRequest;
 use super::response::IndexInfo;
@@ -84,7 +84,7 @@ impl Searcher {
         rev: Option<&str>,
         update: RequestUpdate<'_>,
     ) -> Result<Outline, QueryError> {
-        guarded(|| self.outline_unguarded(path, rev, update))
+        self.guarded(|| self.outline_unguarded(path, rev, update))
     }
 
     fn outline_unguarded(

@@ -1,6 +1,6 @@
 //! Reading a file, or some of its lines, from the working tree or a revision. Needs no index.
 
-use super::error::{QueryError, guarded};
+use super::error::QueryError;
 use super::locate;
 use super::search::Searcher;
 use super::view::MatchState;
@@ -65,7 +65,7 @@ impl Searcher {
         lines: Option<(u32, u32)>,
         rev: Option<&str>,
     ) -> Result<FileText, QueryError> {
-        guarded(|| self.read_unguarded(path, lines, rev))
+        self.guarded(|| self.read_unguarded(path, lines, rev))
     }
 
     fn read_unguarded(

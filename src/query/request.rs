@@ -2,11 +2,13 @@
 
 use super::cancel::Cancel;
 use super::error::QueryError;
+use super::grep::query_line::LineSet;
 use super::names;
 use super::parse::intent::Intent;
 use crate::chunk::classes::TaskProfile;
 use crate::config::Settings;
 use crate::git::Pathspec;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Kinds of evidence that a search uses.
@@ -54,6 +56,8 @@ pub struct Filters {
     pub kinds: Vec<String>,
     /// Whether test files are searched.
     pub include_tests: bool,
+    /// Code must have one of these lines; `None` for any.
+    pub lines: Option<Arc<LineSet>>,
 }
 
 impl Filters {
@@ -158,6 +162,8 @@ pub struct Request {
     pub explain: bool,
     /// Whether matches have only locations and names, no text.
     pub without_content: bool,
+    /// Number of best matches that may have text. It is read for no others.
+    pub texts: usize,
 }
 
 impl Request {
@@ -177,6 +183,7 @@ impl Request {
             min_score: settings.search.min_score,
             explain: false,
             without_content: false,
+            texts: usize::MAX,
         }
     }
 

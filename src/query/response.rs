@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 #[non_exhaustive]
 pub struct Response {
+    /// Words of the query that occur nowhere in what was searched, as written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent_words: Vec<String>,
     /// Path filters that match no indexed file, each in a sentence.
     #[serde(skip)]
     pub absent_paths: Vec<String>,
@@ -174,6 +177,12 @@ impl Match {
         names.into_iter().find(|text| !text.is_empty()).unwrap_or(&self.content.title)
     }
 
+    /// The signature of what answers the query, else of the main definition in the chunk; may be empty.
+    pub fn signature(&self) -> &str {
+        let of_focus = self.focus.signature.as_str();
+        if of_focus.is_empty() { &self.content.signature } else { of_focus }
+    }
+
     /// What answers the query in a few words: its kind and qualified name, or the title of the chunk.
     pub fn name(&self) -> String {
         let Focus { kind, symbol, .. } = &self.focus;
@@ -257,6 +266,12 @@ pub struct Span {
     pub span: (u32, u32),
     /// As [`Content::title`].
     pub title: String,
+    /// Qualified name of the definition in it that answers the query, if the chunk is about as good as the
+    /// match.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub symbol: String,
+    /// First line of that definition, else of the chunk.
+    pub line: u32,
     /// 0–1, at most that of the match.
     pub relevance_score: f32,
 }
@@ -292,8 +307,8 @@ pub struct IndexInfo {
     /// Number of files and directories that were not compared with the disk: within the budget, or at all
     /// because they cannot be read.
     pub unchecked_files: usize,
-    /// Files of the working tree, and directories (which end in a slash), that cannot be read; at most 20. They
-    /// are shown as committed.
+    /// Files of the working tree, and directories (which end in a slash), that cannot be read; at most 20.
+    /// They are shown as committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
     /// Number of those that the budget was too short for.

@@ -16,8 +16,13 @@ use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
 use crate::embed::{self, Embedder};
 use crate::index::Codebase;
+use crate::store::StoreError;
+use crate::text;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Number of times that an answer is begun because files of the store changed during the one before.
+const MAX_CHANGES: usize = 3;
 
 /// Answers requests about one codebase.
 ///
@@ -72,10 +77,34 @@ impl Searcher {
     /// [`QueryError::Parameter`] if the request makes no sense, [`QueryError::Gated`] if there is no index,
     /// [`QueryError::NotFound`] if its revision could not be indexed, [`QueryError::Cancelled`].
     pub fn search(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Response, QueryError> {
-        guarded(|| {
+        self.guarded(|| {
             request.check()?;
-            self.respond(request, update, |view, deadline| Ok(self.rank(request, view, &WEIGHTS, deadline)))
+            let narrowed = self.narrowed(request)?;
+            let (request, warning) = match &narrowed {
+                Some((narrowed, warning)) => (narrowed, warning.clone()),
+                None => (request, None),
+            };
+            let rank = |view: &View, deadline| Ok(self.rank(request, view, &WEIGHTS, deadline));
+            let mut response = self.respond(request, update, rank)?;
+            response.warnings.extend(warning);
+            Ok(response)
         })
+    }
+
+    /// Runs `answer` as [`guarded`] does, and again if a file of the store was changed by another program
+    /// meanwhile, since what was read from it may be wrong.
+    pub fn guarded<T>(&self, answer: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
+        let store = self.codebase.store();
+        for _ in 0..MAX_CHANGES {
+            let then = self.cache.now();
+            let answered = guarded(&answer);
+            if !self.cache.may_have_changed_since(&then, &store) {
+                return answered;
+            }
+            tracing::warn!(component = "query", operation = "read", store = %store.root().display(), "a file of the index was changed by another program");
+            self.cache.distrust(&store);
+        }
+        Err(StoreError::damaged(store.root(), "its files change while they are read").into())
     }
 
     /// The response to `request` with the files that `rank` finds in its view.
@@ -105,7 +134,7 @@ impl Searcher {
         views.open_or_update(&views.resolve(request)?, request.timeout, update)
     }
 
-    fn views(&self) -> ViewSource<'_> {
+    pub(super) fn views(&self) -> ViewSource<'_> {
         ViewSource { codebase: &self.codebase, embedder: self.embedder(), cache: &self.cache }
     }
 
@@ -160,6 +189,7 @@ impl Searcher {
         }
         Ranking {
             files,
+            absent_words: text::as_written(&query.text, candidates.absent_terms(&query)),
             evidence: Evidence::new(view, &query, &candidates.idf, &request.filters.kinds),
             intent: query.intent,
             n_candidates: candidates.list.len(),

@@ -118,6 +118,11 @@ impl Container {
         &self.path
     }
 
+    /// The map of the file.
+    pub fn map(&self) -> &Mapped {
+        &self.map
+    }
+
     /// Hashes the whole file and compares the checksum.
     pub fn verify(&self) -> Result<(), StoreError> {
         let (body, checksum) = self.map.split_at(self.map.len() - CHECKSUM_LEN);

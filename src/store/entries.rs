@@ -5,8 +5,10 @@
 //! paths, 3 local ids sorted by path (u32), 4 and 5 path terms → local ids (see [`super::postings`]).
 
 use super::container::{Container, ContainerWriter};
+use super::content;
 use super::error::StoreError;
 use super::postings::{Field, PostingList, Postings, PostingsBuilder};
+use crate::sys::Mapped;
 use crate::text;
 use bytemuck::{Pod, Zeroable};
 use std::path::Path;
@@ -92,12 +94,9 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Opens and hashes the file: paths are shown as stored, and a wrong path would lead to the wrong file.
-    /// Entry files are small compared with what else a request reads.
+    /// Opens the file, checking lengths and bounds.
     pub fn open(path: &Path) -> Result<Entries, StoreError> {
-        let entries = Entries::of(Container::open(path, MAGIC, VERSION)?)?;
-        entries.verify()?;
-        Ok(entries)
+        Entries::of(Container::open(path, MAGIC, VERSION)?)
     }
 
     /// Entries that are never written, for uncommitted files.
@@ -163,8 +162,14 @@ impl Entries {
         self.records().iter().map(new).collect()
     }
 
-    pub fn verify(&self) -> Result<(), StoreError> {
-        self.file.verify()
+    /// Hashes the file; `name` is the hexadecimal BLAKE3 that names it.
+    pub fn verify(&self, name: &str) -> Result<(), StoreError> {
+        content::verify(self.file.path(), self.file.bytes(), name)
+    }
+
+    /// The map of the file.
+    pub fn map(&self) -> &Mapped {
+        self.file.map()
     }
 }
 
@@ -192,10 +197,11 @@ mod tests {
             .enumerate()
             .map(|(i, path)| NewEntry { path: path.as_bytes().to_vec(), doc: i as u32, skipped: 0, flags: 3 })
             .collect();
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), encode(&new)).unwrap();
+        let (file, bytes) = (tempfile::NamedTempFile::new().unwrap(), encode(&new));
+        std::fs::write(file.path(), &bytes).unwrap();
         let entries = Entries::open(file.path()).unwrap();
-        entries.verify().unwrap();
+        entries.verify(&blake3::hash(&bytes).to_hex()).unwrap();
+        assert!(entries.verify(&blake3::hash(b"another").to_hex()).is_err());
         assert_eq!(entries.to_new(), new);
         assert_eq!(entries.find(b"README.md"), [1, 3]);
         assert_eq!(entries.find(b"src/http"), [0u32; 0]);

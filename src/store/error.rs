@@ -1,5 +1,6 @@
 //! Errors of the store.
 
+use super::permission;
 use std::path::{Path, PathBuf};
 
 /// An error about a path in `.codeweaver/`. The command line turns it into what, why and fix.
@@ -40,6 +41,48 @@ impl StoreError {
     /// Whether this user may not use the file.
     pub fn is_denied(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied)
+    }
+
+    /// What to do about it.
+    pub fn fix(&self) -> String {
+        match self {
+            StoreError::Locked { .. } => {
+                "wait for it (`git codeweaver status`), or stop it with `kill -TERM PID`: \
+                finished work is kept"
+                    .to_owned()
+            }
+            StoreError::Io { path, source, .. } => match source.kind() {
+                std::io::ErrorKind::StorageFull => {
+                    "free some space and run it again: finished work is kept".to_owned()
+                }
+                std::io::ErrorKind::PermissionDenied => permission::mend_command(path),
+                _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
+            },
+            StoreError::Damaged { .. } | StoreError::Parquet { .. } => {
+                "git codeweaver verify --repair".to_owned()
+            }
+            StoreError::Version { .. } => {
+                "git codeweaver index    (rebuilds derived files from shards and git)".to_owned()
+            }
+            StoreError::Untrusted { path, .. } => {
+                format!("remove it (`rm -rf {}`) and run `git codeweaver init`", path.display())
+            }
+        }
+    }
+
+    /// Whether a repair, with which every update begins, may help.
+    pub fn is_repairable(&self) -> bool {
+        matches!(self, StoreError::Version { .. } | StoreError::Damaged { .. } | StoreError::Parquet { .. })
+    }
+
+    /// The damage that a missing file is once no newer state explains it.
+    pub fn or_damage(self) -> StoreError {
+        match self {
+            StoreError::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                StoreError::damaged(&path, "it is missing")
+            }
+            other => other,
+        }
     }
 
     /// Whether a file named by the state is missing. The state has then been replaced, and opening it again

@@ -11,7 +11,7 @@
 use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 use super::live::LiveRows;
-use crate::sys::DotKernel;
+use crate::sys::{DotKernel, Mapped};
 use bytemuck::{Pod, Zeroable};
 use std::collections::BinaryHeap;
 use std::path::Path;
@@ -109,6 +109,11 @@ impl HnswIndex {
             return Err(damaged("it does not fit its segment"));
         }
         Ok(HnswIndex { file, header })
+    }
+
+    /// The map of the file.
+    pub fn map(&self) -> &Mapped {
+        self.file.map()
     }
 
     pub fn header(&self) -> &HnswHeader {

@@ -7,6 +7,7 @@
 //!   locks/  wanted/  cache/     leases, update requests, status caches and logs
 //!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix
 //!     state                     names everything current
+//!     hashed                    stat data of the files below that have been hashed
 //!     shards/<blake3>.parquet   chunks and vectors: the source of truth
 //!     segments/<blake3>.seg     derived from a shard and git
 //!     entries/<blake3>.ent      paths
@@ -354,6 +355,11 @@ impl StoreLayout {
 
     pub fn checkpoint(&self, worktree_key: &str) -> PathBuf {
         self.root.join(format!("checkpoint-{worktree_key}.json"))
+    }
+
+    /// Record of the files whose content was found right.
+    pub fn hashed(&self) -> PathBuf {
+        self.root.join("hashed")
     }
 
     pub fn shard(&self, name: &str) -> PathBuf {

@@ -11,6 +11,7 @@
 
 pub mod binary_quantisation;
 pub mod container;
+pub mod content;
 pub mod entries;
 pub mod error;
 pub mod exclude;
@@ -31,6 +32,7 @@ pub mod state;
 pub mod symbols;
 pub mod time;
 pub(crate) mod varint;
+pub mod words;
 
 pub use error::StoreError;
 pub use layout::{Layout, StoreLayout};

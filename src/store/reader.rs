@@ -1,7 +1,9 @@
 //! An opened state with all of its files: what queries and updates read.
 
+use super::content::{self, HashedFiles};
 use super::entries::{Entries, EntryRecord};
 use super::error::StoreError;
+use super::hnsw::HnswIndex;
 use super::layout::StoreLayout;
 use super::live::LiveRows;
 use super::records::DocRecord;
@@ -11,8 +13,11 @@ use super::snapshot::Snapshot;
 use super::state::{EntriesRef, SegmentRef, SnapshotRef, State};
 use crate::git::Oid;
 use crate::sync;
+use crate::sys::{self, Mapped};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 /// Number of times the state is read again if a file that it names was collected in the meantime.
@@ -30,6 +35,7 @@ pub struct StoreReader {
     pub entries: Vec<Arc<Entries>>,
     /// Why this is not the present state: this user may not read it.
     pub denied: Option<Arc<StoreError>>,
+    hashed: Arc<HashedFiles>,
 }
 
 /// Segments and entry files by name, kept between views by a long-lived process.
@@ -37,8 +43,18 @@ pub struct StoreReader {
 pub struct OpenFiles {
     segments: Mutex<HashMap<String, Arc<Segment>>>,
     entries: Mutex<HashMap<String, Arc<Entries>>>,
+    hashed: Arc<HashedFiles>,
+    /// Number of times that a file was dropped because it had changed.
+    n_dropped: AtomicUsize,
     /// The newest last.
     overlays: Mutex<Vec<Arc<OverlaySegment>>>,
+}
+
+/// How often reading had failed, and changed files had been met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    n_failed_reads: usize,
+    n_dropped: usize,
 }
 
 /// Number of overlays kept: of the working tree, and of commits that are not indexed yet.
@@ -72,7 +88,7 @@ impl StoreReader {
                     files.retain(&reader.state);
                     return Ok(Some(reader));
                 }
-                Err(e) => return Err(e),
+                Err(e) => return Err(e.or_damage()),
             }
         }
     }
@@ -101,7 +117,10 @@ impl StoreReader {
     ) -> Result<StoreReader, StoreError> {
         let segments = state.segments.iter().map(|s| files.segment(layout, s)).collect::<Result<_, _>>()?;
         let entries = state.entries.iter().map(|e| files.entries(layout, e)).collect::<Result<_, _>>()?;
-        Ok(StoreReader { layout: layout.clone(), state: Arc::new(state), segments, entries, denied: None })
+        let (state, hashed) = (Arc::new(state), files.hashed.clone());
+        let reader = StoreReader { layout: layout.clone(), state, segments, entries, denied: None, hashed };
+        reader.save_hashed();
+        Ok(reader)
     }
 
     /// An empty store.
@@ -112,6 +131,7 @@ impl StoreReader {
             segments: Vec::new(),
             entries: Vec::new(),
             denied: None,
+            hashed: Arc::default(),
         }
     }
 
@@ -145,7 +165,29 @@ impl StoreReader {
     /// The snapshot with `key`, if the state names it.
     pub fn snapshot(&self, key: &str) -> Result<Option<Snapshot>, StoreError> {
         let Some(SnapshotRef { file, .. }) = self.state.snapshots.get(key) else { return Ok(None) };
-        Snapshot::read(&self.layout.snapshot(file)).map(Some)
+        Snapshot::read_named(&self.layout.snapshot(file), file).map(Some)
+    }
+
+    /// The HNSW graph of segment `i`; `None` if there is none, or if it is damaged.
+    pub fn graph(&self, i: usize) -> Option<HnswIndex> {
+        let reference = &self.state.segments[i];
+        let path = self.layout.graph(&reference.name);
+        let graph = HnswIndex::open(&path, reference.n_rows).ok()?;
+        self.hashed.check(&self.layout, &[(&path, graph.map())], || graph.verify()).ok()?;
+        self.save_hashed();
+        Some(graph)
+    }
+
+    /// Remembers for the next process which files of this view were hashed.
+    fn save_hashed(&self) {
+        self.hashed.save(&self.layout, |path| {
+            let name = path.rsplit(|&byte| byte == b'/' || byte == b'\\').next().unwrap_or_default();
+            let stem = name.split(|&byte| byte == b'.').next().unwrap_or_default();
+            let segments = self.state.segments.iter().map(|segment| &segment.name);
+            segments
+                .chain(self.state.entries.iter().map(|entries| &entries.name))
+                .any(|it| it.as_bytes() == stem)
+        });
     }
 
     /// The doc with `key`, if any segment has it.
@@ -233,14 +275,27 @@ impl StoreReader {
     }
 }
 
+/// See [`content::is_unchanged`].
+fn is_unchanged(path: &Path, map: &Mapped) -> Result<bool, StoreError> {
+    content::is_unchanged(path, map).map_err(StoreError::io("open", path))
+}
+
 impl OpenFiles {
     fn segment(&self, layout: &StoreLayout, wanted: &SegmentRef) -> Result<Arc<Segment>, StoreError> {
+        let (path, shard) = (layout.segment(&wanted.name), layout.shard(&wanted.name));
         let mut open = sync::lock(&self.segments);
         if let Some(segment) = open.get(&wanted.name) {
-            return Ok(segment.clone());
+            let [map, shard_map] = segment.maps();
+            if is_unchanged(&path, map)? && is_unchanged(&shard, shard_map)? {
+                return Ok(segment.clone());
+            }
+            open.remove(&wanted.name);
+            self.n_dropped.fetch_add(1, SeqCst);
         }
-        let path = layout.segment(&wanted.name);
-        let segment = Arc::new(Segment::open(&path, &layout.shard(&wanted.name))?);
+        let segment = Arc::new(Segment::open(&path, &shard)?);
+        let [map, shard_map] = segment.maps();
+        let maps = [(&*path, map), (&*shard, shard_map)];
+        self.hashed.check(layout, &maps, || segment.verify(&wanted.name, &shard))?;
         if segment.n_docs() != wanted.n_docs || segment.n_rows() != wanted.n_rows {
             return Err(StoreError::damaged(&path, "it does not have the docs that the state says"));
         }
@@ -249,17 +304,53 @@ impl OpenFiles {
     }
 
     fn entries(&self, layout: &StoreLayout, wanted: &EntriesRef) -> Result<Arc<Entries>, StoreError> {
+        let path = layout.entries(&wanted.name);
         let mut open = sync::lock(&self.entries);
         if let Some(entries) = open.get(&wanted.name) {
-            return Ok(entries.clone());
+            if is_unchanged(&path, entries.map())? {
+                return Ok(entries.clone());
+            }
+            open.remove(&wanted.name);
+            self.n_dropped.fetch_add(1, SeqCst);
         }
-        let path = layout.entries(&wanted.name);
         let entries = Arc::new(Entries::open(&path)?);
+        self.hashed.check(layout, &[(&*path, entries.map())], || entries.verify(&wanted.name))?;
         if entries.records().len() != wanted.n_entries as usize {
             return Err(StoreError::damaged(&path, "it does not have the entries that the state says"));
         }
         open.insert(wanted.name.clone(), entries.clone());
         Ok(entries)
+    }
+
+    /// What [`Self::may_have_changed_since`] compares with. Asked before files are used.
+    pub fn now(&self) -> Moment {
+        Moment { n_failed_reads: sys::n_failed_reads(), n_dropped: self.n_dropped.load(SeqCst) }
+    }
+
+    /// Whether a file may have been changed by another program since `then`, so that what was read from it
+    /// may be wrong. Costs one `stat` per file.
+    pub fn may_have_changed_since(&self, then: &Moment, layout: &StoreLayout) -> bool {
+        self.now() != *then || self.may_be_overwritten(layout)
+    }
+
+    /// Closes all files, and hashes them again before they are used.
+    pub fn distrust(&self, layout: &StoreLayout) {
+        self.n_dropped.fetch_add(1, SeqCst);
+        sync::lock(&self.segments).clear();
+        sync::lock(&self.entries).clear();
+        self.hashed.forget(layout);
+    }
+
+    fn may_be_overwritten(&self, layout: &StoreLayout) -> bool {
+        let of_segment = |(name, segment): (&String, &Arc<Segment>)| {
+            let [map, shard] = segment.maps();
+            content::may_be_overwritten(&layout.segment(name), map)
+                || content::may_be_overwritten(&layout.shard(name), shard)
+        };
+        let of_entries = |(name, entries): (&String, &Arc<Entries>)| {
+            content::may_be_overwritten(&layout.entries(name), entries.map())
+        };
+        sync::lock(&self.segments).iter().any(of_segment) || sync::lock(&self.entries).iter().any(of_entries)
     }
 
     /// The overlay of exactly these docs, if it is kept.

@@ -16,15 +16,18 @@
 //! | 10 | language names, one per line |
 //! | 11 | input hash per row, 16 bytes each |
 //! | 12 | sign bits of the vectors (see [`super::binary_quantisation`]); only in segments with many rows |
+//! | 13–16 | words and their docs (see [`super::words`]); segments of earlier versions have none |
 
 use super::binary_quantisation::{self, SignBits};
 use super::container::{Container, ContainerWriter};
+use super::content;
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
 use super::records::{DocRecord, RowRecord, StringRef};
 use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
-use super::shard::ShardData;
+use super::shard::{self, ShardData};
 use super::symbols::{self, SymbolRecord, Symbols};
+use super::words::{Words, WordsBuilder};
 use crate::git::{ByteSlice, Oid};
 use crate::sys::Mapped;
 use crate::text;
@@ -52,6 +55,7 @@ const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
 const INPUT_HASHES: u32 = 11;
 const SIGN_BITS: u32 = 12;
+const WORDS: [u32; 4] = [13, 14, 15, 16];
 
 /// Segments with fewer rows have no section 12: repositories of that size are scanned exactly.
 const MIN_SIGN_BIT_ROWS: u32 = 16 * 1024;
@@ -73,6 +77,7 @@ pub struct SegmentBuilder {
     pub data: ShardData,
     min_sign_bit_rows: u32,
     postings: PostingsBuilder,
+    words: WordsBuilder,
     /// Terms per row and field, parallel to the rows.
     field_len: Vec<[u16; N_FIELDS]>,
     scratch: Vec<u32>,
@@ -84,6 +89,7 @@ impl Default for SegmentBuilder {
             data: ShardData::default(),
             min_sign_bit_rows: MIN_SIGN_BIT_ROWS,
             postings: PostingsBuilder::default(),
+            words: WordsBuilder::default(),
             field_len: Vec::new(),
             scratch: Vec::new(),
         }
@@ -113,6 +119,13 @@ impl SegmentBuilder {
         self.data.n_rows.push(rows.len() as u32);
         self.data.rows.extend(rows);
         self.data.vectors.extend_from_slice(vectors);
+        self.words.push_unknown();
+    }
+
+    /// Adds the words of the last doc, whose blob has these bytes. Without them, grep reads the blob for
+    /// every pattern.
+    pub fn set_words(&mut self, blob: &[u8]) {
+        self.words.set_last(blob);
     }
 
     /// Appends the docs of `other`.
@@ -124,6 +137,7 @@ impl SegmentBuilder {
         self.data.rows.extend(other.data.rows);
         self.data.vectors.extend(other.data.vectors);
         self.postings.append(other.postings, row_base);
+        self.words.append(other.words);
         self.field_len.extend(other.field_len);
     }
 
@@ -148,6 +162,7 @@ impl SegmentBuilder {
             self.data.docs.push(doc);
             self.data.n_rows.push(n_rows);
         }
+        self.words.extend(segment.words().as_ref(), segment.n_docs(), &keep);
         if let Some(postings) = segment.postings() {
             let rename = |row: u32| renamed.get(row as usize).copied().filter(|&new| new != u32::MAX);
             self.postings.extend(&postings, rename);
@@ -195,6 +210,9 @@ impl SegmentBuilder {
         if header.n_rows >= self.min_sign_bit_rows {
             let sign_bits = binary_quantisation::of_rows(&self.data.vectors, self.data.dim);
             writer.section(SIGN_BITS, bytemuck::cast_slice(&sign_bits).to_vec());
+        }
+        for (id, section) in WORDS.into_iter().zip(self.words.finish()) {
+            writer.section(id, section);
         }
         writer.finish()
     }
@@ -440,8 +458,11 @@ impl Segment {
         self.file.records(DOCS).unwrap_or(&[])
     }
 
+    /// The rows of a doc, never more than there are: another program may overwrite the file while it is
+    /// searched, and iterating over four billion rows would take minutes.
     pub fn doc_rows(&self, ordinal: u32) -> Range<u32> {
-        self.docs()[ordinal as usize].rows()
+        let rows = self.docs()[ordinal as usize].rows();
+        rows.start..rows.end.min(self.header.n_rows)
     }
 
     /// Number of body terms of a doc: the sum over its rows.
@@ -477,6 +498,19 @@ impl Segment {
         let wanted = (padded(&key.blob_oid), key.variant);
         let key_of = |i: u32| docs.get(i as usize).map(|doc| (doc.oid, doc.variant));
         let found = candidates.binary_search_by_key(&Some(wanted), |&i| key_of(i));
+        found.ok().map(|position| candidates[position])
+    }
+
+    /// The ordinal of a doc of `blob`, in any language.
+    pub fn find_blob(&self, blob: &Oid) -> Option<u32> {
+        let docs = self.docs();
+        let sorted: &[u32] = self.file.records(DOCS_SORTED).ok()?;
+        let fanout: &[u32] = self.file.records(DOCS_FANOUT).ok()?;
+        let byte = usize::from(blob.as_slice()[0]);
+        let candidates = sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)?;
+        let wanted = padded(blob);
+        let oid_of = |i: u32| docs.get(i as usize).map(|doc| doc.oid);
+        let found = candidates.binary_search_by_key(&Some(wanted), |&i| oid_of(i));
         found.ok().map(|position| candidates[position])
     }
 
@@ -533,13 +567,50 @@ impl Segment {
         self.postings()?.get(field, term)
     }
 
-    /// Hashes segment and shard; `name` is the hexadecimal BLAKE3 that names the shard.
+    /// The words of the blobs; `None` if they are not stored.
+    pub fn words(&self) -> Option<Words<'_>> {
+        let [text, lists, blocks, unknown] = WORDS;
+        Words::new(
+            self.file.section(text).ok()?,
+            self.file.section(lists).ok()?,
+            self.file.records(blocks).ok()?,
+            self.file.records(unknown).ok()?,
+            self.n_docs(),
+        )
+    }
+
+    /// The bytes of this segment with the words of `builder`, which has its docs.
+    pub fn with_words(&self, builder: WordsBuilder) -> Vec<u8> {
+        let mut writer = ContainerWriter::new(MAGIC, VERSION);
+        for id in HEADER..WORDS[0] {
+            if let Ok(section) = self.file.section(id) {
+                writer.section(id, section.to_vec());
+            }
+        }
+        for (id, section) in WORDS.into_iter().zip(builder.finish()) {
+            writer.section(id, section);
+        }
+        writer.finish()
+    }
+
+    /// Hashes segment and shard, and compares their docs, by which a segment is that of its shard; `name` is
+    /// the hexadecimal BLAKE3 that names the shard.
     pub fn verify(&self, name: &str, shard: &Path) -> Result<(), StoreError> {
         self.file.verify()?;
-        if blake3::hash(&self.shard).to_hex().as_str() != name {
-            return Err(StoreError::damaged(shard, "its bytes do not hash to its name"));
+        content::verify(shard, &self.shard, name)?;
+        let (docs, n_rows) = shard::read_docs(shard)?;
+        let is_same = |(record, (doc, n_rows)): (&DocRecord, (&DocMeta, &u32))| {
+            self.key(record) == doc.key && record.n_rows == *n_rows
+        };
+        if docs.len() != self.docs().len() || !self.docs().iter().zip(docs.iter().zip(&n_rows)).all(is_same) {
+            return Err(StoreError::damaged(self.file.path(), "it is the segment of another shard"));
         }
         Ok(())
+    }
+
+    /// The maps of segment and shard.
+    pub fn maps(&self) -> [&Mapped; 2] {
+        [self.file.map(), &self.shard]
     }
 
     fn check(&self, shard: &Path) -> Result<(), StoreError> {

@@ -23,6 +23,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -114,19 +115,39 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
 
 /// Reads a whole shard.
 pub fn read(path: &Path) -> Result<ShardData, StoreError> {
-    // The library trusts some numbers of a damaged footer and panics. No state survives the attempt.
-    std::panic::catch_unwind(|| decode(path))
+    guarded(path, || decode(path))
+}
+
+/// Reads the docs of a shard and the number of rows of each, which are in its footer.
+pub fn read_docs(path: &Path) -> Result<(Vec<DocMeta>, Vec<u32>), StoreError> {
+    guarded(path, || open(path).map(|(data, _)| (data.docs, data.n_rows)))
+}
+
+/// Runs `read`. The library trusts some numbers of a damaged footer and panics. No state survives the
+/// attempt.
+fn guarded<T>(
+    path: &Path,
+    read: impl FnOnce() -> Result<T, StoreError> + std::panic::UnwindSafe,
+) -> Result<T, StoreError> {
+    std::panic::catch_unwind(read)
         .unwrap_or_else(|_| Err(StoreError::damaged(path, "its columns are not what its footer says")))
 }
 
-fn decode(path: &Path) -> Result<ShardData, StoreError> {
-    let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
-    let file = std::fs::File::open(path).map_err(StoreError::io("open", path))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
+/// The docs of a shard, and a reader of its rows.
+fn open(path: &Path) -> Result<(ShardData, ParquetRecordBatchReaderBuilder<File>), StoreError> {
+    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
     let docs_json = footer_value(&builder, DOCS_KEY)
         .ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
     let mut data = ShardData::default();
     parse_docs(&docs_json, &mut data).map_err(|what| StoreError::damaged(path, what))?;
+    Ok((data, builder))
+}
+
+fn decode(path: &Path) -> Result<ShardData, StoreError> {
+    let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
+    let (mut data, builder) = open(path)?;
     let reader = builder.with_batch_size(MAX_ROWS).build().map_err(failed)?;
     for batch in reader {
         let batch = batch.map_err(|e| failed(ParquetError::General(e.to_string())))?;

@@ -9,6 +9,7 @@
 //! The totals are maintained by adding and subtracting what a diff changes. A doc counts once, however many
 //! live entries it has: it enters with its first and leaves with its last.
 
+use super::content;
 use super::error::StoreError;
 use super::postings::N_FIELDS;
 use roaring::RoaringBitmap;
@@ -64,9 +65,20 @@ impl Snapshot {
         out
     }
 
+    /// Reads the snapshot file that has `name`, the hexadecimal BLAKE3 of its bytes.
+    pub fn read_named(path: &Path, name: &str) -> Result<Snapshot, StoreError> {
+        let bytes = std::fs::read(path).map_err(StoreError::io("read", path))?;
+        content::verify(path, &bytes, name)?;
+        Snapshot::decode(path, &bytes)
+    }
+
     /// Reads and checks a snapshot file.
     pub fn read(path: &Path) -> Result<Snapshot, StoreError> {
         let bytes = std::fs::read(path).map_err(StoreError::io("read", path))?;
+        Snapshot::decode(path, &bytes)
+    }
+
+    fn decode(path: &Path, bytes: &[u8]) -> Result<Snapshot, StoreError> {
         let damaged = |what: &str| StoreError::damaged(path, what);
         if bytes.len() < 48 || bytes[..8] != MAGIC {
             return Err(damaged("it is no snapshot"));

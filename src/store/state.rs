@@ -6,7 +6,7 @@
 use super::error::StoreError;
 use super::layout::StoreLayout;
 use crate::random;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const FORMAT: u32 = 1;
@@ -33,6 +33,10 @@ pub struct State {
     /// By worktree key: the segments that an unfinished reindex has sealed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rebuilding: BTreeMap<String, Rebuild>,
+    /// Keys of worktrees whose heads a repair has given up, until a run has indexed them again. Their next
+    /// request starts it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lost: BTreeSet<String>,
 }
 
 /// Sealed segments of a reindex, which answer no requests before it is complete.
@@ -178,9 +182,16 @@ impl State {
     }
 
     /// Reads a state file; `Ok(None)` if there is none.
+    ///
+    /// A state is only ever replaced, so one that is missing beside its predecessor has been deleted, which
+    /// is damage like any other.
     pub fn read(path: &Path) -> Result<Option<State>, StoreError> {
         let text = match std::fs::read(path) {
             Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && path.with_extension("prev").exists() => {
+                // Unless both were written between the two looks.
+                std::fs::read(path).map_err(|_| StoreError::damaged(path, "it is missing"))?
+            }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(StoreError::io("read", path)(e)),
         };

@@ -1,6 +1,7 @@
 //! Read-only memory maps of immutable files.
 
-use std::fs::File;
+use super::bus_error::Guard;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
@@ -10,33 +11,57 @@ use std::path::Path;
 /// Only immutable files are mapped: they are written under a temporary name, renamed once and never written
 /// again. Garbage collection unlinks them without truncating, which keeps existing mappings valid. The same
 /// holds for git's index, of which git writes each version to a new file.
+///
+/// Another program may truncate a mapped file all the same. What is missing then reads as zeros, and
+/// [`Self::has_failed`] says so.
 pub struct Mapped(Bytes);
 
 enum Bytes {
-    File(memmap2::Mmap),
+    File {
+        /// Before the map, so that it is dropped first.
+        guard: Guard,
+        map: memmap2::Mmap,
+        metadata: Box<Metadata>,
+    },
     /// Bytes in words, so that records are aligned as in a mapping, and the length in bytes.
-    Owned(Vec<u64>, usize),
+    Owned { words: Vec<u64>, len: usize, metadata: Option<Box<Metadata>> },
 }
 
 impl Mapped {
     /// Maps the whole of `path`.
     pub fn open(path: &Path) -> io::Result<Mapped> {
         let file = File::open(path)?;
-        if file.metadata()?.len() == 0 {
-            return Ok(Mapped::owned(&[]));
+        let metadata = Box::new(file.metadata()?);
+        if metadata.len() == 0 {
+            return Ok(Mapped(Bytes::Owned { words: Vec::new(), len: 0, metadata: Some(metadata) }));
         }
         // SAFETY: no process of ours modifies the file (see the documentation of the type). If another
-        // program truncates it, reading ends this process with SIGBUS; it never reads memory outside of the
-        // file.
+        // program does, its bytes are still read as bytes, and only as such: nothing in a map is taken for
+        // more than integers before it is checked. If it is truncated, the guard puts zeros in its place;
+        // memory outside of the map is never read.
         let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(Mapped(Bytes::File(map)))
+        Ok(Mapped(Bytes::File { guard: Guard::new(map.as_ptr(), map.len()), map, metadata }))
     }
 
     /// Copies `bytes`.
     pub fn owned(bytes: &[u8]) -> Mapped {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Mapped(Bytes::Owned(words, bytes.len()))
+        Mapped(Bytes::Owned { words, len: bytes.len(), metadata: None })
+    }
+
+    /// Whether a part of the file could not be read since it was opened, so that zeros may have been read in
+    /// its place.
+    pub fn has_failed(&self) -> bool {
+        matches!(&self.0, Bytes::File { guard, .. } if guard.has_failed())
+    }
+
+    /// The metadata of the file as of its opening; `None` for bytes that are in no file.
+    pub fn metadata(&self) -> Option<&Metadata> {
+        match &self.0 {
+            Bytes::File { metadata, .. } => Some(metadata),
+            Bytes::Owned { metadata, .. } => metadata.as_deref(),
+        }
     }
 }
 
@@ -45,8 +70,8 @@ impl Deref for Mapped {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Bytes::File(map) => map,
-            Bytes::Owned(words, len) => &bytemuck::cast_slice(words)[..*len],
+            Bytes::File { map, .. } => map,
+            Bytes::Owned { words, len, .. } => &bytemuck::cast_slice(words)[..*len],
         }
     }
 }

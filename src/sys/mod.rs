@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code)]
 
+mod bus_error;
 mod mmap;
 mod simd;
 
+pub use bus_error::n_failed_reads;
 pub use mmap::Mapped;
 pub use simd::{DotKernel, add_rows, hamming_distances, prefetch};

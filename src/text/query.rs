@@ -16,6 +16,13 @@ pub struct QueryTerm {
     pub is_identifier: bool,
 }
 
+impl QueryTerm {
+    /// Whether the term carries meaning of its own, unlike a stop word or an everyday verb.
+    pub fn is_word(&self) -> bool {
+        self.weight == 1.0
+    }
+}
+
 /// English stop words. Words that are also common names in code (`get`, `set`, `new`, `not`, `type`) are not
 /// included.
 const STOP_WORDS: &[&str] = &[
@@ -45,6 +52,23 @@ pub fn query_terms(query: &str) -> Vec<QueryTerm> {
     let kept: Vec<QueryTerm> = all.iter().filter(|(_, kept)| *kept).map(|(term, _)| term.clone()).collect();
     let kept = if kept.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { kept };
     head_and_tail(kept, MAX_TERMS)
+}
+
+/// The words of `query` that `terms` were derived from, in the order of the query, without duplicates.
+pub fn as_written<'t>(query: &str, terms: impl Iterator<Item = &'t QueryTerm>) -> Vec<String> {
+    let terms: Vec<&str> = terms.map(|term| term.term.as_str()).collect();
+    let mut found: Vec<String> = Vec::new();
+    if terms.is_empty() {
+        return found;
+    }
+    for word in query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
+        let mut is_of_term = false;
+        visit_terms(word, |term, kind| is_of_term |= kind != TermKind::Part && terms.contains(&term));
+        if is_of_term && !found.iter().any(|known| known == word) {
+            found.push(word.to_owned());
+        }
+    }
+    found
 }
 
 /// Keeps `most` elements: the first two thirds of that number and the last third.
@@ -204,6 +228,18 @@ mod tests {
         assert!(of("pars").is_some_and(|term| !term.is_identifier && term.weight < 1.0));
         assert!(of("header").is_some_and(|term| term.weight == 1.0), "the plain word wins");
         assert!(of("of").is_none());
+    }
+
+    #[test]
+    fn terms_are_found_again_as_they_were_written() {
+        let query = "Where is COBOL parsed by parseKlingonDate, COBOL?";
+        let terms = query_terms(query);
+        let of = |is_wanted: &dyn Fn(&QueryTerm) -> bool| {
+            as_written(query, terms.iter().filter(|term| is_wanted(term)))
+        };
+        assert_eq!(of(&|term| term.is_identifier || term.term == "cobol"), ["COBOL", "parseKlingonDate"]);
+        assert_eq!(of(&|term| term.term == "klingon"), [""; 0], "a part is not a word of the query");
+        assert_eq!(of(&|_| false), [""; 0]);
     }
 
     #[test]

@@ -12,7 +12,14 @@ use crate::git::{BStr, BString};
 const CHECKSUM_BYTES: usize = 16;
 
 /// Magic and payload of a valid cache file.
-pub(super) struct CacheBytes(Mapped);
+pub struct CacheBytes(Mapped);
+
+impl CacheBytes {
+    /// Whether the file was cut after it was checked, so that what was decoded from it must not be used.
+    pub fn has_failed(&self) -> bool {
+        self.0.has_failed()
+    }
+}
 
 impl Deref for CacheBytes {
     type Target = [u8];
@@ -23,7 +30,7 @@ impl Deref for CacheBytes {
 }
 
 /// Maps the cache file at `path`. `None` if it is missing, damaged or has another magic.
-pub(super) fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
+pub fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
     let map = Mapped::open(path).ok()?;
     let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
     let is_valid = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
@@ -32,7 +39,7 @@ pub(super) fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
 
 /// Replaces the file by `content`, which begins with its magic. Best effort: errors are logged, since a
 /// missing cache costs time only.
-pub(super) fn write(path: &Path, content: Vec<u8>) {
+pub fn write(path: &Path, content: Vec<u8>) {
     if let Err(error) = try_write(path, content) {
         tracing::debug!(path = %path.display(), %error, "cannot write a cache of the working tree");
     }
@@ -45,25 +52,25 @@ fn try_write(path: &Path, mut content: Vec<u8>) -> std::io::Result<()> {
 }
 
 /// Appends the length of `path` as u16, little endian, and its bytes, which are at most [`u16::MAX`].
-pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) {
+pub fn put_path(bytes: &mut Vec<u8>, path: &BStr) {
     bytes.extend_from_slice(&(path.len() as u16).to_le_bytes());
     bytes.extend_from_slice(path);
 }
 
 /// Removes a path from the front of `rest`. The `take` functions return `None` if `rest` is too short.
-pub(super) fn take_path(rest: &mut &[u8]) -> Option<BString> {
+pub fn take_path(rest: &mut &[u8]) -> Option<BString> {
     let len = usize::from(u16::from_le_bytes(take(rest)?));
     Some(take_slice(rest, len)?.into())
 }
 
 /// Removes `n` bytes from the front of `rest`.
-pub(super) fn take_slice<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+pub fn take_slice<'a>(rest: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
     let (head, tail) = rest.split_at_checked(n)?;
     *rest = tail;
     Some(head)
 }
 
 /// Removes `N` bytes from the front of `rest`.
-pub(super) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+pub fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     take_slice(rest, N)?.try_into().ok()
 }

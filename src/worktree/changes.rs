@@ -3,7 +3,7 @@
 use crate::git::{BStr, BString, ByteSlice as _, Mode, Oid};
 
 /// Where the content of a changed file differs: in git's index, in the working tree only, or untracked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
     /// The index differs from the commit, the file equals the index.

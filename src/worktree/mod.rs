@@ -34,7 +34,7 @@
 //! * [`classify`]: from a scan to changes.
 //! * [`run`], [`status_cache`], [`status`]: reuse of an earlier run, by another process or by this one.
 
-mod cache_file;
+pub(crate) mod cache_file;
 mod changes;
 mod classify;
 mod context;
@@ -44,7 +44,7 @@ mod index;
 mod inputs;
 mod run;
 mod scan;
-mod stat;
+pub(crate) mod stat;
 mod status;
 mod status_cache;
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 /// A time in seconds and nanoseconds since 1970. Earlier times are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Time {
+pub struct Time {
     pub seconds: u64,
     pub nanos: u32,
 }
@@ -53,7 +53,7 @@ impl Time {
 
 /// The fields of `lstat` that change when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileStat {
+pub struct FileStat {
     pub size: u64,
     pub mtime: Time,
     pub ctime: Time,
@@ -208,7 +208,7 @@ impl StatCache {
                 entries.insert(path, CachedBlob { stat, oid, converted_size });
             }
         }
-        Some(StatCache { entries, conversion_key })
+        (!bytes.has_failed()).then_some(StatCache { entries, conversion_key })
     }
 
     /// The entry of `path`, if it is valid for `stat`.

@@ -133,13 +133,13 @@ impl StatusCache {
     pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
         let bytes = cache_file::read(&status_cache_path(cache_file), MAGIC)?;
         let (run, blocks) = decode(&bytes, &identity(repo)?)?;
-        Some(StatusCache { run, bytes, blocks })
+        (!bytes.has_failed()).then_some(StatusCache { run, bytes, blocks })
     }
 
     /// Stats every cached path, on all cores.
     pub fn revalidate(&self, context: &StatusContext) -> Revalidation {
         // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this
-        // process changes the current directory.
+        // process leaves a current directory that exists.
         let is_current_dir = std::env::current_dir().is_ok_and(|current| current == context.root);
         let root = if is_current_dir { Path::new("") } else { context.root };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -169,7 +169,7 @@ impl StatusCache {
             touched
         });
         let unchecked = (self.blocks.len() - n_done.into_inner()) * context.tuning.paths_per_block;
-        let is_unknown = is_unknown.into_inner() || touched.len() > MAX_TOUCHED;
+        let is_unknown = is_unknown.into_inner() || touched.len() > MAX_TOUCHED || self.bytes.has_failed();
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
         Revalidation { touched, unchecked }
     }

@@ -102,7 +102,11 @@ impl UntrackedCache {
         file.push("-directories");
         let file = PathBuf::from(file);
         let device = fs_kind::device(root);
-        let cached = device.and_then(|_| decode(&cache_file::read(&file, MAGIC)?)).unwrap_or_default();
+        let load = || {
+            let bytes = cache_file::read(&file, MAGIC)?;
+            decode(&bytes).filter(|_| !bytes.has_failed())
+        };
+        let cached = device.and_then(|_| load()).unwrap_or_default();
         UntrackedCache {
             file,
             device,

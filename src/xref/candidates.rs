@@ -42,6 +42,7 @@ impl CandidateFilter<'_, '_> {
             }
         }
         let mut found = self.without_declarations(ctx.dialect, found);
+        found = self.without_overloads(ctx.dialect, found);
         let key = |id: &DefId| self.defs.with(*id, |file, def| (file.path.clone(), def.range.start));
         found.sort_by_cached_key(key);
         found.dedup();
@@ -54,28 +55,65 @@ impl CandidateFilter<'_, '_> {
         if found.len() < 2 || !(dialect.family == "c" || dialect.family == "script") {
             return found;
         }
-        let has_body = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| {
-                let facts = self.sources.facts(file);
-                let range = def.range.start as usize..def.range.end as usize;
-                let text = facts.as_ref().and_then(|facts| facts.text.get(range)).unwrap_or_default();
-                let has_body = text.ends_with('}')
-                    || text.contains("=>")
-                    || !def.kind.is_callable()
-                    || def.kind == SymbolKind::Macro;
-                (has_body, def.qualified.clone())
-            };
-            self.defs.with(*id, look).unwrap_or((false, String::new()))
-        };
-        let known: Vec<(DefId, bool, String)> = found
-            .into_iter()
-            .map(|id| {
-                let (body, name) = has_body(&id);
-                (id, body, name)
-            })
-            .collect();
+        let qualified = |id: DefId| self.defs.with(id, |_, def| def.qualified.clone()).unwrap_or_default();
+        let known: Vec<(DefId, bool, String)> =
+            found.into_iter().map(|id| (id, self.has_body(id), qualified(id))).collect();
         let defined = |name: &str| known.iter().any(|(_, body, other)| *body && other == name);
         known.iter().filter(|(_, body, name)| *body || !defined(name)).map(|(id, _, _)| *id).collect()
+    }
+
+    /// Drops further declarations of a function of which the language allows several: those marked as
+    /// overloads in Python beside their definition, and all but the first of a name in one scope in scripts.
+    fn without_overloads(&self, dialect: &Dialect, found: Vec<DefId>) -> Vec<DefId> {
+        if found.len() < 2 || !matches!(dialect.family, "python" | "script") {
+            return found;
+        }
+        let declared = |id: DefId| {
+            let look = |file: &FileDefs, def: &Def| {
+                let is_declaration = match dialect.family {
+                    "python" => def.kind.is_callable() && self.is_overload(file, def),
+                    _ => def.kind.is_callable() && !self.has_body(id),
+                };
+                (is_declaration, (id.entry, def.parent, def.qualified.clone()))
+            };
+            self.defs.with(id, look)
+        };
+        let known: Vec<_> = found.iter().filter_map(|&id| Some((id, declared(id)?))).collect();
+        let is_kept = |at: usize| {
+            let (_, (is_declaration, place)) = &known[at];
+            let same = |(_, (_, other)): &&(DefId, (bool, _))| other == place;
+            let defined = known.iter().filter(same).any(|(_, (is_declaration, _))| !is_declaration);
+            !is_declaration || !defined && !known[..at].iter().any(|other| same(&other))
+        };
+        (0..known.len()).filter(|&at| is_kept(at)).map(|at| known[at].0).collect()
+    }
+
+    /// Whether the decorators of a Python function mark it as an overload.
+    fn is_overload(&self, file: &FileDefs, def: &Def) -> bool {
+        let Some(facts) = self.sources.facts(file) else { return false };
+        let text = facts.text.get(..def.range.end as usize).unwrap_or_default();
+        let (before, own) = text.split_at(text.len().min(def.range.start as usize));
+        let above = before.lines().rev().skip(usize::from(!before.ends_with('\n')));
+        let decorators = above.map(str::trim).take_while(|line| line.starts_with('@'));
+        let own = own.lines().map(str::trim).take_while(|line| line.starts_with('@'));
+        decorators.chain(own).any(|line| {
+            let name = line[1..].trim();
+            name == "overload" || name.ends_with(".overload")
+        })
+    }
+
+    /// Whether a definition is more than a declaration.
+    pub fn has_body(&self, id: DefId) -> bool {
+        let look = |file: &FileDefs, def: &Def| {
+            if !def.kind.is_callable() || def.kind == SymbolKind::Macro {
+                return true;
+            }
+            let facts = self.sources.facts(file);
+            let range = def.range.start as usize..def.range.end as usize;
+            let text = facts.as_ref().and_then(|facts| facts.text.get(range)).unwrap_or_default();
+            text.ends_with('}') || text.contains("=>")
+        };
+        self.defs.with(id, look).unwrap_or(false)
     }
 
     /// The definitions among `all` for the declarations in `reached`, or those of `reached` that are

@@ -319,7 +319,7 @@ impl<'a> Definitions<'a> {
     }
 
     /// Visits the live rows that contain all `terms` in `field`, as segment and row.
-    fn rows_with(&self, field: Field, terms: &[String], visit: &mut dyn FnMut(usize, u32)) {
+    pub(super) fn rows_with(&self, field: Field, terms: &[String], visit: &mut dyn FnMut(usize, u32)) {
         let postings = self
             .postings
             .get_or_init(|| self.view.reader.segments.iter().map(|segment| segment.postings()).collect());
@@ -344,7 +344,7 @@ impl<'a> Definitions<'a> {
 }
 
 /// The terms under which a name is indexed; empty if it yields none.
-fn terms_of(name: &str) -> Vec<String> {
+pub(super) fn terms_of(name: &str) -> Vec<String> {
     let mut terms = Vec::new();
     text::for_each_term(name, &mut |term| terms.push(term.to_owned()));
     terms.sort();

@@ -1,6 +1,10 @@
 //! The facts of one file that resolution needs: references, imports, bindings and bases.
 
+use std::hash::Hasher;
 use std::ops::Range;
+use std::sync::OnceLock;
+
+use rustc_hash::FxHasher;
 
 use super::definitions::segments;
 use super::dialect::Modules;
@@ -45,7 +49,7 @@ pub(crate) struct Reference {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Import {
     pub at: u32,
-    /// Module or qualified name, as written.
+    /// Module or qualified name, as written; with angle brackets if they are written (C, C++).
     pub path: Box<str>,
     /// The name imported from the module; the module itself if `None`.
     pub name: Option<Box<str>>,
@@ -68,6 +72,8 @@ pub(crate) struct Import {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Binding {
     pub at: u32,
+    /// Offset from which it is in effect: the end of its own statement, or 0.
+    pub from: u32,
     pub name: Box<str>,
     /// The range in which it is visible; `None` for the whole file.
     pub reach: Option<Range<u32>>,
@@ -98,9 +104,15 @@ pub(crate) struct Facts {
     pub self_names: Vec<(u32, Box<str>)>,
     /// Ranges of types without a name.
     pub anonymous_types: Vec<Range<u32>>,
+    /// Ranges that are compiled under a condition (C, C++), without those around most of the file, which are
+    /// guards against repeated inclusion.
+    pub conditions: Vec<Range<u32>>,
     pub default_export: Option<Box<str>>,
     /// The syntax tree contains errors.
     pub has_errors: bool,
+    /// Sorted hashes of the words in the text, made on first use.
+    words: OnceLock<Box<[u64]>>,
+    has_cpp: OnceLock<bool>,
 }
 
 /// The file could not be parsed.
@@ -110,11 +122,51 @@ pub(crate) struct Unparsed;
 impl Facts {
     /// The binding of `name` in effect at `at`: the one with the smallest reach.
     pub fn binding_at(&self, name: &str, at: u32) -> Option<&Binding> {
-        let here = self.bindings.iter().filter(|binding| &*binding.name == name);
+        let here = self.bindings.iter().filter(|binding| &*binding.name == name && binding.from <= at);
         let reaching = here.filter(|binding| binding.reach.as_ref().is_none_or(|reach| reach.contains(&at)));
         reaching
             .min_by_key(|binding| binding.reach.as_ref().map_or(u32::MAX, |reach| reach.end - reach.start))
     }
+}
+
+impl Facts {
+    /// The conditions that `at` is under.
+    pub fn conditions_at(&self, at: u32) -> impl Iterator<Item = &Range<u32>> {
+        self.conditions.iter().filter(move |range| range.contains(&at))
+    }
+
+    /// Whether a line is a declaration that C++ has and C has not.
+    pub fn has_cpp(&self) -> bool {
+        *self.has_cpp.get_or_init(|| {
+            self.text.lines().map(str::trim).any(|line| {
+                let (word, rest) = line.split_at(line.find([' ', '<']).unwrap_or(line.len()));
+                match word {
+                    "template" => rest.trim_start().starts_with('<'),
+                    "namespace" => rest.ends_with('{'),
+                    "class" => rest.ends_with(['{', ';']) && !rest.contains(['=', '(']),
+                    _ => false,
+                }
+            })
+        })
+    }
+
+    /// Whether the text has `word`, in code or elsewhere.
+    pub fn has_word(&self, word: &str) -> bool {
+        let words = self.words.get_or_init(|| {
+            let words = self.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let mut hashes: Vec<u64> = words.filter(|word| !word.is_empty()).map(hash).collect();
+            hashes.sort_unstable();
+            hashes.dedup();
+            hashes.into()
+        });
+        words.binary_search(&hash(word)).is_ok()
+    }
+}
+
+fn hash(word: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(word.as_bytes());
+    hasher.finish()
 }
 
 impl Import {

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
+use super::callable_values::may_be_called;
 use super::candidates::CandidateFilter;
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::{Modules, is_library_method};
 use super::facts::Form;
 use super::name_lookup::NameLookup;
-use super::resolution::Resolution;
+use super::resolution::{NO_DEFINITION, Resolution};
 use super::response::Grade;
 use super::site::SiteContext;
 use crate::chunk::SymbolKind;
@@ -74,7 +75,9 @@ impl<'a, 'v> Grader<'a, 'v> {
             let look = |file: &FileDefs, def: &Def| {
                 let callable = def.kind.is_callable()
                     || def.kind == SymbolKind::EnumMember
-                    || def.is_value() && ctx.dialect.modules == Modules::Script;
+                    || def.is_value()
+                        && ctx.dialect.modules == Modules::Script
+                        && may_be_called((self.defs, self.filter.sources), file, def);
                 def.is_member() && !file.is_nested_function(def) && (callable || any_kind)
             };
             self.defs.with(*id, look).unwrap_or(false)
@@ -161,7 +164,7 @@ impl<'a, 'v> Grader<'a, 'v> {
         let fitting = self.filter.viable(ctx, found);
         let in_library = is_member && is_library_method(ctx.dialect.family, &ctx.site.name);
         match fitting.len() {
-            0 => Resolution::unresolved("no definition of that name found"),
+            0 => Resolution::unresolved(NO_DEFINITION),
             1 if in_library => Resolution {
                 grade: Grade::Ambiguous,
                 targets: fitting,

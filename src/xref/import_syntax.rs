@@ -20,6 +20,41 @@ pub(crate) fn read(text: &str, dialect: &Dialect) -> Vec<Import> {
     found
 }
 
+/// The imports and child modules among the items of Rust in `text`, which may be the arguments of a macro.
+pub(crate) fn items(text: &str) -> Vec<Import> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(end) = rest.find([';', '{', '}']) {
+        // A list in braces is part of a `use`.
+        let start = rest[..end].rfind('\n').map_or(0, |at| at + 1);
+        let head = rest[start..end].trim_start_matches(['{', '}']).trim();
+        let (export, item) = visibility(head);
+        let mut next = end + 1;
+        if let Some(path) = item.strip_prefix("use ") {
+            let whole = rest[end..].find(';').map_or(rest.len(), |at| end + at);
+            let list = if rest[end..].starts_with('{') { &rest[end..whole] } else { "" };
+            let mut imports = Vec::new();
+            use_tree("", &format!("{path}{list}"), 0, &mut imports);
+            found.extend(imports.into_iter().map(|import| Import { export, ..import }));
+            next = whole;
+        } else if let Some(name) = item.strip_prefix("mod ").filter(|_| rest[end..].starts_with(';')) {
+            found.push(Import { path: name.trim().into(), child: true, ..Import::default() });
+        }
+        rest = rest.get(next..).unwrap_or_default();
+    }
+    found.truncate(MAX_IMPORTS);
+    found
+}
+
+/// Whether an item begins with `pub`, and the item without that.
+fn visibility(item: &str) -> (bool, &str) {
+    let Some(rest) = item.strip_prefix("pub") else { return (false, item) };
+    match rest.strip_prefix('(') {
+        Some(scope) => (true, scope.split_once(')').map_or("", |(_, item)| item.trim_start())),
+        None => (rest.starts_with(char::is_whitespace), rest.trim_start()),
+    }
+}
+
 fn normalise_spaces(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -184,6 +219,29 @@ mod tests {
             format!("{}{alias}{all}{is_static}", i.path)
         };
         read(text, dialect::of(language).unwrap()).iter().map(shown).collect()
+    }
+
+    #[test]
+    fn imports_among_items_are_found() {
+        let text = "{\n    pub(crate) use a::{b, c};\n    #[doc(hidden)]\n    mod d;\n    pub mod e;\n    fn f() { g(); }\n\
+                    \x20   cfg! {\n        pub use d::h;\n    }\n    mod i { use j::k; }\n}";
+        let shown: Vec<_> = items(text).iter().map(|i| (i.path.to_string(), i.child, i.export)).collect();
+        let of = |path: &str, child, export| (path.to_owned(), child, export);
+        assert_eq!(
+            shown,
+            [
+                of("a::b", false, true),
+                of("a::c", false, true),
+                of("d", true, false),
+                of("e", true, false),
+                of("d::h", false, true),
+                // As in a whole file, what an inline module imports counts for the file.
+                of("j::k", false, false)
+            ]
+        );
+        for hostile in ["", "{", "use", "use ;", "pub(", "pub(x", "use a::{", "mod ;", "é{ü;"] {
+            items(hostile);
+        }
     }
 
     #[test]

@@ -18,10 +18,12 @@
 //!   paths → files.
 //! * Resolution of a [`site`] to a [`resolution`], in stages: [`candidates`] (kind, [`arity`], bodies),
 //!   [`name_lookup`] and [`rust_paths`] (imports, packages), [`grading`], [`members`] (types and bases),
-//!   [`scopes`], [`receivers`], and [`resolver`], which tries them in order.
+//!   [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries them in order.
 //! * [`walk`]: callers, callees and references, level by level; [`response_builder`], [`notes`]: assemble the
 //!   answer.
-//! * [`pages`]: an answer in parts, for clients with a token limit.
+//! * [`about`]: everything about one definition.
+//! * [`pages`]: an answer in parts, for clients with a token limit. [`call_sites`]: every call of a view, for
+//!   measurements.
 //!
 //! | grade | meaning |
 //! |---|---|
@@ -30,7 +32,10 @@
 //! | `ambiguous` | several definitions fit, or the standard library has the name as well; all are listed |
 //! | `unresolved` | no definition found in the repository: a library, or a value that is called |
 
+pub mod about;
 mod arity;
+mod call_sites;
+mod callable_values;
 mod candidates;
 mod definitions;
 mod dialect;
@@ -38,6 +43,7 @@ mod extract;
 mod facts;
 mod grading;
 mod import_syntax;
+mod linkage;
 mod members;
 mod modules;
 mod name_lookup;
@@ -58,6 +64,7 @@ mod sources;
 mod symbol_spec;
 mod walk;
 
+pub use call_sites::{CallSite, CallTarget};
 pub use pages::Pages;
 pub use request::{CallGraphRequest, Direction, MAX_LIMIT};
 pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};

@@ -79,6 +79,14 @@ impl<'a> Paths<'a> {
         self.tables().by_path.get(path.as_ref()).copied()
     }
 
+    /// All indexed files, ordered by path.
+    pub fn all(&self) -> Vec<u32> {
+        let mut all: Vec<(&[u8], u32)> =
+            self.tables().by_path.iter().map(|(path, entry)| (*path, *entry)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, entry)| entry).collect()
+    }
+
     /// Indexed files of a directory, ordered by path.
     pub fn in_directory(&self, directory: &str) -> &[u32] {
         self.tables().by_directory.get(directory.as_bytes()).map_or(&[], Vec::as_slice)
@@ -285,8 +293,17 @@ impl<'a> Paths<'a> {
     }
 
     fn include(&self, path: &str, file: &FileDefs) -> Module {
-        if let Some(entry) = join(file.directory(), path).and_then(|path| self.at(&path)) {
+        // A header in angle brackets is not looked for beside the file.
+        let system = path.strip_prefix('<').map(|path| path.trim_end_matches('>'));
+        let beside = if system.is_none() { join(file.directory(), path) } else { None };
+        if let Some(entry) = beside.and_then(|path| self.at(&path)) {
             return Module::Files(vec![entry]);
+        }
+        let path = system.unwrap_or(path);
+        if system.is_some() && is_system_header(path) {
+            // Only a C library has these itself.
+            let own = self.at(&format!("include/{path}"));
+            return own.map_or(Module::External, |entry| Module::Files(vec![entry]));
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         let end = format!("/{path}");
@@ -342,6 +359,24 @@ impl<'a> Paths<'a> {
             tables.by_directory.values_mut().for_each(by_path);
             tables
         })
+    }
+}
+
+/// Headers of C and POSIX; those in folders are known by the folder.
+const SYSTEM_HEADERS: &str = "assert complex cpio ctype dirent dlfcn errno fcntl fenv float fmtmsg fnmatch ftw \
+    getopt glob grp iconv inttypes iso646 langinfo libgen limits locale malloc math memory monetary netdb \
+    nl_types poll pthread pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic \
+    stdbool stddef stdint stdio stdlib stdnoreturn string strings stropts syslog tar termios tgmath threads \
+    time uchar ulimit unistd utime utmpx wait wchar wctype windows winsock2 wordexp";
+
+/// Whether `path` is a header of C, POSIX or the operating system.
+fn is_system_header(path: &str) -> bool {
+    match path.split_once('/') {
+        Some((folder, _)) => matches!(folder, "arpa" | "asm" | "linux" | "mach" | "net" | "netinet" | "sys"),
+        None => {
+            let name = path.strip_suffix(".h").unwrap_or(path);
+            SYSTEM_HEADERS.split_whitespace().any(|known| known == name)
+        }
     }
 }
 

@@ -179,8 +179,12 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 }
                 (None, None) if whole && import.path.split('.').next() == Some(parts[0]) => {
                     let n = import.path.split('.').zip(&parts).take_while(|(a, b)| a == *b).count();
-                    let path = parts[..n].join(".");
-                    return Some((resolve(&path), rest(n)));
+                    // A package makes its modules visible as attributes.
+                    let submodule = (n + 1..=parts.len()).rev().find_map(|n| {
+                        let module = resolve(&parts[..n].join("."));
+                        matches!(module, Module::Files(_)).then(|| (module, rest(n)))
+                    });
+                    return Some(submodule.unwrap_or_else(|| (resolve(&parts[..n].join(".")), rest(n))));
                 }
                 (Some(name), alias)
                     if alias.as_ref().unwrap_or(name).as_ref() == parts[0]

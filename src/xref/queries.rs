@@ -17,6 +17,7 @@
 //! | `@import.all` `.module` `.default` | flags: wildcard, the module itself, its default export |
 //! | `@import.export` `.mod` | flags: re-export, child module |
 //! | `@import.text` | import statement that [`super::import_syntax`] parses as text |
+//! | `@import.items` | unparsed items (of a Rust macro), whose imports [`super::import_syntax`] finds |
 //! | `@default` | default export of the module |
 //! | `@scope`, `@block`, `@class` | range of the names bound inside |
 //! | `@binding`, `@field`, `@self` | name of a value |
@@ -24,6 +25,7 @@
 //! | `@in.block` | flag: the scope of the binding is its block, not its function |
 //! | `@base` | a base of the enclosing type |
 //! | `@anonymous` | a type without a name |
+//! | `@condition` | range that is compiled under a condition |
 //!
 //! The captures of the second are `@reference`, and `@reference.member` or `@reference.path` with
 //! `@receiver`. Captures whose name begins with `_` only serve predicates.
@@ -73,6 +75,7 @@ pub(crate) enum Capture {
     ImportExport,
     ImportMod,
     ImportText,
+    ImportItems,
     Default,
     Scope,
     Block,
@@ -85,6 +88,7 @@ pub(crate) enum Capture {
     InBlock,
     Base,
     Anonymous,
+    Condition,
     Reference,
     ReferenceMember,
     ReferencePath,
@@ -116,6 +120,7 @@ impl Capture {
             "import.export" => Capture::ImportExport,
             "import.mod" => Capture::ImportMod,
             "import.text" => Capture::ImportText,
+            "import.items" => Capture::ImportItems,
             "default" => Capture::Default,
             "scope" => Capture::Scope,
             "block" => Capture::Block,
@@ -128,6 +133,7 @@ impl Capture {
             "in.block" => Capture::InBlock,
             "base" => Capture::Base,
             "anonymous" => Capture::Anonymous,
+            "condition" => Capture::Condition,
             "reference" => Capture::Reference,
             "reference.member" => Capture::ReferenceMember,
             "reference.path" => Capture::ReferencePath,

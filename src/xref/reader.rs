@@ -61,6 +61,22 @@ pub(super) fn node_of<'t>(captures: &Captured<'t>, wanted: Capture) -> Option<No
     captures.iter().find(|(capture, _)| *capture == wanted).map(|(_, node)| *node)
 }
 
+/// The name of a type as written, or of the built-in type that a value or type of this syntax has (scripts).
+fn type_text(node: Node<'_>, text: &str) -> Box<str> {
+    match node.kind() {
+        "array" | "array_type" => "Array".into(),
+        "string" | "template_string" => "String".into(),
+        "regex" => "RegExp".into(),
+        "predefined_type" => match text.get(node.byte_range()).unwrap_or_default() {
+            "string" => "String".into(),
+            "number" => "Number".into(),
+            "boolean" => "Boolean".into(),
+            _ => "".into(),
+        },
+        _ => path_text(node, text),
+    }
+}
+
 /// The text of a node that is a path of names; empty for any other expression.
 pub(super) fn path_text(node: Node<'_>, text: &str) -> Box<str> {
     let written = text.get(node.byte_range()).unwrap_or_default();
@@ -109,12 +125,16 @@ impl<'a> Reader<'a> {
     pub(super) fn add(&mut self, captures: &Captured<'_>) {
         let marked = |wanted: Capture| captures.iter().any(|(capture, _)| *capture == wanted);
         let type_node = node_of(captures, Capture::Type).or_else(|| node_of(captures, Capture::TypeCall));
-        let type_name = type_node.map(|node| path_text(node, self.text)).filter(|name| !name.is_empty());
+        let type_name = type_node.map(|node| type_text(node, self.text)).filter(|name| !name.is_empty());
         for &(capture, node) in captures {
             let range = node.start_byte() as u32..node.end_byte() as u32;
             match capture {
                 Capture::Scope | Capture::Block | Capture::Class => self.scopes.push((range, capture)),
                 Capture::Anonymous => self.out.anonymous_types.push(range),
+                // A range around most of the file is a guard against repeated inclusion.
+                Capture::Condition if node.byte_range().len() < self.text.len() / 2 => {
+                    self.out.conditions.push(range);
+                }
                 Capture::Base => self.base(node),
                 Capture::Default => self.out.default_export = Some(self.text_of(node).into()),
                 Capture::SelfName => self.out.self_names.push((range.start, self.text_of(node).into())),
@@ -124,6 +144,7 @@ impl<'a> Reader<'a> {
                     }
                     self.out.bindings.push(Binding {
                         at: range.start,
+                        from: visible_from(node, self.dialect),
                         name: self.text_of(node).into(),
                         reach: None,
                         type_name: type_name.clone(),
@@ -137,6 +158,11 @@ impl<'a> Reader<'a> {
                     }
                 }
                 Capture::ImportText => self.import_text(node),
+                Capture::ImportItems => {
+                    let at = range.start;
+                    let found = import_syntax::items(self.text_of(node));
+                    self.out.imports.extend(found.into_iter().map(|import| Import { at, ..import }));
+                }
                 Capture::ImportMod => self.out.imports.push(Import {
                     at: range.start,
                     path: self.text_of(node).into(),
@@ -229,7 +255,7 @@ impl<'a> Reader<'a> {
         let is_path = marked(Capture::ImportPath);
         self.out.imports.push(Import {
             at: node.start_byte() as u32,
-            path: path.trim_matches(['"', '\'', '`', '<', '>']).into(),
+            path: path.trim_matches(['"', '\'', '`']).into(),
             name: text(Capture::ImportName),
             alias: text(Capture::ImportAlias),
             all: marked(Capture::ImportAll),
@@ -351,4 +377,23 @@ fn arguments(captures: &Captured<'_>, text: &str) -> Option<u32> {
         }
     }
     (!written.contains("...")).then_some(n + trailing)
+}
+
+/// The offset from which a binding is in effect: in Rust and Go, the end of its statement, so that
+/// `let x = x()` calls what `x` was before.
+fn visible_from(node: Node<'_>, dialect: &Dialect) -> u32 {
+    let statements: &[&str] = match dialect.modules {
+        Modules::Rust => &["let_declaration", "let_condition"],
+        Modules::Go => &["short_var_declaration", "var_spec"],
+        _ => return 0,
+    };
+    let limits: &[&str] = &["block", "closure_parameters", "parameters", "function_item", "func_literal"];
+    let mut around = node.parent();
+    while let Some(parent) = around.filter(|parent| !limits.contains(&parent.kind())) {
+        if statements.contains(&parent.kind()) {
+            return parent.end_byte() as u32;
+        }
+        around = parent.parent();
+    }
+    0
 }

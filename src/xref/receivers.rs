@@ -7,7 +7,7 @@ use super::grading::Grader;
 use super::members::{MemberLookup, TypeMembers};
 use super::modules::Module;
 use super::name_lookup::{MAX_HOPS, NameLookup};
-use super::resolution::{EXTERNAL_BASE, FROM_LIBRARY, Lookup, NOT_IMPORTED, Resolution};
+use super::resolution::{EXTERNAL_BASE, FROM_LIBRARY, Lookup, NO_DEFINITION, NOT_IMPORTED, Resolution};
 use super::site::SiteContext;
 use crate::chunk::SymbolKind;
 
@@ -109,7 +109,7 @@ impl Receivers<'_, '_, '_> {
         Some(match (type_of.proven(), type_of.evidence) {
             (Some(id), _) => self.resolve_member(ctx, id, "declared type of the receiver"),
             (None, FROM_LIBRARY) => Resolution::unresolved("the receiver is of a library"),
-            (None, NOT_IMPORTED) if !is_call_result && is_builtin_type(ctx, &type_name) => {
+            (None, NOT_IMPORTED | NO_DEFINITION) if !is_call_result && is_builtin_type(ctx, &type_name) => {
                 Resolution::unresolved("the receiver is of the language's own library")
             }
             _ => self.grader.by_member_name(ctx),

@@ -10,6 +10,8 @@ pub const MAX_LIMIT: usize = 5000;
 /// Default maximum number of notes.
 pub const NOTE_LIMIT: usize = 50;
 const MAX_SYMBOL_BYTES: usize = 512;
+/// Maximum number of symbols.
+const MAX_SYMBOLS: usize = 20;
 
 /// The direction of the edges to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
@@ -27,11 +29,11 @@ pub enum Direction {
     Definitions,
 }
 
-/// A request about one symbol.
+/// A request about one symbol or several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallGraphRequest {
-    /// `name`, `Type.name`, `path:line`, or a `symbolId` of an earlier response.
-    pub symbol: String,
+    /// At least one, each `name`, `Type.name`, `path:line`, or a `symbolId` of an earlier response.
+    pub symbols: Vec<String>,
     pub direction: Direction,
     /// Levels of callers or callees, 1..=5. References have one.
     pub depth: u32,
@@ -57,7 +59,7 @@ impl CallGraphRequest {
     /// A request for one level of `direction` from `symbol`, with default limits.
     pub fn new(symbol: &str, direction: Direction) -> CallGraphRequest {
         CallGraphRequest {
-            symbol: symbol.to_owned(),
+            symbols: vec![symbol.to_owned()],
             direction,
             depth: 1,
             limit: 200,
@@ -73,17 +75,21 @@ impl CallGraphRequest {
 
     pub(super) fn check(&self) -> Result<(), QueryError> {
         let refuse = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
-        let symbol = self.symbol.trim();
-        // A path may have control characters, a name may not.
-        let is_name = symbol_spec::parse_location(symbol).is_none();
-        let has_controls = is_name && symbol.contains(|c: char| c.is_control());
-        if symbol.is_empty() || symbol.len() > MAX_SYMBOL_BYTES || has_controls {
-            let shown: String = symbol.chars().take(40).collect();
-            return refuse(
-                "symbol",
-                "a name, Type.name or PATH:LINE of at most 512 bytes",
-                format!("{shown:?}"),
-            );
+        if !(1..=MAX_SYMBOLS).contains(&self.symbols.len()) {
+            return refuse("symbols", "between 1 and 20 symbols", self.symbols.len().to_string());
+        }
+        for symbol in self.symbols.iter().map(|symbol| symbol.trim()) {
+            // A path may have control characters, a name may not.
+            let is_name = symbol_spec::parse_location(symbol).is_none();
+            let has_controls = is_name && symbol.contains(|c: char| c.is_control());
+            if symbol.is_empty() || symbol.len() > MAX_SYMBOL_BYTES || has_controls {
+                let shown: String = symbol.chars().take(40).collect();
+                return refuse(
+                    "symbol",
+                    "a name, Type.name or PATH:LINE of at most 512 bytes",
+                    format!("{shown:?}"),
+                );
+            }
         }
         if !(1..=MAX_DEPTH).contains(&self.depth) {
             return refuse("depth", "between 1 and 5", self.depth.to_string());

@@ -7,6 +7,8 @@ use super::response::Grade;
 pub(super) const FROM_LIBRARY: &str = "imported from a library";
 /// Evidence of a name that the language requires to be imported.
 pub(super) const NOT_IMPORTED: &str = "neither defined nor imported here";
+/// Evidence of a name that no file defines.
+pub(super) const NO_DEFINITION: &str = "no definition of that name found";
 /// Evidence of a call through a variable or parameter.
 pub(super) const LOCAL_VALUE: &str = "a local value";
 /// Evidence of a member that may be inherited from a base outside the repository.

@@ -11,6 +11,7 @@ use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::{Facts, Form, Reference};
 use super::grading::Grader;
+use super::linkage::Linkage;
 use super::members::{BaseCache, TypeMembers, TypeResolver};
 use super::modules::Paths;
 use super::name_lookup::NameLookup;
@@ -44,6 +45,7 @@ pub(crate) struct Resolver<'a, 'v> {
     sources: &'a Sources<'v>,
     names: NameLookup<'a, 'v>,
     grader: Grader<'a, 'v>,
+    linkage: Linkage<'a, 'v>,
     /// Resolutions in progress, one inside the other.
     depth: Cell<u32>,
     known_bases: BaseCache,
@@ -58,6 +60,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
             sources,
             names,
             grader: Grader::new(filter, names),
+            linkage: Linkage::new(filter, paths),
             depth: Cell::new(0),
             known_bases: BaseCache::default(),
         }
@@ -103,6 +106,10 @@ impl<'a, 'v> Resolver<'a, 'v> {
                 None if ctx.site.form == Form::Word => None,
                 None => Some(Resolution::unresolved(LOCAL_VALUE)),
             };
+        }
+        if let Some(resolution) = self.linkage.resolve(ctx) {
+            let is_known = ctx.site.form != Form::Word || resolution.grade != Grade::Unresolved;
+            return is_known.then_some(resolution);
         }
         let (around, is_certain) = scopes::enclosing_definitions(self.types(), ctx, name);
         // `const f = require(…)` defines a value here, but the import leads to the definition.

@@ -58,7 +58,9 @@ impl Grade {
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
     Call,
-    /// A reference that is not a call.
+    /// A type that names this one as its base.
+    Inherit,
+    /// Any other reference.
     Reference,
 }
 
@@ -90,6 +92,9 @@ pub struct Node {
     pub state: MatchState,
     /// Number of levels from the symbol of the request.
     pub depth: u32,
+    /// Whether the file is a test.
+    #[serde(skip)]
+    pub is_test: bool,
 }
 
 /// A place in the source where an edge comes from.

@@ -15,6 +15,7 @@ use super::response::{
 use super::sources::Sources;
 use super::symbol_spec;
 use crate::git::quoting;
+use crate::policy::PathFlags;
 use crate::query::view::View;
 
 /// Maximum number of definitions listed for one ambiguous call.
@@ -202,6 +203,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     fn node(&self, end: Endpoint, depth: u32) -> Option<Node> {
         let file = self.defs.file(end.entry())?;
         let def = end.definition().map(|id| file.def(id.symbol));
+        let flags = self.view.entry(end.entry()).1;
         Some(Node {
             symbol_id: self.id(end),
             name: def.map_or_else(
@@ -217,11 +219,13 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             blob: file.oid.to_string(),
             state: self.view.state_of(&quoting::bytes(&file.path)),
             depth,
+            is_test: flags.contains(PathFlags::TEST),
         })
     }
 
-    /// Assembles the response: edges cut to the limit, their nodes, and the notes on either.
-    pub fn finish(&mut self, roots: &[DefId], started: Instant) -> CallGraphResponse {
+    /// Assembles the response: edges cut to the limit, their nodes, and the notes on either. `found` are the
+    /// definitions of each symbol, `roots` those that are answered for.
+    pub fn finish(&mut self, found: &[Vec<DefId>], roots: &[DefId], started: Instant) -> CallGraphResponse {
         let mut edges: Vec<_> = std::mem::take(&mut self.edges);
         let depth_of = |end: Endpoint| self.depths.get(&end).copied().unwrap_or(0);
         let total_edge_count = edges.len();
@@ -293,11 +297,17 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
         warnings.extend(missing);
-        let status = self.status(roots);
+        let status = self.status(found);
         warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
+        if !roots.is_empty() {
+            let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
+            warnings.extend(
+                missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")),
+            );
+        }
         CallGraphResponse {
             status,
-            symbol: self.request.symbol.clone(),
+            symbol: self.request.symbols.join(", "),
             direction: self.request.direction,
             depth: self.request.depth,
             roots: roots.iter().map(|&id| self.id(Endpoint::Definition(id))).collect(),
@@ -327,22 +337,21 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         }
     }
 
-    fn status(&self, roots: &[DefId]) -> CallGraphStatus {
-        if roots.is_empty() {
-            let name = segments(self.request.symbol.trim()).last().unwrap_or_default();
-            let known = self.defs.all_named(name);
-            let is_place = symbol_spec::parse_location(self.request.symbol.trim()).is_some();
+    fn status(&self, found: &[Vec<DefId>]) -> CallGraphStatus {
+        if found.iter().all(Vec::is_empty) {
+            let symbol = self.request.symbols.first().map_or("", |symbol| symbol.trim());
+            let known = self.defs.all_named(segments(symbol).last().unwrap_or_default());
+            let is_place = symbol_spec::parse_location(symbol).is_some();
             return if known.is_empty() || is_place {
                 CallGraphStatus::NotFound
             } else {
                 self.status_of_unresolved(&known)
             };
         }
-        let same: BTreeSet<_> = roots
-            .iter()
-            .filter_map(|&id| self.defs.with(id, |file, def| (file.path.clone(), def.qualified.clone())))
-            .collect();
-        if same.len() > 1 { CallGraphStatus::Ambiguous } else { CallGraphStatus::Ok }
+        let named = |&id: &DefId| self.defs.with(id, |file, def| (file.path.clone(), def.qualified.clone()));
+        let is_ambiguous =
+            |found: &Vec<DefId>| found.iter().filter_map(named).collect::<BTreeSet<_>>().len() > 1;
+        if found.iter().any(is_ambiguous) { CallGraphStatus::Ambiguous } else { CallGraphStatus::Ok }
     }
 
     fn status_of_unresolved(&self, known: &[DefId]) -> CallGraphStatus {

@@ -161,6 +161,8 @@ impl RustPaths<'_, '_> {
             let rest = &module.parts[n..];
             let wanted = rest.first().map_or(name, String::as_str);
             let inner = SiteContext { file: &file, facts: &facts, ..ctx };
+            // Imports of one name are alternatives, of which a condition selects one.
+            let mut named: Vec<DefId> = Vec::new();
             for import in facts.imports.iter().filter(|import| !import.child) {
                 let path = match (import.all, import.local_name(Modules::Rust)) {
                     (true, _) => import.path.to_string(),
@@ -178,14 +180,16 @@ impl RustPaths<'_, '_> {
                         .join("::");
                     self.follow(inner, &longer, name, hops + 1)
                 };
-                if let Lookup::Found(_) = result {
-                    return result;
-                }
-                if result == Lookup::External && !import.all {
-                    return result;
+                match result {
+                    Lookup::Found(found) if import.all && named.is_empty() => return Lookup::Found(found),
+                    Lookup::Found(found) if !import.all => named.extend(found),
+                    Lookup::External if !import.all && named.is_empty() => return Lookup::External,
+                    _ => {}
                 }
             }
-            return Lookup::Undecided;
+            named.sort();
+            named.dedup();
+            return if named.is_empty() { Lookup::Undecided } else { Lookup::Found(named) };
         }
         Lookup::Undecided
     }

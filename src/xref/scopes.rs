@@ -18,7 +18,14 @@ pub(super) fn enclosing_definitions(
     let mut is_certain = true;
     let mut in_type = false;
     for (scope, around) in file.around(ctx.site.at) {
-        let local = |def: &Def| def.parent == Some(scope) && ctx.accepts(def);
+        // A member of an object inside a function is not in the scope of the function.
+        let is_in_scope = |def: &Def| {
+            use SymbolKind as K;
+            let is_member = matches!(def.kind, K::Method | K::Property | K::Field | K::Constructor)
+                || def.kind == K::Function && !is_statement(&def.signature);
+            ctx.dialect.modules != Modules::Script || !is_member && def.owner() == around.qualified
+        };
+        let local = |def: &Def| def.parent == Some(scope) && is_in_scope(def) && ctx.accepts(def);
         let mut here: Vec<DefId> = Vec::new();
         if around.kind.has_members() && ctx.dialect.bare_members {
             in_type = true;
@@ -66,6 +73,13 @@ pub(super) fn enclosing_definitions(
     };
     let top = file.named(name).filter(|(_, def)| free(def) || same_namespace(def));
     (top.map(|(i, _)| file.id(i)).collect(), is_certain)
+}
+
+/// Whether the signature of a function is that of a statement, and not of a member of an object.
+fn is_statement(signature: &str) -> bool {
+    let rest = signature.trim_start_matches("export ").trim_start_matches("default ");
+    let rest = rest.trim_start_matches("declare ").trim_start_matches("async ");
+    ["function", "const ", "let ", "var "].iter().any(|word| rest.starts_with(word))
 }
 
 /// The local binding of the site's name, if one is in scope.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use super::call_sites::{self, CallSite};
 use super::candidates::CandidateFilter;
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::extract;
@@ -21,11 +22,10 @@ use super::sources::{Limits, PARSER_STACK, Sources, limit};
 use super::symbol_spec::{self, parse_location};
 use crate::chunk::SymbolKind;
 use crate::git::quoting;
-use crate::query::error::guarded;
 use crate::query::locate;
 use crate::query::view::View;
 use crate::query::view::freshness::RequestUpdate;
-use crate::query::{QueryError, Searcher, ViewRequest, WorktreeMode};
+use crate::query::{Cancel, QueryError, Searcher, ViewRequest, WorktreeMode};
 use crate::store::StoreError;
 
 /// Maximum number of definitions that one symbol stands for.
@@ -34,6 +34,8 @@ const MAX_ROOTS: usize = 50;
 const MAX_ROUNDS: usize = 3;
 /// Maximum number of symbols of one level.
 const MAX_LEVEL: usize = 200;
+/// The time limit of work that has none.
+const UNLIMITED: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The cross-references of a codebase, answered from the views that its searches use.
 pub struct Xref<'a> {
@@ -53,6 +55,14 @@ impl<'a> Xref<'a> {
         request: &CallGraphRequest,
         updater: RequestUpdate<'_>,
     ) -> Result<CallGraphResponse, QueryError> {
+        self.searcher.guarded(|| self.query_unguarded(request, updater))
+    }
+
+    fn query_unguarded(
+        &self,
+        request: &CallGraphRequest,
+        updater: RequestUpdate<'_>,
+    ) -> Result<CallGraphResponse, QueryError> {
         request.check()?;
         let started = Instant::now();
         let codebase = &self.searcher.codebase;
@@ -64,9 +74,11 @@ impl<'a> Xref<'a> {
             cancel: request.cancel.clone(),
             ..defaults
         };
-        let files = parse_location(&request.symbol).and_then(|(path, ..)| locate::clean(path).ok());
-        let mut wanted =
-            ViewRequest { files: files.map(|path| quoting::text(&path)).into_iter().collect(), ..wanted };
+        let file = |symbol: &String| {
+            let (path, ..) = parse_location(symbol)?;
+            locate::clean(path).ok().map(|path| quoting::text(&path))
+        };
+        let mut wanted = ViewRequest { files: request.symbols.iter().filter_map(file).collect(), ..wanted };
         let mut round = 0;
         loop {
             let view = self.searcher.view(&wanted, updater)?;
@@ -88,17 +100,44 @@ impl<'a> Xref<'a> {
         request: &CallGraphRequest,
         started: Instant,
     ) -> Result<CallGraphResponse, QueryError> {
+        self.on_large_stack(|| answer(self.searcher, view, request, started))
+    }
+
+    /// Every call site of the current view in the files whose path begins with one of `prefixes`, ordered by
+    /// path and position, without limits.
+    pub fn call_sites(
+        &self,
+        prefixes: &[String],
+        updater: RequestUpdate<'_>,
+        visit: &mut (dyn FnMut(CallSite) + Send),
+    ) -> Result<(), QueryError> {
         let codebase = &self.searcher.codebase;
-        guarded(|| {
-            // Parsers recurse, and the stack of the calling thread may be small.
-            std::thread::scope(|scope| {
-                let thread = std::thread::Builder::new().name("xref".to_owned()).stack_size(PARSER_STACK);
-                let answer = || answer(self.searcher, view, request, started);
-                let failed =
-                    |source| StoreError::Io { action: "start a thread for", path: codebase.root(), source };
-                let thread = thread.spawn_scoped(scope, answer).map_err(failed)?;
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+        let wanted = ViewRequest { budget: ViewRequest::UNLIMITED, ..ViewRequest::new(&codebase.settings) };
+        let view = self.searcher.view(&wanted, updater)?;
+        let cancel = Cancel::default();
+        let deadline = Instant::now() + UNLIMITED;
+        let limits = Limits { files: usize::MAX, bytes: u64::MAX, deadline, cancel: &cancel };
+        self.on_large_stack(|| {
+            let (defs, paths) = (Definitions::new(&view), Paths::new(&view));
+            let sources = Sources::new(codebase, &view, limits);
+            let filter = CandidateFilter { defs: &defs, sources: &sources };
+            let resolver = Resolver::new(filter, &paths);
+            call_sites::each((&defs, &sources, &paths, &resolver), prefixes, visit);
+            Ok(())
+        })
+    }
+
+    /// Runs `work` on a thread of its own: parsers recurse, and the stack of the calling thread may be small.
+    fn on_large_stack<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, QueryError> + Send,
+    ) -> Result<T, QueryError> {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("xref".to_owned()).stack_size(PARSER_STACK);
+            let path = || self.searcher.codebase.root();
+            let failed = |source| StoreError::Io { action: "start a thread for", path: path(), source };
+            let thread = thread.spawn_scoped(scope, work).map_err(failed)?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 }
@@ -127,8 +166,15 @@ fn answer(
         resolver: Resolver::new(filter, &paths),
         answer: ResponseBuilder::new(view, request, &defs, &sources),
     };
-    let found = walk.roots();
-    let mut roots = found.clone();
+    let found: Vec<Vec<DefId>> =
+        request.symbols.iter().map(|symbol| walk.definitions_of(symbol.trim())).collect();
+    let mut roots: Vec<DefId> = Vec::new();
+    for &id in found.iter().flatten() {
+        if !roots.contains(&id) {
+            roots.push(id);
+        }
+    }
+    let n_found = roots.len();
     roots.truncate(MAX_ROOTS);
     for &root in &roots {
         walk.answer.reach(Endpoint::Definition(root), 0);
@@ -144,11 +190,10 @@ fn answer(
         Direction::Definitions => {}
     }
     request.cancel.check()?;
-    let mut response = walk.answer.finish(&roots, started);
-    if found.len() > roots.len() {
+    let mut response = walk.answer.finish(&found, &roots, started);
+    if n_found > roots.len() {
         response.warnings.push(format!(
-            "CALL_GRAPH_ROOTS_LIMIT: {} definitions, {MAX_ROOTS} of them are answered for",
-            found.len()
+            "CALL_GRAPH_ROOTS_LIMIT: {n_found} definitions, {MAX_ROOTS} of them are answered for"
         ));
     }
     Ok(response)
@@ -166,9 +211,9 @@ struct Walk<'a, 'v> {
 }
 
 impl Walk<'_, '_> {
-    /// The definitions that the symbol of the request stands for.
-    fn roots(&self) -> Vec<DefId> {
-        let found = symbol_spec::find(self.request.symbol.trim(), self.defs, self.paths);
+    /// The definitions that a symbol stands for.
+    fn definitions_of(&self, symbol: &str) -> Vec<DefId> {
+        let found = symbol_spec::find(symbol, self.defs, self.paths);
         // A declaration and its definition are one symbol.
         let families: BTreeSet<&str> =
             found.iter().filter_map(|id| self.defs.file(id.entry)?.dialect.map(|d| d.family)).collect();
@@ -310,7 +355,13 @@ impl Walk<'_, '_> {
                         continue;
                     }
                     let call = facts.references.iter().find(|call| call.at == mention.at);
-                    let kind = if call.is_some() { EdgeKind::Call } else { EdgeKind::Reference };
+                    let is_base =
+                        |(at, name): &(u32, Box<str>)| (*at..at + name.len() as u32).contains(&mention.at);
+                    let kind = match call {
+                        Some(_) => EdgeKind::Call,
+                        None if facts.bases.iter().any(is_base) => EdgeKind::Inherit,
+                        None => EdgeKind::Reference,
+                    };
                     let Some(resolution) = self.resolver.resolve(&file, &facts, call.unwrap_or(mention))
                     else {
                         continue;

@@ -518,5 +518,6 @@ fn state(number: usize) -> State {
         snapshots: [("key".to_owned(), SnapshotRef { file: name(7), bytes: 5, used_at: 6 })].into(),
         heads: [("main".to_owned(), head)].into(),
         rebuilding: Default::default(),
+        lost: ["linked".to_owned()].into(),
     }
 }

@@ -214,7 +214,7 @@ fn unknown_languages_and_kinds_are_errors() {
         ),
     ] {
         let refused = client.refused(tool, arguments);
-        assert!(refused["message"].as_str().unwrap().contains("did you mean `python`?"), "{refused:#}");
+        assert!(refused.contains("did you mean `python`?"), "{refused}");
     }
 }
 

@@ -219,7 +219,7 @@ fn a_history_without_queries_reports_the_reason() {
 /// few words with their answers, which is where relevance is weakest; docs/evaluation.md has the figures.
 #[test]
 fn foreign_queries_find_nothing() {
-    const AT: f64 = 0.12;
+    const AT: f64 = 0.3;
     let repo = reference::shop();
     let suite = reference::suite("shop");
     let found = repo.codeweaver(["eval", "foreign", suite.to_str().unwrap(), "--json"]).success().json();
@@ -227,7 +227,7 @@ fn foreign_queries_find_nothing() {
     let is_default = |threshold: &&Value| (threshold["min_score"].as_f64().unwrap() - AT).abs() < 1e-6;
     let at_default = thresholds.iter().find(is_default).unwrap();
     let share = |name: &str| at_default[name].as_f64().unwrap();
-    assert!(found["auc"].as_f64().unwrap() >= 0.88, "{found:#}");
-    assert!(share("foreign_refused") >= 0.65, "{at_default}");
-    assert!(share("right_kept") >= 0.9, "{at_default}");
+    assert!(found["auc"].as_f64().unwrap() >= 0.96, "{found:#}");
+    assert!(share("foreign_refused") >= 0.85, "{at_default}");
+    assert!(share("right_kept") >= 0.95, "{at_default}");
 }

@@ -160,15 +160,11 @@ fn tables_markdown_and_headings_for_agents_name_the_focus() {
         .success()
         .says(&["## 1. `src/codec.py:29-31`"]);
     let mut client = McpClient::start(&repo);
-    let text = client.call("find_code", json!({ "query": "Checksum.finish", "max_results": 1 }));
-    let text = text["content"][0]["text"].as_str().unwrap();
-    assert!(
-        text.contains("\n## src/codec.py:29-31 (")
-            && text.contains(") method Checksum.finish in lines 1-31\n"),
-        "{text}"
-    );
-    let text = client
-        .call("find_code", json!({ "query": "Checksum.finish", "max_results": 1, "locations_only": true }));
-    let text = text["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains(") method Checksum.finish\n"), "{text}");
+    let text = client.text("find_code", json!({ "query": "Checksum.finish", "max_results": 1 }));
+    assert!(text.contains("src/codec.py:29-31 method Checksum.finish\n"), "{text}");
+    assert!(text.contains("    def finish(self):\n") && !text.contains("def encode_frame"), "{text}");
+    let arguments = json!({ "query": "Checksum.finish", "max_results": 1, "locations_only": true });
+    let text = client.text("find_code", arguments);
+    assert!(text.contains("src/codec.py:29-31 method Checksum.finish\n"), "{text}");
+    assert!(!text.contains("def finish"), "{text}");
 }

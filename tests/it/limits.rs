@@ -108,24 +108,34 @@ fn tools_count_what_the_token_limit_cuts() {
     let wide = "x ".repeat(3000);
     repo.write("wide.txt", format!("{wide}\nsecond\n"));
     for limit in [700, 1200, 2500] {
-        let result = client.call("find_code", json!({ "query": "parse header", "token_limit": limit }));
-        let (answer, text) = (&result["structuredContent"], result["content"][0]["text"].as_str().unwrap());
+        let arguments = json!({ "query": "parse header", "token_limit": limit, "max_results": 50 });
+        let answer = client.ask("find_code", arguments.clone());
         let (shown, total) =
             (answer["matches"].as_array().unwrap().len() as u64, answer["total_found"].as_u64().unwrap());
         assert!(shown > 0 && total >= 12, "{answer:#}");
-        assert!(text.starts_with(&format!("{shown} of {total} matches")), "{text}");
         assert_eq!(answer["total_results"], shown);
         let (by_limit, by_tokens) = (&answer["omitted"]["by_limit"], &answer["omitted"]["by_token_limit"]);
         assert_eq!((by_limit, by_tokens), (&json!(0), &json!(total - shown)), "{answer:#}");
         let summary = answer["summary"].as_str().unwrap();
         assert!(summary.is_empty() || summary.starts_with(&format!("{shown} of {total}")), "{summary}");
-        for form in [text.to_owned(), answer.to_string()] {
+        // The text has room for more of them.
+        let text = client.text("find_code", arguments);
+        let in_text = text.lines().filter(|line| line.starts_with("src/")).count() as u64;
+        let head = if in_text < total {
+            format!("{in_text} of {total} matches")
+        } else {
+            format!("{total} matches")
+        };
+        assert!(text.starts_with(&head) && in_text >= shown, "{text}");
+        for form in [text, answer.to_string()] {
             assert!(tokens::count(&form) <= limit, "{limit}: {}", tokens::count(&form));
         }
     }
     let tiny = client.call("find_code", json!({ "query": "parse header", "token_limit": 30 }));
     let needed = tiny["structuredContent"]["omitted"]["tokens_needed"].as_u64().unwrap();
     assert!(tiny["content"][0]["text"].as_str().unwrap().contains(&format!("{needed} would do")), "{tiny:#}");
+    let text = client.text("find_code", json!({ "query": "parse header", "token_limit": 20 }));
+    assert!(text.contains("no room for any match"), "{text}");
     let more = client.ask("find_code", json!({ "query": "parse header", "token_limit": needed }));
     assert_eq!(more["total_results"], 1, "{more:#}");
 

@@ -35,7 +35,8 @@ fn an_edge_is_shown_with_its_grade_and_call_site() {
     assert_eq!(edge["sites"], json!([{ "file": "app.py", "startLine": 6 }]));
     let caller = answer["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "run").unwrap();
     assert_eq!(caller["blob"].as_str().unwrap(), repo.git_text(["rev-parse", "HEAD:app.py"]).trim());
-    assert!(text(&result).contains("exact app.py:4#run -> helper, line 6"), "{}", text(&result));
+    let shown = client.text("call_graph", json!({ "symbol": "helper" }));
+    assert_eq!(shown, "callers of helper\nlib.py:1-2 def helper(x)\napp.py: 6 run\n");
     // By position with a relative or an absolute path; the latter also selects the repository.
     let place = format!("{}:1", repo.path("lib.py").to_str().unwrap());
     let elsewhere = TestRepo::empty_dir();
@@ -63,9 +64,9 @@ fn statuses_say_how_completely_a_query_was_answered() {
     for (symbol, status, said) in [
         ("helper", "ok", "callers of helper"),
         ("render", "ambiguous", "ambiguous: ask about one of these"),
-        ("nothing_like_it", "not_found", "was found in the index: look for it with find_code"),
-        ("nowhere.py:1", "not_found", "look for it with find_code"),
-        ("lonely", "unsupported", "use grep"),
+        ("nothing_like_it", "not_found", "was found in the index: look for it with find_symbol"),
+        ("nowhere.py:1", "not_found", "look for it with find_symbol"),
+        ("lonely", "unsupported", "use find_text"),
     ] {
         let result = client.call("call_graph", json!({ "symbol": symbol }));
         assert_eq!(
@@ -73,13 +74,77 @@ fn statuses_say_how_completely_a_query_was_answered() {
             (&json!(false), &json!(status))
         );
         assert!(result["structuredContent"].get("reason").is_none(), "no gate: {result:#}");
-        assert!(text(&result).contains(said), "{}", text(&result));
+        let text = client.text("call_graph", json!({ "symbol": symbol }));
+        assert!(text.contains(said), "{text}");
     }
     let definitions = client.ask("call_graph", json!({ "symbol": "render", "direction": "definitions" }));
     assert_eq!(definitions["roots"].as_array().unwrap().len(), 2);
     // Names in one answer are valid in the next query.
     let one = client.ask("call_graph", json!({ "symbol": definitions["roots"][1] }));
     assert_eq!((&one["status"], &one["roots"]), (&json!("ok"), &json!([definitions["roots"][1]])));
+}
+
+#[test]
+fn the_text_has_one_line_for_a_call_site() {
+    let repo = with(&[
+        (
+            "shapes.py",
+            "class Box:\n    def area(self):\n        pass\n\n\nclass Disc:\n    def area(self):\n        pass\n",
+        ),
+        (
+            "app.py",
+            "from shapes import Box\n\n\ndef sure():\n    box = Box()\n    box.area()\n    box.area()\n\n\ndef unsure(x):\n    \
+             x.area()\n    print(x)\n    sure()\n",
+        ),
+    ]);
+    let mut client = McpClient::start(&repo);
+    let mut ask = |arguments: Value| client.text("call_graph", arguments);
+    assert_eq!(
+        ask(json!({ "symbol": "Box.area" })),
+        "callers of Box.area\nshapes.py:2-3 def area(self)\napp.py: 6,7 sure, 11 unsure (2 candidates)\n"
+    );
+    // Definitions have numbers if there are several, and one site names all that it may call.
+    assert_eq!(
+        ask(json!({ "symbol": "area" })),
+        "callers of area, ambiguous: ask about one of these\n#1 shapes.py:2-3 def area(self)\n#2 shapes.py:7-8 def \
+         area(self)\napp.py: 6,7 sure → #1, 11 unsure → #1, #2 (2 candidates)\n"
+    );
+    assert_eq!(
+        ask(json!({ "symbol": "unsure", "direction": "callees" })),
+        "callees of unsure\napp.py:10-13 def unsure(x)\n11 x.area → 2 candidates: shapes.py:2 Box.area, \
+         shapes.py:7 Disc.area\n13 → :4 sure\n1 of libraries or values: print\n"
+    );
+    // Several symbols in one call, of which one does not exist.
+    let several = ask(json!({ "symbols": ["sure", "Disc.area", "nothing_like_it"], "limit": 1 }));
+    assert_eq!(several.lines().next(), Some("callers of sure, Disc.area, nothing_like_it: 1 of 2 edges"));
+    assert!(several.contains("CALL_GRAPH_NOT_FOUND: no definition of nothing_like_it"), "{several}");
+    assert!(several.contains("13 unsure → #1"), "{several}");
+    assert!(
+        client.refused("call_graph", json!({ "direction": "callers" })).contains("`symbol` or `symbols`")
+    );
+}
+
+#[test]
+fn bases_come_first_and_tests_last() {
+    let mut tests = String::from("from shapes import Shape\n\n\n");
+    for i in 0..9 {
+        tests.push_str(&format!("def test_{i}():\n    Shape()\n\n\n"));
+    }
+    let repo = with(&[
+        ("shapes.py", "class Shape:\n    pass\n\n\nclass Box(Shape):\n    pass\n"),
+        ("app.py", "from shapes import Shape\n\n\ndef run():\n    known = [Shape]\n    Shape()\n"),
+        ("tests/test_shapes.py", &tests),
+    ]);
+    let mut client = McpClient::start(&repo);
+    let query = json!({ "symbol": "Shape", "direction": "references", "token_limit": 20_000 });
+    assert_eq!(
+        client.text("call_graph", query.clone()),
+        "references to Shape\nshapes.py:1-2 class Shape\ninherited by:\nshapes.py: 5 Box\ncalls:\napp.py: 6 run\n\
+         tests, by number: tests/test_shapes.py 9\nmentions:\napp.py: 1, 5 run\ntests/test_shapes.py: 1\n"
+    );
+    let answer = client.ask("call_graph", query);
+    let edges = answer["edges"].as_array().unwrap();
+    assert!(edges.iter().any(|edge| edge["kind"] == "inherit" && edge["srcSymbolId"] == "shapes.py:5#Box"));
 }
 
 #[test]
@@ -214,6 +279,6 @@ fn a_cursor_returns_the_rest_without_repetition() {
     {
         let mut arguments = with(other);
         arguments["cursor"] = cursor.clone();
-        assert_eq!(client.refused("call_graph", arguments)["code"], -32602);
+        assert!(client.refused("call_graph", arguments).starts_with("`cursor`"));
     }
 }

@@ -135,9 +135,27 @@ impl McpClient {
         self.response(id)
     }
 
-    /// The result of a tool call.
+    /// The result of a tool call with the structured content, unless the arguments choose a form.
     #[track_caller]
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, mut arguments: Value) -> Value {
+        if arguments.get("format").is_none() {
+            arguments["format"] = json!("json");
+        }
+        self.call_plainly(tool, arguments)
+    }
+
+    /// The text of a tool call that is no error, as agents get it.
+    #[track_caller]
+    pub fn text(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call_plainly(tool, arguments);
+        assert_eq!(result["isError"], false, "{tool}: {result:#}");
+        assert!(result.get("structuredContent").is_none(), "{tool}: {result:#}");
+        result["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// The result of a tool call with exactly these arguments.
+    #[track_caller]
+    pub fn call_plainly(&mut self, tool: &str, arguments: Value) -> Value {
         let response = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
         assert!(response.get("error").is_none(), "{tool}: {response:#}");
         response["result"].clone()
@@ -151,12 +169,14 @@ impl McpClient {
         result["structuredContent"].clone()
     }
 
-    /// The error of a request that the protocol refuses.
+    /// The message of a call whose arguments cannot be used.
     #[track_caller]
-    pub fn refused(&mut self, tool: &str, arguments: Value) -> Value {
-        let response = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
-        assert!(response.get("error").is_some(), "{tool} was not refused: {response:#}");
-        response["error"].clone()
+    pub fn refused(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call_plainly(tool, arguments);
+        assert_eq!(result["isError"], true, "{tool} was not refused: {result:#}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        let message = text.strip_prefix("invalid_arguments: ");
+        message.unwrap_or_else(|| panic!("{tool}: {text}")).to_owned()
     }
 
     /// Paths of the matches of a query.

@@ -34,9 +34,11 @@ fn settled(value: &mut Value, root: &str) {
 fn example(client: &mut McpClient, root: &str, title: &str, tool: &str, arguments: Value) -> String {
     let mut shown = json!({ "name": tool, "arguments": arguments.clone() });
     settled(&mut shown, root);
+    // The text is that of a call without `format`.
+    let plain = client.call_plainly(tool, arguments.clone());
     let mut result = client.call(tool, arguments);
-    // The text repeats the content; it is shown once.
-    let text = result["content"][0]["text"].as_str().unwrap().replace(root, "/home/me/sample");
+    // The text of an envelope repeats the content; it is shown once.
+    let text = plain["content"][0]["text"].as_str().unwrap().replace(root, "/home/me/sample");
     let text = settled_text(&text);
     settled(&mut result["structuredContent"], root);
     let structured = serde_json::to_string_pretty(&result["structuredContent"]).unwrap();
@@ -46,7 +48,7 @@ fn example(client: &mut McpClient, root: &str, title: &str, tool: &str, argument
         format!("`content[0].text`:\n\n````text\n{}\n````\n\n", text.trim_end())
     };
     format!(
-        "### {title}\n\n```json\n{}\n```\n\n{text}`structuredContent`:\n\n```json\n{structured}\n```\n\n",
+        "### {title}\n\n```json\n{}\n```\n\n{text}`structuredContent`, with `\"format\": \"json\"`:\n\n```json\n{structured}\n```\n\n",
         serde_json::to_string_pretty(&shown).unwrap()
     )
 }
@@ -100,12 +102,12 @@ fn the_examples_in_the_documentation_are_true() {
     );
     add(
         &mut client,
-        "`read_file`",
-        "read_file",
+        "`read_code`",
+        "read_code",
         json!({ "file": "src/retry.py", "start_line": 4, "end_line": 5 }),
     );
     add(&mut client, "`manage_index`", "manage_index", json!({ "action": "status" }));
-    add(&mut client, "A file that does not exist", "read_file", json!({ "file": "src/nothing.py" }));
+    add(&mut client, "A file that does not exist", "read_code", json!({ "file": "src/nothing.py" }));
 
     if std::env::var_os("CODEWEAVER_UPDATE_DOCS").is_some() {
         std::fs::write(&path, format!("{}\n{examples}{}", &page[..from], &page[to..])).unwrap();

@@ -291,7 +291,7 @@ fn call_graph_notes_cap_filter_behavior_with_deterministic_truncation_metadata()
 
 #[test]
 fn only_the_codebase_being_indexed_is_blocked() {
-    let (busy, idle) = (indexed(), indexed());
+    let (busy, idle) = (indexed(), indexed().env("CODEWEAVER_MCP_ALLOW", "/"));
     let mut client = McpClient::start(&idle);
     let _run = indexing(&open(&busy));
     let of = |repo: &TestRepo| json!({ "query": "header", "path": repo.root().to_str().unwrap() });
@@ -313,7 +313,7 @@ fn only_the_codebase_being_indexed_is_blocked() {
 
 #[test]
 fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
-    let repo = indexed();
+    let repo = indexed().env("CODEWEAVER_MCP_ALLOW", "/");
     let codebase = open(&repo);
     made_with_another_model(&codebase);
     let mut client = McpClient::start(&repo);
@@ -333,7 +333,7 @@ fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
 #[test]
 fn hints_for_a_subdirectory_name_the_root_of_the_repository() {
     let repo = TestRepo::with_files(FILES);
-    let elsewhere = TestRepo::empty_dir();
+    let elsewhere = TestRepo::empty_dir().env("CODEWEAVER_MCP_ALLOW", "/");
     let mut client = McpClient::start(&elsewhere);
     let folder = repo.path("src");
     let folder = folder.to_str().unwrap();

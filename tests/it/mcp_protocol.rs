@@ -1,6 +1,7 @@
 //! The MCP protocol: handshake, lists, errors, streams, shutdown. No message of a client ends the server.
 
 use crate::mcp_client::McpClient;
+use codeweaver::chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,6 +18,12 @@ fn code(response: &Value) -> i64 {
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response:#}"))
 }
 
+/// The tokens of a list of tools in the tokeniser o200k, of which one has 4.3 bytes here. The program's
+/// own count is meant for code and is two thirds higher.
+fn tokens_of_list(json: &str) -> usize {
+    json.len() * 10 / 43
+}
+
 #[test]
 fn the_handshake_lists_capabilities_and_touches_no_repository() {
     // Not even one that cannot be opened.
@@ -29,32 +36,50 @@ fn the_handshake_lists_capabilities_and_touches_no_repository() {
         assert!(hello["capabilities"][capability].is_object(), "{hello:#}");
     }
     let instructions = hello["instructions"].as_str().unwrap();
-    for word in
-        ["find_code", "grep instead", "file_outline", "call_graph", "read_file", "manage_index", "cursor"]
-    {
+    for word in ["find_code", "find_text", "file_outline", "call_graph", "read_code", "cursor"] {
         assert!(instructions.contains(word), "{word}");
     }
+    assert!(tokens::count(instructions) <= 400, "{} tokens", tokens::count(instructions));
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<&str> = tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["find_code", "find_similar", "file_outline", "call_graph", "read_file", "manage_index"]
+        [
+            "find_code",
+            "find_text",
+            "find_symbol",
+            "find_similar",
+            "file_outline",
+            "call_graph",
+            "read_code",
+            "list_files",
+            "changes",
+            "manage_index"
+        ]
     );
     for tool in tools.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object");
-        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool:#}");
-        assert_eq!(tool["outputSchema"]["type"], "object");
+        assert!(tool.get("outputSchema").is_none(), "{tool:#}");
         let text = tool.to_string();
-        assert!(!text.contains("\"format\"") && !text.contains("$ref"), "{tool:#}");
-        for (name, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
-            assert!(schema["description"].is_string(), "{name}");
-            assert!(
-                schema["type"].is_string() || schema["enum"].is_array() || schema["oneOf"].is_array(),
-                "{name}: {schema}"
-            );
+        for noise in ["$ref", "$schema", "anyOf", "oneOf", "null", "minimum", "title", "\"format\":\""] {
+            assert!(!text.contains(noise), "{noise}: {tool:#}");
         }
-        assert_eq!(tool["annotations"]["readOnlyHint"], tool["name"] != "manage_index");
+        for (name, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            assert!(schema["type"].is_string(), "{name}: {schema}");
+        }
+        assert_eq!(tool["annotations"]["readOnlyHint"] == true, tool["name"] != "manage_index");
+        // What begins with an underscore is for clients.
+        let meta = tool.get("_meta").map_or(0, |meta| meta.to_string().len());
+        let n_tokens = tokens_of_list(&text[meta..]);
+        assert!(n_tokens <= 300, "{}: {n_tokens} tokens", tool["name"]);
+        // What structured content looks like is told to those who ask.
+        let uri = format!("codeweaver://schema/{}", tool["name"].as_str().unwrap());
+        let read = client.request("resources/read", json!({ "uri": uri }))["result"]["contents"][0].clone();
+        let schema: Value = serde_json::from_str(read["text"].as_str().unwrap()).unwrap();
+        assert_eq!(schema["type"], "object");
     }
+    let n_tokens = tokens_of_list(&tools.to_string());
+    assert!(n_tokens <= 3000, "{n_tokens} tokens");
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(client.close(), 0);
 }
@@ -80,7 +105,7 @@ fn older_and_newer_protocol_revisions_are_supported() {
         hello["result"]["supportedVersions"].as_array().is_some_and(|v| v.contains(&json!("2026-07-28"))),
         "{hello:#}"
     );
-    let call = json!({ "name": "find_code", "arguments": { "query": "parse_header" }, "_meta": meta });
+    let call = json!({ "name": "find_code", "arguments": { "query": "parse_header", "format": "json" }, "_meta": meta });
     let answer = client.request("tools/call", call);
     assert_eq!(
         answer["result"]["structuredContent"]["matches"][0]["file"]["path"], "src/parse.rs",
@@ -109,7 +134,7 @@ fn invalid_messages_are_answered_and_do_not_end_the_server() {
     assert_eq!(without_id(&mut client, b"{\"jsonrpc\":"), -32700);
     assert_eq!(without_id(&mut client, b"\xff\xfe\x00garbage"), -32700);
     assert_eq!(without_id(&mut client, &[b'['; 50_000]), -32700);
-    assert_eq!(without_id(&mut client, b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]"), -32600);
+    assert_eq!(without_id(&mut client, b"[]"), -32600);
     assert_eq!(without_id(&mut client, br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#), -32600);
     assert_eq!(without_id(&mut client, br#"{"hello":"world"}"#), -32600);
     let long =
@@ -127,7 +152,8 @@ fn invalid_messages_are_answered_and_do_not_end_the_server() {
         code(&client.request("resources/read", json!({ "uri": "codeweaver://status/nowhere/at/all" }))),
         -32002
     );
-    let unknown = client.refused("drop_tables", json!({}));
+    let unknown =
+        client.request("tools/call", json!({ "name": "drop_tables", "arguments": {} }))["error"].clone();
     assert_eq!(unknown["code"], -32602);
     assert!(unknown["message"].as_str().unwrap().contains("find_code"), "it says what there is: {unknown}");
     assert_eq!(client.found(json!({ "query": "parse_header" }))[0], "src/parse.rs");
@@ -135,7 +161,7 @@ fn invalid_messages_are_answered_and_do_not_end_the_server() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_protocol_errors() {
+fn arguments_that_make_no_sense_are_errors_that_say_so() {
     let repo = indexed();
     repo.write("secret/outside.txt", "x");
     std::fs::create_dir_all(repo.root().parent().unwrap().join("outside")).unwrap();
@@ -146,7 +172,7 @@ fn arguments_that_make_no_sense_are_protocol_errors() {
     let outside = outside.to_str().unwrap();
     for (tool, arguments) in [
         ("find_code", json!({})),
-        ("find_code", json!({ "query": 7 })),
+        ("find_code", json!({ "query": { "text": "x" } })),
         ("find_code", json!({ "query": "   " })),
         ("find_code", json!({ "query": "x", "colour": "red" })),
         ("find_code", json!({ "query": "x", "max_results": 0 })),
@@ -184,8 +210,7 @@ fn arguments_that_make_no_sense_are_protocol_errors() {
         ("manage_index", json!({ "action": "create", "wait_seconds": 1_000_000 })),
     ] {
         let error = client.refused(tool, arguments.clone());
-        assert_eq!(error["code"], -32602, "{tool} {arguments}: {error}");
-        assert!(!error.to_string().contains("TOP SECRET"));
+        assert!(!error.contains("TOP SECRET"));
     }
     // A missing file is a failed call with an explanation.
     for (tool, arguments) in [
@@ -206,7 +231,7 @@ fn duplicate_ids_and_too_many_requests_are_refused() {
     let repo = indexed();
     let mut client = McpClient::start(&repo);
     let line = |id: u64| {
-        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "find_code", "arguments": { "query": "header" } } })
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "find_code", "arguments": { "query": "header", "format": "json" } } })
             .to_string()
     };
     // All at once: each is answered, with matches or with a refusal.
@@ -273,7 +298,7 @@ fn cancelled_calls_get_no_answer_and_their_runs_end() {
 fn progress_is_reported_while_an_index_is_built() {
     let repo = TestRepo::with_files(FILES);
     let mut client = McpClient::start(&repo);
-    let params = json!({ "name": "manage_index", "arguments": { "action": "create" }, "_meta": { "progressToken": 9 } });
+    let params = json!({ "name": "manage_index", "arguments": { "action": "create", "format": "json" }, "_meta": { "progressToken": 9 } });
     let id = client.begin("tools/call", params);
     let response = client.response(id);
     assert_eq!(response["result"]["structuredContent"]["index"]["state"], "indexed", "{response:#}");
@@ -312,6 +337,7 @@ fn resources_and_logs_go_through_the_protocol() {
     assert_eq!((&report["state"], &report["current"]), (&json!("indexed"), &json!(true)));
     let templates = client.request("resources/templates/list", json!({}))["result"].clone();
     assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "codeweaver://status{+path}");
+    assert_eq!(templates["resourceTemplates"][1]["uriTemplate"], "codeweaver://schema/{tool}");
 
     client.found(json!({ "query": "header" }));
     assert!(client.others().is_empty(), "nothing is logged unless something is wrong");
@@ -349,7 +375,7 @@ fn the_server_ends_with_its_input_a_signal_or_its_parent() {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-            "name": "find_code", "arguments": { "query": "header" } } }),
+            "name": "find_code", "arguments": { "query": "header", "format": "json" } } }),
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
@@ -454,7 +480,7 @@ fn two_servers_of_one_repository_do_not_disturb_each_other() {
     let (mut one, mut other) = (McpClient::start(&repo), McpClient::start(&repo));
     for i in 0..10 {
         repo.write("src/counter.rs", format!("/// Counts to {i}.\npub fn count_to_{i}() {{}}\n"));
-        let query = json!({ "query": format!("count_to_{i}"), "max_results": 1 });
+        let query = json!({ "query": format!("count_to_{i}"), "max_results": 1, "format": "json" });
         let ids = (
             one.begin("tools/call", json!({ "name": "find_code", "arguments": query })),
             other.begin("tools/call", json!({ "name": "find_code", "arguments": query })),

@@ -84,7 +84,9 @@ fn find_code_returns_all_documented_fields() {
     // Paths are relative to the root, or absolute and inside it.
     let absolute = repo.path("src/*.rs");
     assert_eq!(client.found(json!({ "query": "header", "paths": [absolute] })), ["src/parse.rs"]);
-    assert_eq!(client.refused("find_code", json!({ "query": "header", "paths": ["/etc"] }))["code"], -32602);
+    assert!(
+        client.refused("find_code", json!({ "query": "header", "paths": ["/etc"] })).starts_with("`paths`")
+    );
     let nowhere = client.ask("find_code", json!({ "query": "header", "paths": ["nowhere"] }));
     assert_eq!(nowhere["summary"], "Nothing was searched: no indexed file matches the path 'nowhere'");
     let without_tests = client.found(json!({ "query": "parse_header" }));
@@ -139,7 +141,7 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
     assert!(n_pages > 3);
     // A cursor belongs to its query.
     let other = json!({ "query": "another query", "cursor": cursor });
-    assert_eq!(client.refused("find_code", other)["code"], -32602);
+    assert!(client.refused("find_code", other).starts_with("`cursor`"));
     // Locations only: more of them for the same tokens.
     let places = client
         .ask("find_code", json!({ "query": "parse header", "token_limit": 2000, "locations_only": true }));
@@ -156,14 +158,16 @@ fn token_limits_are_hard_and_a_cursor_goes_on() {
 fn find_similar_and_file_outline_answer_with_their_proof() {
     let repo = large();
     let mut client = McpClient::start(&repo);
-    let similar =
-        client.ask("find_similar", json!({ "file": "src/header_3.rs", "line": 2, "max_results": 5 }));
+    let similar = client.ask(
+        "find_similar",
+        json!({ "file": "src/header_3.rs", "line": 2, "max_results": 5, "token_limit": 10_000 }),
+    );
     assert_eq!(similar["total_results"], 5);
     assert!(similar["matches"][0]["relevance_score"].as_f64().unwrap() > 0.8, "{similar:#}");
     let next = client.ask(
         "find_similar",
         json!({
-            "file": "src/header_3.rs", "line": 2, "max_results": 5, "cursor": similar["next_cursor"],
+            "file": "src/header_3.rs", "line": 2, "max_results": 5, "token_limit": 10_000, "cursor": similar["next_cursor"],
         }),
     );
     assert_ne!(next["matches"][0]["file"], similar["matches"][0]["file"]);
@@ -374,7 +378,8 @@ fn a_small_limit_still_gives_the_first_place() {
                 continue;
             }
             assert!(in_text <= limit && structured <= limit, "{in_text} and {structured} of {limit} tokens");
-            assert_eq!((&matches[0]["file"], &matches[0]["span"]), (&best["file"], &best["span"]));
+            let place = |found: &Value| (found["file"].clone(), found["focus"]["start_line"].clone());
+            assert_eq!(place(&matches[0]), place(&best));
             assert!(answer["next_cursor"].is_string(), "{answer:#}");
             if least.is_none() {
                 // Only the location.

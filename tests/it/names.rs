@@ -76,8 +76,7 @@ fn every_printed_path_can_be_given_back() {
                 ("call_graph", json!({ "symbol": format!("{path}:1"), "direction": "callees" })),
                 ("call_graph", json!({ "symbol": root, "direction": "callees" })),
             ] {
-                let result = client.call(tool, arguments);
-                let text = result["content"][0]["text"].as_str().unwrap();
+                let text = client.text(tool, arguments);
                 assert!(text.contains(marker) && text.contains(printed), "{tool} {path}: {text}");
             }
         }

@@ -222,7 +222,7 @@ fn near_copies_are_named_with_the_better_file() {
     let repo = TestRepo::with_files(FILES);
     repo.write("src/retry.py", &original).write("legacy/again.py", &copy).commit("a copy");
     repo.codeweaver(["init", "--no-hooks"]).success();
-    let query = ["search", "-o", "json", "call again after a pause"];
+    let query = ["search", "-o", "json", "--min-score", "0.1", "call again after a pause"];
     let found = repo.codeweaver(query).success().json();
     let paths: Vec<&str> = found["matches"]
         .as_array()

@@ -1,5 +1,6 @@
 //! `eval`: measures the ranking on labelled queries.
 
+use super::search::{Format, report_error, run_query};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render};
@@ -8,7 +9,9 @@ use crate::eval::mine::{self, MineOptions, Mined};
 use crate::eval::report::Threshold;
 use crate::eval::table::table;
 use crate::eval::{Report, Runner, Suite, ablate, foreign};
+use crate::query::Searcher;
 use crate::query::rank::{WEIGHTS, Weights};
+use crate::xref::{CallSite, Xref};
 use clap::{Args, Subcommand};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,6 +39,9 @@ enum EvalCommand {
     Ablate(AblateArgs),
     /// Measure how well relevance separates the queries of the suite from foreign ones
     Foreign(SuiteArgs),
+    /// Print every call site of this repository with its grade and the definitions it is resolved to, as JSON
+    /// lines
+    Calls(CallsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -106,6 +112,13 @@ struct MineArgs {
 }
 
 #[derive(Debug, Args)]
+struct CallsArgs {
+    /// Only files whose path from the root of the repository begins with one of these
+    #[arg(value_name = "PATH")]
+    prefixes: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 struct AblateArgs {
     #[command(flatten)]
     suite: SuiteArgs,
@@ -124,6 +137,7 @@ pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
         EvalCommand::Mine(args) => run_mine(&args, context),
         EvalCommand::Ablate(args) => run_ablation(&args, context),
         EvalCommand::Foreign(args) => run_foreign(&args, context),
+        EvalCommand::Calls(args) => run_calls(&args, context),
     }
 }
 
@@ -285,6 +299,27 @@ fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn run_calls(args: &CallsArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let searcher = Searcher::new(context.codebase()?);
+    let lines = run_query(&searcher, context, |updater| {
+        let mut lines = Vec::new();
+        let mut visit = |site: CallSite| lines.push(render::json(&site, false));
+        Xref::new(&searcher).call_sites(&args.prefixes, updater, &mut visit)?;
+        Ok(lines)
+    });
+    let lines = match lines {
+        Ok(lines) => lines,
+        Err(error) => return Err(report_error(error, &searcher.codebase, Format::Json, context)?),
+    };
+    let is_empty = lines.is_empty();
+    let mut out = context.out();
+    for line in lines {
+        writeln!(out, "{}", line?)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::from(if is_empty { exit::NEGATIVE } else { 0 }))
 }
 
 fn open(args: &SuiteArgs, context: &Context) -> Result<Runner, CliError> {

@@ -297,7 +297,11 @@ fn sites(edge: &Edge) -> String {
     let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
     let more = if edge.site_count > lines.len() { ", …" } else { "" };
     let word = if edge.site_count == 1 { "line" } else { "lines" };
-    let kind = if edge.kind == EdgeKind::Reference { "reference, " } else { "" };
+    let kind = match edge.kind {
+        EdgeKind::Call => "",
+        EdgeKind::Inherit => "base, ",
+        EdgeKind::Reference => "reference, ",
+    };
     let of = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
     format!("({kind}{word} {}{more}: {}{of})", lines.join(", "), edge.evidence)
 }

@@ -1,18 +1,19 @@
-//! `search`: finds code by meaning, name or words.
+//! `search`: finds code by meaning, name or words, and lines by text or regular expression.
 
 use crate::chunk::classes::TaskProfile;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
 use crate::git::Prefix;
-use crate::index::gate::Gate;
+use crate::index::gate::{self, Gate};
 use crate::index::{Codebase, Lifecycle, Target, background};
 use crate::mcp::envelope::Envelope;
+use crate::query::grep::{GrepRequest, Page, Pattern, QueryLine};
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
-use crate::store::StoreError;
 use clap::{Args, ValueEnum};
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ Examples:
   git codeweaver search -i debug \"connection reset\"     understand, implement, debug, test, …
   git codeweaver search --lang python --path src/api \"pagination\"
   git codeweaver search --rev v1.2 \"config lookup\"      search any revision without a checkout
+  git codeweaver search --mode regex 'TODO|FIXME'       all lines that match, as git grep
   git codeweaver search -o json -l 3 \"retry\" | jq -r '.matches[].file.path'
 
 Uncommitted and untracked files are searched too; each match shows the state of its file.
@@ -48,7 +50,7 @@ pub struct SearchArgs {
     /// TEST
     #[arg(long)]
     task: Option<String>,
-    /// Maximum number of matches [default: 10]
+    /// Maximum number of matches [default: 10; of lines with --mode exact or regex: all]
     #[arg(short, long)]
     limit: Option<usize>,
     /// Leave out the N best matches: `--offset 10` shows those after the first ten
@@ -76,6 +78,8 @@ pub struct SearchArgs {
     output: OutputArgs,
     #[command(flatten)]
     lines: LineArgs,
+    #[command(flatten)]
+    grep: GrepArgs,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -130,10 +134,10 @@ impl ScopeArgs {
             ..Filters::default()
         };
         for typed in &self.path {
-            filters.add_path(prefix.pathspec(typed)?);
+            prefix.pathspecs(typed)?.into_iter().for_each(|pathspec| filters.add_path(pathspec));
         }
         for typed in &self.exclude {
-            filters.exclude_paths.push(prefix.pathspec(typed)?);
+            filters.exclude_paths.extend(prefix.pathspecs(typed)?);
         }
         Ok(filters)
     }
@@ -145,6 +149,10 @@ pub enum ModeArg {
     Semantic,
     Keyword,
     Symbol,
+    // All lines with this text, as `git grep --fixed-strings`
+    Exact,
+    // All lines that match this regular expression, as ripgrep
+    Regex,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -183,6 +191,34 @@ pub enum Format {
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
+    let query = args.query.join(" ");
+    let pattern = |text: &str, is_regex, ignore_case| Pattern {
+        text: text.to_owned(),
+        is_regex,
+        ignore_case: ignore_case || args.grep.ignore_case,
+        word: args.grep.word,
+    };
+    match args.mode {
+        ModeArg::Exact => return run_grep(&args, pattern(&query, false, false), codebase, context),
+        ModeArg::Regex => return run_grep(&args, pattern(&query, true, false), codebase, context),
+        ModeArg::Hybrid => match QueryLine::parse(&query) {
+            QueryLine::Exact(text) => {
+                return run_grep(&args, pattern(text, false, false), codebase, context);
+            }
+            QueryLine::Regex { expression, ignore_case } => {
+                return run_grep(&args, pattern(expression, true, ignore_case), codebase, context);
+            }
+            QueryLine::Mixed { .. } | QueryLine::Meaning => {}
+        },
+        ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol => {}
+    }
+    if let Some(option) = args.grep.used() {
+        return Err(CliError::new(
+            format!("{option} is not possible here"),
+            "it is about the lines that have a text or match a regular expression",
+            "add `--mode exact` or `--mode regex`, or quote the text: '\"exact text\"'",
+        ));
+    }
     let request = request(&args, &codebase, context)?;
     let searcher = Searcher::new(codebase);
     let result = run_query(&searcher, context, |updater| searcher.search(&request, updater));
@@ -201,6 +237,50 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }
 
+/// Prints all lines that match.
+fn run_grep(
+    args: &SearchArgs,
+    pattern: Pattern,
+    codebase: Codebase,
+    context: &Context,
+) -> Result<ExitCode, CliError> {
+    let mut request = GrepRequest::new(pattern, &codebase.settings);
+    request.context = args.grep.context;
+    request.filters =
+        args.scope.filters(&context.prefix(&codebase), codebase.settings.search.include_tests)?;
+    request.view.revision.clone_from(&args.scope.rev);
+    if args.scope.committed {
+        request.view.worktree = WorktreeMode::Exclude;
+    }
+    let format = args.output.format();
+    let searcher = Searcher::new(codebase);
+    let result = run_query(&searcher, context, |_| searcher.grep(&request));
+    let found = match result {
+        Ok(found) => found,
+        Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
+    };
+    let form = match args.lines.form() {
+        Some(line) => grep::Form::Line(line),
+        None if args.grep.count => grep::Form::Count,
+        None => grep::Form::Format(format),
+    };
+    let page = Page { offset: args.offset, limit: args.limit.unwrap_or(usize::MAX), ..Page::default() };
+    let output = grep::Output {
+        found: &found,
+        pattern: &request.pattern.text,
+        mode: if request.pattern.is_regex { "regex" } else { "exact" },
+        places: Places::new(context, &searcher.codebase, args.scope.rev.as_deref()),
+        page,
+        paint: context.paint,
+    };
+    grep::print(context, &output, form)?;
+    if format != Format::Json {
+        found.warnings().iter().for_each(|warning| context.warn(warning));
+    }
+    background::update_if_due(&searcher.codebase, found.info.needs_update);
+    Ok(ExitCode::from(if found.n_files() == 0 { exit::NEGATIVE } else { 0 }))
+}
+
 fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<Request, CliError> {
     let mut request = Request::new(&args.query.join(" "), &codebase.settings);
     request.intent = args.intent.as_deref().and_then(Intent::by_name);
@@ -214,6 +294,7 @@ fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<
         ModeArg::Semantic => Mode::Semantic,
         ModeArg::Keyword => Mode::Keyword,
         ModeArg::Symbol => Mode::Symbol,
+        ModeArg::Exact | ModeArg::Regex => Mode::Hybrid,
     };
     request.ann = match args.ann {
         AnnArg::Auto => Ann::Auto,
@@ -263,15 +344,20 @@ pub fn run_query<T>(
     let codebase = &searcher.codebase;
     let updater = |target: &Target, timeout: Duration| background::update(codebase, target, timeout);
     match query(&updater) {
-        Err(QueryError::Gated(Lifecycle::NotIndexed)) if was_deleted(codebase) => {
-            context.warn("the index of this repository was deleted and is being rebuilt");
+        Err(QueryError::Gated(Lifecycle::NotIndexed | Lifecycle::Interrupted { .. }))
+            if gate::is_lost(codebase) =>
+        {
+            context.warn("the index of this repository was deleted or damaged and is being rebuilt");
             rebuild(codebase).and_then(|()| query(&updater))
         }
-        Err(QueryError::Store(e @ (StoreError::Version { .. } | StoreError::Damaged { .. }))) => {
-            context.warn(&format!("{e}; it is being repaired"));
-            rebuild(codebase).and_then(|()| query(&updater))
-        }
-        result => result,
+        Err(error) => match error.damage() {
+            Some(damage) => {
+                context.warn(&format!("{damage}; it is being repaired"));
+                rebuild(codebase).and_then(|()| query(&updater))
+            }
+            None => Err(error),
+        },
+        answer => answer,
     }
 }
 
@@ -283,10 +369,6 @@ fn rebuild(codebase: &Codebase) -> Result<(), QueryError> {
     } else {
         Err(QueryError::Gated(Lifecycle::Indexing))
     }
-}
-
-fn was_deleted(codebase: &Codebase) -> bool {
-    codebase.layout.was_initialised() && !codebase.layout.root().exists()
 }
 
 /// Converts the error of a query. With JSON output, a closed gate is also printed to stdout, as the status

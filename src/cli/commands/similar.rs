@@ -69,6 +69,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         token_limit: args.token_limit.unwrap_or(args.lines.token_limit(search.token_limit)),
         min_score: args.min_score.unwrap_or(search.min_score),
         without_content: args.locations || args.lines.form() == Some(LineForm::Path),
+        texts: usize::MAX,
     };
     let searcher = Searcher::new(codebase);
     let response = match run_query(&searcher, context, |updater| searcher.similar(&request, updater)) {

@@ -1,8 +1,7 @@
 //! `file_outline`: lists the definitions of a file.
 
-use super::matches::{name_of, no_room, state_of, token_limit};
+use super::text::{more, no_room, state_of, unless_fresh};
 use super::{Answer, Call, CallError, OkStatus, Tool};
-use crate::chunk::tokens;
 use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
@@ -16,19 +15,12 @@ use std::path::PathBuf;
 pub struct FileOutline;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The file, relative to the root of the repository or absolute.
     file: String,
-    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is
-    /// absolute, else the one the server was started in.
     path: Option<String>,
-    /// Branch, tag or commit to read instead of the working tree.
     rev: Option<String>,
-    /// Maximum number of tokens in the answer (default 10000).
     #[schemars(range(min = 1))]
-    token_limit: Option<i64>,
-    /// `next_cursor` of the previous answer to the same arguments: continues from there.
+    token_limit: Option<u32>,
     cursor: Option<String>,
 }
 
@@ -52,19 +44,17 @@ pub struct Output {
 
 impl Tool for FileOutline {
     const NAME: &'static str = "file_outline";
-    const TITLE: &'static str = "Outline of a file";
-    const DESCRIPTION: &'static str = "List the definitions of a file: functions, types and their members with kind, \
-        signature, first sentence of documentation and lines. Use it before reading a long file, then read_file for the lines \
-        you need. Not for finding a file: that is find_code.";
+    const DESCRIPTION: &'static str = "The definitions in a file: lines, kind and signature of functions, types and \
+        members. Use it before reading a long file, then read_code for the lines you need.";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
         let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
         let codebase = target.codebase();
-        let limit = token_limit(arguments.token_limit, codebase.settings.search.token_limit)?;
-        let file = target.file(&arguments.file)?;
+        let limit = call.token_limit(arguments.token_limit, codebase);
         let rev = arguments.rev.as_deref();
+        let (file, link) = target.linked_file(&arguments.file, rev)?;
         let key = (codebase.root(), &file, rev);
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let mut outline = call.run_query(&target, |updater| target.searcher.outline(&file, rev, updater))?;
@@ -84,7 +74,7 @@ impl Tool for FileOutline {
         // An upper estimate of the symbols that fit, so that the loop below starts close to the limit.
         outline.symbols.truncate(limit as usize / 8 + 1);
         let n_left = total_symbols.saturating_sub(offset);
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = link.into_iter().collect();
         loop {
             let shown = offset + outline.symbols.len();
             let next_cursor = (shown < total_symbols && !outline.symbols.is_empty())
@@ -93,14 +83,13 @@ impl Tool for FileOutline {
             let codebase_root = codebase.root();
             let output =
                 Output { status: OkStatus::Ok, outline, total_symbols, warnings, codebase_root, next_cursor };
-            let size = serde_json::to_string(&output)
-                .map_or(0, |json| tokens::count(&json))
-                .max(tokens::count(&text));
-            let n = output.outline.symbols.len();
+            let answer = Answer { structured: output, text };
+            let size = answer.n_tokens(call.format);
+            let n = answer.structured.outline.symbols.len();
             if size <= limit || n == 0 {
-                return Ok(Answer { structured: output, text });
+                return Ok(answer);
             }
-            Output { outline, warnings, .. } = output;
+            Output { outline, warnings, .. } = answer.structured;
             let fitting = (n as u64 * u64::from(limit) / u64::from(size)) as usize;
             outline.symbols.truncate(fitting.min(n - 1).max(usize::from(n > 1)));
             if n == 1 {
@@ -111,13 +100,11 @@ impl Tool for FileOutline {
 }
 
 fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Option<&str>) -> String {
-    let freshness = name_of(outline.index.freshness);
-    let state = state_of(outline.state);
-    let mut text = format!(
-        "{} ({}, {total} definitions{state}) [{freshness}]\n",
-        printed(&outline.path),
-        outline.language
-    );
+    let (state, freshness) = (state_of(outline.state), unless_fresh(outline.index.freshness));
+    let noun = if total == 1 { "definition" } else { "definitions" };
+    let n = outline.symbols.len();
+    let of = if n < total { format!("{n} of ") } else { String::new() };
+    let mut text = format!("{}: {of}{total} {noun}{state}{freshness}\n", printed(&outline.path));
     if let Some(why) = outline.why_incomplete() {
         let _ = writeln!(text, "{why}");
     }
@@ -134,7 +121,7 @@ fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Op
         let _ = writeln!(text, "{first}-{last} {indent}{kind}{signature}");
     }
     if let Some(cursor) = next_cursor {
-        let _ = writeln!(text, "more: repeat the call with cursor {cursor:?}");
+        text.push_str(&more(cursor));
     }
     text
 }

@@ -9,10 +9,11 @@ use crate::index::gate::{self, IndexingProgress};
 use crate::index::status::{self, LanguageCount, Place, StatusReport};
 use crate::index::{Codebase, IndexError, Lifecycle, background, clear};
 use crate::mcp::codebases::CallTarget;
+use crate::mcp::trust::Purpose;
 use crate::query::view::Freshness;
 use crate::query::view::freshness;
 use crate::store::state::State;
-use crate::store::{StoreError, exclude};
+use crate::store::{StoreError, StoreReader, exclude};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,7 +26,6 @@ pub struct ManageIndex;
 
 /// Default of `wait_seconds`: clients commonly abandon a call after a minute.
 const DEFAULT_WAIT_SECONDS: u64 = 40;
-const MAX_WAIT_SECONDS: u64 = 3600;
 /// Interval at which a run is checked.
 const POLL: Duration = Duration::from_millis(20);
 /// Minimum time to wait for a run to start, even if `wait_seconds` is shorter.
@@ -46,17 +46,13 @@ pub enum Action {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// `status`: what is indexed and how current it is; never blocked. `create`: build the first index, or
-    /// resume an interrupted one. `reindex`: rebuild it. `sync`: update it to HEAD. `clear`: delete it.
     action: Action,
-    /// Absolute path of any directory in the repository. Default: the repository the server was started in.
     path: Option<String>,
-    /// With `create`: rebuild an existing index (default false).
+    /// `create` anew.
     force: Option<bool>,
-    /// Seconds to wait for a run (default 40). It continues afterwards; check `status`.
-    #[schemars(range(min = 0, max = 3600))]
+    /// Default 40; a run continues afterwards.
+    #[schemars(range(max = 3600))]
     wait_seconds: Option<u64>,
 }
 
@@ -102,24 +98,19 @@ struct Summary {
 
 impl Tool for ManageIndex {
     const NAME: &'static str = "manage_index";
-    const TITLE: &'static str = "Manage the index";
-    const DESCRIPTION: &'static str = "Show or change what is indexed of a repository: status, create, reindex, sync, clear. \
+    const DESCRIPTION: &'static str = "State of the index, or build (create, reindex), update (sync) or delete (clear) it. \
         Use it when another tool returns not_indexed (create), requires_reindex (reindex) or not_ready (status). \
-        Not needed after commits, checkouts or edits: the index is updated automatically. Only clear deletes anything.";
+        Not needed after commits or edits: the index follows by itself.";
     const READ_ONLY: bool = false;
     const WAITS: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let target = call.codebases.find(arguments.path.as_deref(), None)?;
+        let purpose = if arguments.action == Action::Status { Purpose::Read } else { Purpose::Manage };
+        let target = call.find(arguments.path.as_deref(), None, purpose)?;
         let codebase = target.codebase();
-        let wait = match arguments.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS) {
-            seconds if seconds > MAX_WAIT_SECONDS => {
-                return Err(CallError::parameter("wait_seconds", "at most 3600", seconds));
-            }
-            seconds => Duration::from_secs(seconds),
-        };
+        let wait = Duration::from_secs(arguments.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS));
         let force = arguments.force.unwrap_or(false);
         let lifecycle = lifecycle(codebase)?;
         let action = arguments.action;
@@ -129,6 +120,11 @@ impl Tool for ManageIndex {
         let run = Run { target: &target, call, wait };
         let message = match (action, &lifecycle) {
             (Action::Status, _) => None,
+            // Every run begins with a repair.
+            (Action::Create, Lifecycle::Indexed) if !force && is_damaged(codebase) => {
+                run.build(false)?;
+                Some("it was damaged and has been repaired".to_owned())
+            }
             (Action::Create, Lifecycle::Indexed) if !force => {
                 Some("it is indexed already; `sync` brings it to HEAD, `force` builds it anew".to_owned())
             }
@@ -144,9 +140,52 @@ impl Tool for ManageIndex {
         let message = message.unwrap_or_else(|| state_message(&index, report.settings_changed));
         let output =
             Output { status: super::OkStatus::Ok, action, message, codebase_root: codebase.root(), index };
-        let text = serde_json::to_string(&output).unwrap_or_default();
+        let text = text_of(&output);
         Ok(Answer { structured: output, text })
     }
+}
+
+/// The answer in some lines: what there is, and what is unusual.
+fn text_of(output: &Output) -> String {
+    let Output { message, codebase_root, index, .. } = output;
+    let mut text = message.clone();
+    if output.action != Action::Status && index.state == "indexed" {
+        text.push_str(&format!(": {} files, {} chunks", index.files, index.chunks));
+    }
+    let oid =
+        |place: &Place| place.commit.as_deref().unwrap_or_default().chars().take(12).collect::<String>();
+    let head = oid(&index.head);
+    match &index.indexed {
+        Some(indexed) if oid(indexed) == head => text.push_str(&format!(" at {head}")),
+        Some(indexed) => text.push_str(&format!(" at {}, HEAD is {head}", oid(indexed))),
+        None => {}
+    }
+    text.push_str(&format!(" ({})\n", codebase_root.display()));
+    if output.action == Action::Status {
+        let languages = index.languages.iter().map(|it| format!("{} {}", it.language, it.files));
+        let languages: Vec<String> = languages.collect();
+        if !languages.is_empty() {
+            text.push_str(&format!("languages: {}\n", languages.join(", ")));
+        }
+        let skipped: Vec<String> = index.skipped.iter().map(|(why, n)| format!("{why} {n}")).collect();
+        if !skipped.is_empty() {
+            text.push_str(&format!("skipped: {}\n", skipped.join(", ")));
+        }
+        let hooks = if index.hooks_installed { "" } else { "; no hooks" };
+        text.push_str(&format!("state: {}; model: {}{hooks}\n", index.state, index.model));
+    }
+    if let Some(progress) = &index.indexing {
+        text.push_str(&format!("progress: {}\n", serde_json::to_string(progress).unwrap_or_default()));
+    }
+    for (label, what) in [("reason", &index.reason), ("last failure", &index.last_failure)] {
+        if let Some(what) = what {
+            text.push_str(&format!("{label}: {what}\n"));
+        }
+    }
+    for warning in &index.warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    text
 }
 
 /// Parameters of an indexing run.
@@ -269,10 +308,14 @@ fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
         .and_then(|_| Ok(State::read_permitted(&codebase.store())?.0))
         .or_else(|error| match error {
             // The next run rebuilds it.
-            IndexError::Store(StoreError::Damaged { .. } | StoreError::Version { .. }) => Ok(None),
+            IndexError::Store(error) if error.is_repairable() => Ok(None),
             error => Err(CallError::of(error.into(), codebase)),
         })?;
     Ok(codebase.lifecycle_in(state.as_ref()))
+}
+
+fn is_damaged(codebase: &Codebase) -> bool {
+    StoreReader::open(&codebase.store()).is_err_and(|error| error.is_repairable())
 }
 
 fn not_ready(target: &CallTarget, call: &Call) -> CallError {

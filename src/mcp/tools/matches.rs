@@ -1,23 +1,58 @@
-//! Answers of `find_code` and `find_similar`: matches with proof of freshness, reduced to the token limit.
+//! Answers of `find_code` and `find_similar`: the code of the best matches and a line for each further one,
+//! within the token limit.
+//!
+//! A limit is a maximum and not a target: by default, code is shown of the best match and of those that are
+//! about as good, and cut to what answers. A call that gives a larger limit gets more code.
 
-use super::{Answer, CallError};
+use super::Answer;
+use super::excerpt::{self, Excerpt};
+use super::text::{is_current, more, name_of, state_of};
 use crate::chunk::tokens;
 use crate::git::quoting::printed;
 use crate::index::background;
+use crate::mcp::arguments::Format;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::response::{Focus, Status, n_of};
-use crate::query::view::{Freshness, MatchState};
 use crate::query::{Match, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Default of `max_results`.
-pub const DEFAULT_MATCHES: usize = 50;
+/// Number of matches by default.
+const DEFAULT_MATCHES: usize = 8;
 /// Maximum of `max_results`; larger values are reduced to it.
-const MAX_MATCHES: i64 = 1000;
+const MAX_MATCHES: u32 = 1000;
+/// Maximum number of matches by default with a large token limit, and the tokens of the limit for each.
+const MANY_MATCHES: usize = 50;
+const TOKENS_PER_MATCH: u32 = 200;
+/// Number of matches that have code by default, if there is any, and the lines of the code of each. The
+/// beginning of a further body hardly ever answers; its signature tells whether to read it.
+const DEFAULT_LINES: [usize; 1] = [35];
+/// Number of matches from the best of which those after the first show their signature, if they have no code.
+const WITH_SIGNATURE: usize = 3;
+const MAX_SIGNATURE_CHARS: usize = 160;
+const MAX_NAME_CHARS: usize = 80;
+/// As above, of each match with a large token limit.
+const MANY_LINES: usize = 80;
+/// Lines to which code is cut before it is left out.
+const FEWER_LINES: [usize; 3] = [20, 8, 3];
+/// Minimum relevance of a match with code, as a share of the best: by default, and with a large token limit.
+const MIN_SHARE: f32 = 0.85;
+const MIN_SHARE_OF_MANY: f32 = 0.4;
+/// Share of the token limit that lines get before code, if both are wanted.
+const SHARE_OF_LINES: f32 = 0.4;
+/// Number of matches from the best that name further places in their files, with code and without, and of
+/// these places.
+const WITH_MORE_IN_FILE: usize = 3;
+const LOCATIONS_WITH_MORE: usize = 1;
+const MAX_MORE_IN_FILE: usize = 3;
+/// Minimum relevance of such a place, as a share of that of the match.
+const MIN_SHARE_IN_FILE: f32 = 0.6;
+/// Maximum number of copies that a match names; others are counted.
+const MAX_COPIES: usize = 2;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
@@ -31,243 +66,400 @@ pub struct Output {
     pub next_cursor: Option<String>,
 }
 
-/// Maximum number of matches and tokens in an answer.
+/// How much an answer may contain.
+#[derive(Debug, Clone, Copy)]
 pub struct Limits {
+    /// Maximum number of matches.
     pub matches: usize,
+    /// Maximum number of tokens.
     pub tokens: u32,
+    /// Maximum number of matches with code.
+    pub texts: usize,
+    /// Whether the token limit asks for more than the default.
+    is_large: bool,
 }
-
-/// Lower bound of the tokens of a match without text, with the names of its fields.
-const LOCATION_TOKENS: u32 = 100;
-/// Minimum token limit of a search, so that it returns a match whose size in an answer can be told.
-const MIN_SEARCH_TOKENS: u32 = 400;
 
 impl Limits {
-    /// Limits from arguments. Values below 1 are errors.
-    pub fn new(matches: Option<i64>, tokens: Option<i64>, default_tokens: u32) -> Result<Limits, CallError> {
-        let matches = matches.map(|n| at_least_1("max_results", n)).transpose()?;
-        let matches = matches.map_or(DEFAULT_MATCHES, |n| n.min(MAX_MATCHES) as usize);
-        Ok(Limits { matches, tokens: token_limit(tokens, default_tokens)? })
+    /// Limits from the arguments `max_results`, `token_limit` and `locations_only`. `default` is the default
+    /// of the token limit.
+    pub fn new(matches: Option<u32>, tokens: Option<u32>, default: u32, is_locations_only: bool) -> Limits {
+        let is_large = tokens.is_some_and(|tokens| tokens > default);
+        let tokens = tokens.unwrap_or(default);
+        let by_tokens = (tokens / TOKENS_PER_MATCH) as usize;
+        let by_default =
+            if is_large { by_tokens.clamp(DEFAULT_MATCHES, MANY_MATCHES) } else { DEFAULT_MATCHES };
+        let texts = if is_large { by_tokens.max(DEFAULT_LINES.len()) } else { DEFAULT_LINES.len() };
+        Limits {
+            matches: matches.map_or(by_default, |n| n.min(MAX_MATCHES) as usize),
+            tokens,
+            texts: if is_locations_only { 0 } else { texts },
+            is_large,
+        }
     }
 
-    /// The number of matches to search for: no more than have room for their locations, so that the best have
-    /// room for their texts.
-    pub fn search_matches(&self) -> usize {
-        self.matches.min((self.tokens / LOCATION_TOKENS) as usize + 1)
+    /// Maximum number of lines of the code of the match at `place`.
+    fn lines(&self, place: usize) -> usize {
+        if self.is_large { MANY_LINES } else { DEFAULT_LINES.get(place).copied().unwrap_or(0) }
     }
 
-    /// The token limit of the search, whose matches are then reduced to that of the answer.
-    pub fn search_tokens(&self) -> u32 {
-        self.tokens.max(MIN_SEARCH_TOKENS)
+    /// What the match at `place` says besides its place; `share` is its relevance as a share of the best.
+    fn notes(&self, place: usize, share: f32) -> Notes {
+        let with_more = if self.texts == 0 { LOCATIONS_WITH_MORE } else { WITH_MORE_IN_FILE };
+        let may_answer = self.texts > 0 && (1..WITH_SIGNATURE).contains(&place);
+        Notes { more_in_file: place < with_more, signature: may_answer && share >= MIN_SHARE }
     }
-}
 
-pub fn token_limit(given: Option<i64>, default: u32) -> Result<u32, CallError> {
-    match given {
-        None => Ok(default),
-        Some(n) => Ok(u32::try_from(at_least_1("token_limit", n)?).unwrap_or(u32::MAX)),
+    fn min_share(&self) -> f32 {
+        if self.is_large { MIN_SHARE_OF_MANY } else { MIN_SHARE }
     }
-}
-
-/// The warning of an answer that has none of its `n` items because the first alone needs `needed` tokens.
-pub fn no_room(item: &str, n: usize, needed: u32) -> String {
-    let items = if n == 1 { item.to_owned() } else { format!("{item}s") };
-    format!("{n} {items} found; token_limit is too small for the first, which needs {needed}")
-}
-
-fn at_least_1(name: &str, number: i64) -> Result<i64, CallError> {
-    if number >= 1 { Ok(number) } else { Err(CallError::parameter(name, "at least 1", number)) }
 }
 
 /// The part of a long result that an answer contains.
 pub struct Page<'a, K> {
     /// Number of matches in earlier answers.
     pub offset: usize,
-    /// Maximum number of matches.
-    pub max_matches: usize,
-    /// Maximum number of tokens.
-    pub token_limit: u32,
-    /// Whether the matches have no text on request.
-    pub is_locations_only: bool,
+    pub limits: Limits,
     /// The arguments that a cursor is bound to.
     pub key: &'a K,
+    /// The form in which the answer is sent.
+    pub format: Format,
 }
 
-/// Builds the answer, with as many matches as fit into the token limit in both forms.
-///
-/// Reduces the response step by step until it fits: first secondary locations and symbols, then parts of the
-/// frame, then matches from the end. The last match is reduced to its location. What is left out is counted in
-/// both forms.
+/// Code that other parts of the same answer have shown.
+pub type Shown = HashSet<(String, u32)>;
+
+/// What a match says besides its place and name.
+#[derive(Clone, Copy)]
+struct Notes {
+    /// Further places in its file.
+    more_in_file: bool,
+    /// Its signature, if it has no code.
+    signature: bool,
+}
+
+/// A match as it is shown, with its size in the form that is sent.
+struct Item {
+    found: Match,
+    text: String,
+    has_code: bool,
+    n_tokens: u32,
+}
+
+/// Builds the answer within the limits. `shown` is code that is not to be repeated; that of this answer is
+/// added.
 pub fn answer(
     target: &CallTarget,
     mut response: Response,
     page: &Page<'_, impl Serialize>,
+    shown: &mut Shown,
 ) -> Answer<Output> {
-    let &Page { offset, token_limit: limit, key, .. } = page;
     background::update_if_due(target.codebase(), response.index.needs_update);
-    let is_searched = response.absent_paths.is_empty();
-    if response.total_found == 0 && response.status == Status::Ok && is_searched {
-        "No matches found for query. ".clone_into(&mut response.summary);
-        response.summary.push_str(&format!(
-            "Searched {} chunks across {} files; languages and filters may be too narrow.",
-            response.index.chunks, response.index.files
-        ));
+    if response.total_found == 0 && response.status == Status::Ok && response.absent_paths.is_empty() {
+        let found = response.summary.strip_prefix("No results found").map(str::to_owned);
+        response.summary = format!("No matches found for query{}", found.unwrap_or_default());
     }
-    let n_beyond_limit = response.total_found.saturating_sub(offset + page.max_matches);
-    let mut sizes: Vec<Size> = response.matches.iter().map(Size::of_match).collect();
-    let mut needed = None;
-    loop {
-        let is_empty = response.matches.is_empty();
-        let shown = offset + response.matches.len();
-        let n_after = response.total_found.saturating_sub(shown);
-        let is_cut = n_after > 0;
-        if let Some(omitted) = &mut response.omitted {
-            omitted.by_limit = n_beyond_limit.min(n_after);
-            omitted.by_token_limit = n_after - omitted.by_limit;
-            omitted.shortened = response.matches.iter().filter(|found| is_shortened(found, page)).count();
-            // That of the library is for another form of the matches.
-            omitted.tokens_needed = needed.filter(|_| is_empty);
-        }
-        if is_cut && is_empty {
-            response.summary.clear();
-        }
-        let next_cursor = (is_cut && !is_empty).then(|| Cursor::at(shown, key).to_string());
-        if is_cut && is_empty && response.status == Status::Ok {
-            response.status = Status::Degraded;
-            let needed = needed.map_or_else(String::new, |n| format!("; {n} would do for the first"));
-            response.warnings.push(format!("the token limit leaves no room for any match{needed}"));
-        }
-        let matches = std::mem::take(&mut response.matches);
-        let frame = Output { response, codebase_root: target.codebase().root(), next_cursor };
-        let size = Size::of_frame(&frame, matches.len()).with(&sizes);
-        let mut output = frame;
-        output.response.matches = matches;
-        if size.text.max(size.json) <= limit || is_empty {
-            let text = text_of(&output);
-            debug_assert_eq!(size.text, tokens::count(&text));
-            // A value that cannot be serialised (a root that is not UTF-8) has size 0 and fails when it is
-            // sent.
-            debug_assert!(matches!(count_json(&output), json if json == size.json || json == 0));
-            return Answer { structured: output, text };
-        }
-        response = output.response;
-        // Drop secondary locations and symbols before matches.
-        if let Some(at) = response.matches.iter().rposition(is_rich) {
-            let found = &mut response.matches[at];
-            found.more_in_file.clear();
-            found.related_symbols.clear();
-            found.also_at.clear();
-            found.near_copies.clear();
-            sizes[at] = Size::of_match(found);
-            continue;
-        }
-        // Then drop dispensable parts of the frame.
-        if trim_frame(&mut response) {
-            continue;
-        }
-        match response.matches.as_mut_slice() {
-            [only] if !is_location(only) || !response.summary.is_empty() => {
-                only.to_location();
-                sizes[0] = Size::of_match(only);
-                // The commit implies the tree.
-                if response.index.commit.is_some() {
-                    response.index.tree.clear();
-                    response.index.head = None;
-                }
-                response.summary.clear();
-            }
-            rest => {
-                needed = (rest.len() == 1).then(|| size.text.max(size.json));
-                response.matches.pop();
-                sizes.pop();
-                response.summary = n_of(response.matches.len(), response.total_found);
-            }
-        }
-        response.omitted.get_or_insert_default();
-        response.total_results = response.matches.len();
+    let matches = std::mem::take(&mut response.matches);
+    let n_searched = matches.len();
+    let root = target.codebase().root();
+    let mut frame = Frame { response, root, offset: page.offset };
+    let mut items =
+        fitted(&matches, page, page.limits.tokens.saturating_sub(frame.size(page, n_searched)), shown);
+    if items.is_empty() && n_searched > 0 && page.format == Format::Json {
+        frame.trim();
+        items = fitted(&matches, page, page.limits.tokens.saturating_sub(frame.size(page, 1)), shown);
     }
-}
-
-/// Whether the token limit has taken text from a match.
-fn is_shortened<K>(found: &Match, page: &Page<'_, K>) -> bool {
-    found.content.elided && !page.is_locations_only
-}
-
-/// Number of tokens of an answer, or of a part of it, in both forms. Sizes of parts add up, since no token
-/// spans two parts: in text they are separated by line breaks, in JSON by punctuation.
-#[derive(Clone, Copy)]
-struct Size {
-    text: u32,
-    json: u32,
-}
-
-impl Size {
-    fn of_match(found: &Match) -> Size {
-        let mut text = String::new();
-        write_match(&mut text, found);
-        Size { text: tokens::count(&text), json: count_json(found) }
+    let needed = matches.first().filter(|_| items.is_empty()).map(|first| {
+        frame.size(page, 1) + Item::line(first, page.limits.notes(0, 1.0), page.format).n_tokens
+    });
+    for item in items.iter().filter(|item| item.has_code) {
+        shown.insert(place_of(&item.found));
     }
-
-    /// The size of everything but the matches.
-    fn of_frame(frame: &Output, n_matches: usize) -> Size {
-        let head = head_of(&frame.response, n_matches) + &tail_of(frame.next_cursor.as_deref());
-        let commas = n_matches.saturating_sub(1) as u32;
-        Size { text: tokens::count(&head), json: count_json(frame) + commas }
-    }
-
-    fn with(self, parts: &[Size]) -> Size {
-        parts.iter().fold(self, |sum, part| Size { text: sum.text + part.text, json: sum.json + part.json })
-    }
+    frame.finish(items, page, needed)
 }
 
-fn count_json(value: &impl Serialize) -> u32 {
-    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
-}
-
-/// Removes what is repeated in the matches or available from `manage_index`. Returns false if already
-/// removed.
-fn trim_frame(response: &mut Response) -> bool {
-    if response.query_intent.reasoning.is_empty() {
-        return false;
-    }
-    response.query_intent.reasoning.clear();
-    response.query_intent.focus_areas.clear();
-    response.index.skipped.clear();
-    response.languages_found.clear();
-    response.search_strategy.clear();
-    response.summary = n_of(response.matches.len(), response.total_found);
-    true
-}
-
-fn is_location(found: &Match) -> bool {
-    let content = &found.content;
-    content.text.is_empty() && content.signature.is_empty() && content.doc.is_empty()
-}
-
-fn is_rich(found: &Match) -> bool {
-    let Match { more_in_file, related_symbols, also_at, near_copies, .. } = found;
-    !(more_in_file.is_empty() && related_symbols.is_empty() && also_at.is_empty() && near_copies.is_empty())
-}
-
-/// Formats an answer as compact text: a heading for each match, followed by its code.
-fn text_of(output: &Output) -> String {
-    let mut text = head_of(&output.response, output.response.matches.len());
-    for found in &output.response.matches {
-        write_match(&mut text, found);
-    }
-    text + &tail_of(output.next_cursor.as_deref())
-}
-
-fn head_of(response: &Response, n_matches: usize) -> String {
-    // The summary would repeat the headings.
-    let head = match n_matches {
-        0 if response.total_found > 0 => n_of(0, response.total_found),
-        0 => response.summary.clone(),
-        n => format!("{n} of {} matches", response.total_found),
+/// As many of `matches` as have room, the best with their code.
+fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) -> Vec<Item> {
+    let Page { limits, format, .. } = *page;
+    let best = matches.first().map_or(0.0, |found| found.relevance_score);
+    let notes = |place: usize, found: &Match| {
+        limits.notes(place, found.relevance_score / best.max(f32::MIN_POSITIVE))
     };
-    let n_shortened = response.omitted.as_ref().map_or(0, |omitted| omitted.shortened);
-    let head = if n_shortened > 0 { format!("{head}, {n_shortened} shortened") } else { head };
-    let mut text = format!("{head} [{}]", freshness(response));
+    let wants_code = |place: usize, found: &Match| {
+        place < limits.texts
+            && !found.content.text.is_empty()
+            && !shown.contains(&place_of(found))
+            && (place == 0 && page.offset == 0 || found.relevance_score >= best * limits.min_share())
+    };
+    let has_code = matches.first().is_some_and(|first| wants_code(0, first));
+    let for_lines = if has_code { (room as f32 * SHARE_OF_LINES) as u32 } else { room };
+    let mut lines = matches
+        .iter()
+        .enumerate()
+        .map(|(place, found)| Item::line(found, notes(place, found), format))
+        .peekable();
+    let mut used = 0;
+    let mut items: Vec<Item> = Vec::new();
+    while let Some(line) =
+        lines.next_if(|line| used + line.n_tokens <= if items.is_empty() { room } else { for_lines })
+    {
+        used += line.n_tokens;
+        items.push(line);
+    }
+    for (place, item) in items.iter_mut().enumerate() {
+        let found = &matches[place];
+        if !wants_code(place, found) {
+            continue;
+        }
+        let most = limits.lines(place);
+        let lengths = std::iter::once(most).chain(FEWER_LINES.into_iter().filter(|fewer| *fewer < most));
+        let without = used - item.n_tokens;
+        let code = lengths
+            .map(|n_lines| Item::code(found, notes(place, found), n_lines, format))
+            .find(|code| without + code.n_tokens <= room);
+        let Some(code) = code else { break };
+        used = without + code.n_tokens;
+        *item = code;
+    }
+    while let Some(line) = lines.next_if(|line| used + line.n_tokens <= room) {
+        used += line.n_tokens;
+        items.push(line);
+    }
+    items
+}
+
+fn place_of(found: &Match) -> (String, u32) {
+    (found.file.path.clone(), found.focus.start_line)
+}
+
+impl Item {
+    /// A match as one line.
+    fn line(found: &Match, notes: Notes, format: Format) -> Item {
+        let mut reduced = found.clone();
+        let signature = std::mem::take(&mut reduced.focus.signature);
+        let (also_at, near_copies) =
+            (std::mem::take(&mut reduced.also_at), std::mem::take(&mut reduced.near_copies));
+        reduced.to_location();
+        (reduced.also_at, reduced.near_copies) = (also_at, near_copies);
+        if notes.signature {
+            reduced.focus.signature = signature;
+        }
+        reduced.more_in_file = if notes.more_in_file { more_in_file(found) } else { Vec::new() };
+        let Focus { start_line, end_line, .. } = reduced.focus;
+        Item::new(reduced, (start_line, end_line), None, format)
+    }
+
+    /// A match with at most `n_lines` lines of its code.
+    fn code(found: &Match, notes: Notes, n_lines: usize, format: Format) -> Item {
+        let Excerpt { text, lines, n_left_out } = excerpt::of(found, n_lines);
+        let mut reduced = found.clone();
+        reduced.content.elided = n_left_out > 0;
+        reduced.span = lines;
+        reduced.content.text = text;
+        reduced.more_in_file = if notes.more_in_file { more_in_file(found) } else { Vec::new() };
+        Item::new(reduced, (lines.0, lines.1 + n_left_out), Some(n_left_out), format)
+    }
+
+    /// `code` is the number of lines of the code that are left out, if there is code.
+    fn new(found: Match, lines: (u32, u32), code: Option<u32>, format: Format) -> Item {
+        let state = state_of(found.state);
+        let mut text =
+            format!("{}:{}-{} {}{state}\n", printed(&found.file.path), lines.0, lines.1, name(&found));
+        notes(&mut text, &found);
+        if code.is_none() && !found.focus.signature.is_empty() {
+            let signature = found.focus.signature.split_whitespace().collect::<Vec<_>>().join(" ");
+            let _ = writeln!(text, "  {}", shortened(&signature, MAX_SIGNATURE_CHARS));
+        }
+        if let Some(n_left_out) = code {
+            let _ = writeln!(text, "{}", found.content.text.trim_end());
+            if n_left_out > 0 {
+                let _ = writeln!(text, "… {n_left_out} more lines");
+            }
+            text.push('\n');
+        }
+        let n_tokens = match format {
+            Format::Text => tokens::count(&text),
+            // And the comma.
+            Format::Json => count_json(&found) + 1,
+        };
+        Item { found, text, has_code: code.is_some(), n_tokens }
+    }
+}
+
+/// What answers the query in a few words: of a qualified name the last two parts, which other tools find.
+fn name(found: &Match) -> String {
+    let Focus { kind, symbol, .. } = &found.focus;
+    let separator = if symbol.contains("::") { "::" } else { "." };
+    let name = match symbol.rmatch_indices(separator).nth(1) {
+        Some((at, _)) if *kind != "heading" && *kind != "key" => {
+            format!("{kind} {}", &symbol[at + separator.len()..])
+        }
+        _ => found.name(),
+    };
+    shortened(&name, MAX_NAME_CHARS)
+}
+
+fn shortened(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The further places in the file of a match that an answer names: definitions that are about as good.
+fn more_in_file(found: &Match) -> Vec<crate::query::response::Span> {
+    let is_good = |relevance: f32| relevance >= found.relevance_score * MIN_SHARE_IN_FILE;
+    let mut spans: Vec<_> = found
+        .more_in_file
+        .iter()
+        .filter(|span| !span.symbol.is_empty() && span.symbol != found.focus.symbol)
+        .filter(|span| is_good(span.relevance_score))
+        .cloned()
+        .collect();
+    spans.sort_by(|a, b| b.relevance_score.total_cmp(&a.relevance_score));
+    spans.truncate(MAX_MORE_IN_FILE);
+    spans
+}
+
+/// Appends the lines about other places of a match.
+fn notes(text: &mut String, found: &Match) {
+    if !found.more_in_file.is_empty() {
+        let places = found
+            .more_in_file
+            .iter()
+            .map(|span| format!("{} {}", span.line, short_name(&span.symbol, &found.focus.symbol)));
+        let _ = writeln!(text, "  also {}", places.collect::<Vec<_>>().join(", "));
+    }
+    let copies = found.near_copies.iter().map(|copy| format!("{}:{}", printed(&copy.path), copy.span.0));
+    list(text, "nearly the same", copies);
+    list(text, "same file", found.also_at.iter().map(|path| printed(path).into_owned()));
+}
+
+/// The name of a symbol without the qualifiers that it shares with `other`.
+fn short_name<'a>(symbol: &'a str, other: &str) -> &'a str {
+    let n_common = symbol.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let common = symbol.get(..n_common).unwrap_or_default();
+    let end = common.rfind(['.', ':', '>', '/', '#']).map_or(0, |at| at + 1);
+    symbol[end..].trim_start()
+}
+
+fn list(text: &mut String, label: &str, items: impl ExactSizeIterator<Item = String>) {
+    let n = items.len();
+    if n == 0 {
+        return;
+    }
+    let named: Vec<String> = items.take(MAX_COPIES).collect();
+    let others = n - named.len();
+    let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+    let _ = writeln!(text, "  {label}: {}{others}", named.join(", "));
+}
+
+/// Everything of an answer but its matches.
+struct Frame {
+    response: Response,
+    root: PathBuf,
+    offset: usize,
+}
+
+impl Frame {
+    /// Number of tokens with `n` matches and with a cursor. An upper bound: numbers may come out shorter.
+    fn size<K: Serialize>(&mut self, page: &Page<'_, K>, n: usize) -> u32 {
+        let cursor = Cursor::at(self.offset + n, page.key).to_string();
+        // That of another `n` is another hash, with at most a token for each character.
+        let cursor_tokens = cursor.len() as u32 + 1;
+        match page.format {
+            Format::Text => {
+                let head = head_of(&self.response, self.offset, n, n);
+                tokens::count(&head) + tokens::count(&more("")) + cursor_tokens + 2
+            }
+            Format::Json => {
+                let mut response = self.response.clone();
+                let omitted = response.omitted.get_or_insert_default();
+                (omitted.by_limit, omitted.by_token_limit, omitted.shortened) =
+                    (response.total_found, response.total_found, n);
+                let frame = Output { response, codebase_root: self.root.clone(), next_cursor: Some(cursor) };
+                count_json(&frame) + cursor_tokens + 2
+            }
+        }
+    }
+
+    /// Removes what matches repeat and what `manage_index` has.
+    fn trim(&mut self) {
+        let response = &mut self.response;
+        response.query_intent.reasoning.clear();
+        response.query_intent.focus_areas.clear();
+        response.index.skipped.clear();
+        // The commit implies the tree.
+        if response.index.commit.is_some() {
+            response.index.tree.clear();
+            response.index.head = None;
+        }
+        response.languages_found.clear();
+        response.search_strategy.clear();
+        response.summary.clear();
+    }
+
+    /// The answer with `items`. `needed` are the tokens with which it would have one, if it has none.
+    fn finish<K: Serialize>(
+        self,
+        items: Vec<Item>,
+        page: &Page<'_, K>,
+        needed: Option<u32>,
+    ) -> Answer<Output> {
+        let Frame { mut response, root, offset } = self;
+        let n = items.len();
+        let (n_code, n_after) = (
+            items.iter().filter(|item| item.has_code).count(),
+            response.total_found.saturating_sub(offset + n),
+        );
+        let by_limit = response.total_found.saturating_sub(offset + page.limits.matches).min(n_after);
+        let shortened = match page.limits.texts {
+            0 => 0,
+            _ => items.iter().filter(|item| item.found.content.elided).count(),
+        };
+        if n_after + shortened > 0 {
+            let omitted = response.omitted.get_or_insert_default();
+            omitted.by_limit = by_limit;
+            omitted.by_token_limit = n_after - by_limit;
+            omitted.shortened = shortened;
+            omitted.tokens_needed = needed;
+        } else {
+            response.omitted = None;
+        }
+        if let Some(needed) = needed {
+            response.status = Status::Degraded;
+            response.summary = n_of(0, response.total_found);
+            response.warnings.push(format!(
+                "the token limit leaves no room for any match; {needed} would do for the first"
+            ));
+        } else if n < response.total_results && !response.summary.is_empty() {
+            response.summary = n_of(n, response.total_found);
+        }
+        response.total_results = n;
+        let next_cursor = (n_after > 0 && n > 0).then(|| Cursor::at(offset + n, page.key).to_string());
+        let mut text = head_of(&response, offset, n, n_code);
+        items.iter().for_each(|item| text.push_str(&item.text));
+        if let Some(cursor) = &next_cursor {
+            text.push_str(&more(cursor));
+        }
+        response.token_count = items.iter().map(|item| item.n_tokens).sum();
+        response.matches = items.into_iter().map(|item| item.found).collect();
+        Answer { structured: Output { response, codebase_root: root, next_cursor }, text }
+    }
+}
+
+/// The first line, `8 of 127 matches`, and the warnings.
+fn head_of(response: &Response, offset: usize, n: usize, n_code: usize) -> String {
+    let total = response.total_found;
+    let mut text = match n {
+        0 if total > 0 => n_of(0, total),
+        0 => response.summary.clone(),
+        n if offset > 0 => format!("{}-{} of {total} matches", offset + 1, offset + n),
+        n => n_of(n, total),
+    };
+    if n_code > 0 && n_code < n {
+        let _ = write!(text, ", {n_code} with code");
+    }
+    text.push_str(&freshness(response));
     for warning in &response.warnings {
         let _ = write!(text, "\nwarning: {warning}");
     }
@@ -275,65 +467,43 @@ fn head_of(response: &Response, n_matches: usize) -> String {
     text
 }
 
-fn tail_of(next_cursor: Option<&str>) -> String {
-    next_cursor.map_or_else(String::new, |cursor| format!("\nmore: repeat the call with cursor {cursor:?}\n"))
-}
-
-fn write_match(text: &mut String, found: &Match) {
-    heading(text, found);
-    if !found.content.text.is_empty() {
-        let _ = writeln!(text, "{}", found.content.text.trim_end());
-    }
-}
-
+/// What was searched, if it is not the committed state of HEAD, and whether that is not the present state.
 fn freshness(response: &Response) -> String {
     let index = &response.index;
-    let mut text = name_of(index.freshness).to_owned();
-    let oid = index.commit.as_deref().unwrap_or(&index.tree);
-    if !oid.is_empty() {
-        let _ = write!(text, ", {} at {}", index.rev, crate::query::view::short(oid));
+    let mut parts = Vec::new();
+    if !is_current(index.freshness) {
+        parts.push(name_of(index.freshness).to_owned());
+    }
+    if index.rev != "HEAD" {
+        let oid = index.commit.as_deref().unwrap_or(&index.tree);
+        parts.push(format!("{} at {}", index.rev, crate::query::view::short(oid)));
     }
     if index.dirty_files > 0 {
-        let _ = write!(text, ", {} uncommitted", index.dirty_files);
+        parts.push(format!("{} uncommitted", index.dirty_files));
     }
-    text
+    if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join(", ")) }
 }
 
-/// The name of a freshness in structured content.
-pub fn name_of(freshness: Freshness) -> &'static str {
-    match freshness {
-        Freshness::Fresh => "fresh",
-        Freshness::Synced => "synced",
-        Freshness::Overlaid => "overlaid",
-        Freshness::SkippedIndexing => "skipped_indexing",
-        Freshness::Stale => "stale",
-    }
+fn count_json(value: &impl Serialize) -> u32 {
+    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
-/// The state of a file as a suffix; empty for committed files.
-pub fn state_of(state: MatchState) -> &'static str {
-    match state {
-        MatchState::Committed => "",
-        MatchState::Staged => ", staged",
-        MatchState::Dirty => ", dirty",
-        MatchState::Untracked => ", untracked",
-        MatchState::Unreadable => ", committed; the file cannot be read",
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn heading(text: &mut String, found: &Match) {
-    let state = state_of(found.state);
-    let Focus { start_line, end_line, .. } = found.focus;
-    let (path, score) = (printed(&found.file.path), found.relevance_score);
-    let _ = write!(text, "\n## {path}:{start_line}-{end_line} ({score:.2}{state}) {}", found.name());
-    let (first, last) = found.span;
-    if (first, last) != (start_line, end_line) && !found.content.elided {
-        let _ = write!(text, " in lines {first}-{last}");
-    }
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    if !found.near_copies.is_empty() {
-        let places = found.near_copies.iter().map(|copy| format!("{}:{}", printed(&copy.path), copy.span.0));
-        let _ = writeln!(text, "(nearly the same: {})", places.collect::<Vec<_>>().join(", "));
+    #[test]
+    fn shared_qualifiers_are_left_out() {
+        for (symbol, other, expected) in [
+            ("Eval.evaluate.loop", "Eval.map", "evaluate.loop"),
+            ("Rack::Parser::read", "Rack::Parser::LIMIT", "read"),
+            ("Other::detach", "Handle::detach", "Other::detach"),
+            ("Config > b", "Config > a", "b"),
+            ("ab", "abc", "ab"),
+            ("größe.x", "größe.y", "x"),
+            ("ä", "ö", "ä"),
+        ] {
+            assert_eq!(short_name(symbol, other), expected);
+        }
     }
 }

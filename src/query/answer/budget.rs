@@ -2,8 +2,10 @@
 
 use crate::chunk::tokens;
 use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
 use crate::query::request::Request;
 use crate::query::response::Match;
+use crate::query::view::RowId;
 
 /// Tokens of the location of a match besides its path and name: lines, score, class, state.
 const LOCATION_TOKENS: u32 = 10;
@@ -20,7 +22,22 @@ pub struct Budget<'a> {
     pub min_score: f32,
     pub explain: bool,
     pub without_content: bool,
+    pub texts: usize,
     pub cancel: &'a Cancel,
+}
+
+/// A match before its text is read.
+pub struct Draft {
+    /// Without text.
+    pub found: Match,
+    /// The chunk.
+    pub id: RowId,
+    /// Whether it is to have text.
+    pub has_text: bool,
+    /// The tokens of the text.
+    pub n_tokens: u32,
+    /// The text, if it was needed already; the outer `None` if it was not.
+    pub text: Option<Option<Vec<u8>>>,
 }
 
 /// What remains of matches within the token limit.
@@ -49,53 +66,70 @@ impl<'a> Budget<'a> {
             min_score: request.min_score,
             explain: request.explain,
             without_content: request.without_content,
+            texts: request.texts,
             cancel: &request.view.cancel,
         }
     }
 
-    /// Shortens `matches`, which are best first, to the token limit.
+    /// Shortens `drafts`, which are best first, to the token limit. `read` returns the text of a match; it is
+    /// called for no match that has no room for it.
     ///
     /// As many as possible keep at least their location. The room that remains goes to the best: each has its
     /// whole text if it fits, else its signature if that fits.
-    pub fn fit(&self, matches: Vec<Match>) -> Fitted {
-        // Counting the tokens of the texts is most of the work, so it is done once.
-        let costs: Vec<u32> = matches.iter().map(token_cost).collect();
-        let whole: u32 = costs.iter().sum();
-        let (n_wanted, first) = (matches.len(), matches.first().map(location_cost));
+    pub fn fit(
+        &self,
+        drafts: Vec<Draft>,
+        mut read: impl FnMut(&mut Draft) -> Result<String, QueryError>,
+    ) -> Result<Fitted, QueryError> {
+        let whole: u32 = drafts.iter().map(whole_cost).sum();
+        let (n_wanted, first) = (drafts.len(), drafts.first().map(|draft| location_cost(&draft.found)));
         let mut fitted = Fitted::default();
-        for found in matches {
-            let cost = location_cost(&found);
+        let mut kept = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let cost = location_cost(&draft.found);
             if fitted.n_tokens + cost > self.token_limit {
                 break;
             }
             fitted.n_tokens += cost;
-            fitted.matches.push(found);
+            kept.push((draft, cost));
         }
-        fitted.n_without_room = n_wanted - fitted.matches.len();
-        for (found, mut cost) in fitted.matches.iter_mut().zip(costs) {
-            let without = fitted.n_tokens - location_cost(found);
-            if without + cost > self.token_limit {
-                fitted.n_shortened += 1;
+        fitted.n_without_room = n_wanted - kept.len();
+        for (mut draft, of_location) in kept {
+            let without = fitted.n_tokens - of_location;
+            let mut cost = whole_cost(&draft);
+            let has_room = without + cost <= self.token_limit;
+            fitted.n_shortened += usize::from(!has_room);
+            if draft.has_text && (has_room || draft.found.signature().is_empty()) {
+                draft.found.content.text = read(&mut draft)?;
+            }
+            let mut found = draft.found;
+            if !has_room {
                 // Without content on request, there is no text to replace.
-                if !found.content.elided {
-                    elide(found);
-                    cost = token_cost(found);
+                if draft.has_text {
+                    elide(&mut found);
+                    cost = token_cost(&found);
                 }
                 if without + cost > self.token_limit {
                     found.to_location();
-                    cost = token_cost(found);
+                    cost = token_cost(&found);
                 }
             }
             fitted.n_tokens = without + cost;
+            fitted.matches.push(found);
         }
         let needed = if fitted.matches.is_empty() { first } else { Some(whole) };
         fitted.tokens_needed = needed.filter(|_| fitted.n_without_room + fitted.n_shortened > 0);
-        fitted
+        Ok(fitted)
     }
 }
 
 fn location_cost(found: &Match) -> u32 {
     LOCATION_TOKENS + tokens::count(&found.file.path) + tokens::count(&found.name())
+}
+
+/// The tokens of a match with its text, which is counted in the index already.
+fn whole_cost(draft: &Draft) -> u32 {
+    token_cost(&draft.found) + if draft.has_text { draft.n_tokens } else { 0 }
 }
 
 fn token_cost(found: &Match) -> u32 {
@@ -108,12 +142,12 @@ fn token_cost(found: &Match) -> u32 {
 
 /// Replaces the text by the signature, or by its first line if there is none.
 fn elide(found: &mut Match) {
+    let signature = found.signature().to_owned();
     let content = &mut found.content;
-    let signatures = [&found.focus.signature, &content.signature];
-    content.text = if let Some(signature) = signatures.into_iter().find(|text| !text.is_empty()) {
-        signature.clone()
-    } else {
+    content.text = if signature.is_empty() {
         content.text.lines().next().unwrap_or("").chars().take(MAX_LINE_CHARS).collect()
+    } else {
+        signature
     };
     content.elided = true;
     found.related_symbols.truncate(MAX_ELIDED_SYMBOLS);

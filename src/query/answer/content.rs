@@ -3,11 +3,10 @@
 //! Text is cut from the blob that the spans belong to: it is read by object id, never by path.
 
 use super::Ranking;
-use super::budget::{Budget, Fitted};
-use super::evidence::Evidence;
-use super::focus::InChunk;
+use super::budget::{Budget, Draft, Fitted};
+use super::focus::{FocusBy, InChunk};
 use crate::chunk::SemanticClass;
-use crate::git::{BlobReader, quoting};
+use crate::git::{BlobReader, Oid, quoting};
 use crate::index::Codebase;
 use crate::query::error::QueryError;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
@@ -23,6 +22,8 @@ use crate::store::symbols::SymbolRecord;
 const FOCUSED_BY_TEXT: usize = 10;
 /// Maximum number of further spans of a file.
 const MAX_MORE_IN_FILE: usize = 5;
+/// Minimum share of the evidence of the best chunk of a file with which the focus of a further one is found.
+const MIN_FOCUSED_SHARE: f32 = 0.5;
 /// Maximum number of symbols of a match.
 const MAX_RELATED_SYMBOLS: usize = 12;
 
@@ -33,76 +34,105 @@ pub fn matches(
     ranking: &Ranking,
     budget: &Budget<'_>,
 ) -> Result<Fitted, QueryError> {
-    let mut matches = Vec::new();
-    let mut blobs = codebase.repo.blobs();
+    let by = FocusBy::new(&ranking.evidence);
+    let mut texts = Texts { view, blobs: codebase.repo.blobs(), last: None };
+    let mut drafts = Vec::new();
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     for (place, file) in files.enumerate().skip(budget.offset).take(budget.limit) {
         budget.cancel.check()?;
-        let focus = FocusBy { evidence: &ranking.evidence, text: place < FOCUSED_BY_TEXT };
-        matches.push(match_of(&mut blobs, view, file, &focus, budget)?);
+        let depth = Depth {
+            by_text: place < FOCUSED_BY_TEXT,
+            has_text: !budget.without_content && drafts.len() < budget.texts,
+        };
+        drafts.push(draft(&mut texts, file, &by, &depth, budget)?);
     }
-    Ok(budget.fit(matches))
+    budget.fit(drafts, |draft| {
+        let text = match draft.text.take() {
+            Some(text) => text,
+            None => texts.of(draft.id)?.map(<[u8]>::to_vec),
+        };
+        Ok(match text {
+            Some(text) => String::from_utf8(text)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            None => "(this blob is not in this clone)".to_owned(),
+        })
+    })
 }
 
-/// The text of a chunk; `None` if its blob is not in this clone.
-///
-/// # Errors
-/// [`StoreError::Damaged`] if the row does not fit its blob.
-fn text_of(blobs: &mut BlobReader, view: &View, id: RowId) -> Result<Option<Vec<u8>>, QueryError> {
-    let (segment, row) = view.row(id);
-    let damaged = |what: &str| -> QueryError {
-        let name = &view.reader.state.segments[id.segment as usize].name;
-        StoreError::damaged(&view.reader.layout.segment(name), what).into()
-    };
-    // The doc whose rows include this one, which the row itself may contradict.
-    let Some((_, doc)) = segment.doc_of(id.row) else {
-        return Err(damaged("a chunk names another blob than its own"));
-    };
-    let Some(bytes) = view.blob_from(blobs, &segment.blob_oid(doc))? else {
-        return Ok(None);
-    };
-    match bytes.get(row.start_byte as usize..row.end_byte as usize) {
-        Some(text) if lines_of(&bytes, row) == (row.start_line, row.end_line) => Ok(Some(text.to_vec())),
-        _ => Err(damaged("the bytes and the lines of a chunk do not agree")),
+/// How much is read for a match.
+struct Depth {
+    /// Whether the text of the chunk decides the focus, besides names and documentation.
+    by_text: bool,
+    /// Whether the match is to have text.
+    has_text: bool,
+}
+
+/// The texts of chunks, cut from their blobs. The last blob is kept, for further chunks of the same file.
+struct Texts<'a> {
+    view: &'a View,
+    blobs: BlobReader,
+    last: Option<(Oid, Option<Vec<u8>>)>,
+}
+
+impl Texts<'_> {
+    /// The text of a chunk; `None` if its blob is not in this clone.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if the row does not fit its blob.
+    fn of(&mut self, id: RowId) -> Result<Option<&[u8]>, QueryError> {
+        let view = self.view;
+        let (segment, row) = view.row(id);
+        let damaged = |what: &str| -> QueryError {
+            let name = &view.reader.state.segments[id.segment as usize].name;
+            StoreError::damaged(&view.reader.layout.segment(name), what).into()
+        };
+        // The doc whose rows include this one, which the row itself may contradict.
+        let Some((_, doc)) = segment.doc_of(id.row) else {
+            return Err(damaged("a chunk names another blob than its own"));
+        };
+        let oid = segment.blob_oid(doc);
+        if self.last.as_ref().is_none_or(|(last, _)| *last != oid) {
+            self.last = Some((oid, view.blob_from(&mut self.blobs, &oid)?));
+        }
+        let Some(bytes) = self.last.as_ref().and_then(|(_, bytes)| bytes.as_deref()) else {
+            return Ok(None);
+        };
+        match bytes.get(row.start_byte as usize..row.end_byte as usize) {
+            Some(text) if lines_of(bytes, row) == (row.start_line, row.end_line) => Ok(Some(text)),
+            _ => Err(damaged("the bytes and the lines of a chunk do not agree")),
+        }
     }
 }
 
 /// First and last line of the byte range of `row`, 1-based, inclusive.
 fn lines_of(bytes: &[u8], row: &RowRecord) -> (u32, u32) {
-    let newlines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count() as u32;
+    let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u32;
     let (start, last) = (row.start_byte, row.end_byte.saturating_sub(1).max(row.start_byte));
     let (before, rest) = bytes.split_at(bytes.len().min(start as usize));
     let first = newlines(before) + 1;
     (first, first + newlines(&rest[..rest.len().min((last - start) as usize)]))
 }
 
-/// What decides the focus of a match.
-struct FocusBy<'a> {
-    evidence: &'a Evidence,
-    /// Whether the text of the chunk counts, besides names and documentation.
-    text: bool,
-}
-
-/// The match for a ranked file, of any length.
-fn match_of(
-    blobs: &mut BlobReader,
-    view: &View,
+/// The match for a ranked file, without its text.
+fn draft(
+    texts: &mut Texts<'_>,
     file: &RankedFile,
     by: &FocusBy<'_>,
+    depth: &Depth,
     budget: &Budget<'_>,
-) -> Result<Match, QueryError> {
+) -> Result<Draft, QueryError> {
+    let view = texts.view;
     let best = &file.chunks[0];
     let (segment, row) = view.row(best.id);
     let (path, _) = view.entry(file.entry);
     let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
-    let in_chunk = InChunk::new(view, best.id, path);
-    let is_decided = !by.text || in_chunk.is_decided(by.evidence);
-    let text = match budget.without_content && is_decided {
-        true => None,
-        false => text_of(blobs, view, best.id)?,
+    let in_chunk = InChunk::new(view, by, best.id, path);
+    let text = match depth.by_text && !in_chunk.is_decided() {
+        true => Some(texts.of(best.id)?.map(<[u8]>::to_vec)),
+        false => None,
     };
-    let evident = text.as_deref().filter(|_| by.text).unwrap_or_default();
-    let (focus, head, class) = match in_chunk.focus(evident, by.evidence) {
+    let evident = text.as_ref().and_then(Option::as_deref).unwrap_or_default();
+    let (focus, head, class) = match in_chunk.focus(evident) {
         Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
         None => {
             let (start_line, end_line) = (row.start_line, row.end_line);
@@ -113,39 +143,48 @@ fn match_of(
         head.map_or("", |symbol| segment.string(text(&symbol))).to_owned()
     };
     let doc = segment.docs().get(row.doc as usize);
-    let mut names: Vec<String> =
-        symbols.iter().map(|symbol| segment.string(symbol.qualified_name).to_owned()).collect();
+    let mut names: Vec<&str> = symbols.iter().map(|symbol| segment.string(symbol.qualified_name)).collect();
     names.dedup();
-    names.truncate(MAX_RELATED_SYMBOLS);
-    let text = match text {
-        _ if budget.without_content => String::new(),
-        Some(text) => String::from_utf8_lossy(&text).into_owned(),
-        None => "(this blob is not in this clone)".to_owned(),
-    };
-    let more_in_file = file.chunks.iter().skip(1).take(MAX_MORE_IN_FILE);
-    Ok(Match {
+    let names = names.into_iter().take(MAX_RELATED_SYMBOLS).map(str::to_owned);
+    let mut more_in_file = Vec::new();
+    for chunk in file.chunks.iter().skip(1).take(MAX_MORE_IN_FILE) {
+        let mut span = span(view, file, chunk);
+        if share_of_best(file, chunk) >= MIN_FOCUSED_SHARE {
+            let in_chunk = InChunk::new(view, by, chunk.id, path);
+            let text = match depth.has_text && depth.by_text && !in_chunk.is_decided() {
+                true => texts.of(chunk.id)?,
+                false => None,
+            };
+            if let Some((focus, _)) = in_chunk.focus(text.unwrap_or_default()) {
+                (span.line, span.symbol) = (focus.start_line, focus.symbol);
+            }
+        }
+        more_in_file.push(span);
+    }
+    let found = Match {
         file: FileInfo { path: quoting::text(path), language: segment.language(row.language).to_owned() },
         content: Content {
-            text,
+            text: String::new(),
             title: segment.string(row.title).to_owned(),
             class: class.unwrap_or_else(|| class_of(view, best)).name(),
             signature: of_head(|symbol| symbol.signature),
             doc: of_head(|symbol| symbol.doc),
-            elided: budget.without_content,
+            elided: !depth.has_text,
         },
         span: (row.start_line, row.end_line),
         focus,
         relevance_score: rounded(file.relevance),
         match_type: match_type(file),
-        related_symbols: names,
+        related_symbols: names.collect(),
         blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
         rev: view.spec.clone(),
         state: view.state_of(path),
-        more_in_file: more_in_file.map(|chunk| span(view, file, chunk)).collect(),
+        more_in_file,
         also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
-    })
+    };
+    Ok(Draft { found, id: best.id, has_text: depth.has_text, n_tokens: row.token_count, text })
 }
 
 /// The symbol that gave a chunk its class, so that class and signature belong together.
@@ -167,13 +206,19 @@ fn place(view: &View, duplicate: &NearDuplicate) -> Place {
 /// chunk.
 fn span(view: &View, file: &RankedFile, chunk: &Candidate) -> Span {
     let (segment, row) = view.row(chunk.id);
-    let strength = |c: &Candidate| c.bm25 + c.cosine.max(0.0) + c.definition;
-    let share = strength(chunk) / strength(&file.chunks[0]).max(f32::MIN_POSITIVE);
     Span {
         span: (row.start_line, row.end_line),
         title: segment.string(row.title).to_owned(),
-        relevance_score: rounded(file.relevance * share.clamp(0.0, 1.0)),
+        symbol: String::new(),
+        line: row.start_line,
+        relevance_score: rounded(file.relevance * share_of_best(file, chunk)),
     }
+}
+
+/// The evidence of a chunk as a share of that of the best chunk of its file, at most 1.
+fn share_of_best(file: &RankedFile, chunk: &Candidate) -> f32 {
+    let strength = |c: &Candidate| c.bm25 + c.cosine.max(0.0) + c.definition;
+    (strength(chunk) / strength(&file.chunks[0]).max(f32::MIN_POSITIVE)).clamp(0.0, 1.0)
 }
 
 /// `score` to four decimals; further digits are noise.

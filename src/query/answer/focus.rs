@@ -31,9 +31,23 @@ const MIN_DIFFERENCE: f32 = 0.001;
 pub struct InChunk<'a> {
     view: &'a View,
     id: RowId,
+    by: &'a FocusBy<'a>,
     path: &'a [u8],
     /// Those around others first.
     definitions: Vec<Definition<'a>>,
+}
+
+/// What decides the focus of the matches of an answer.
+pub struct FocusBy<'a> {
+    evidence: &'a Evidence,
+    /// The names of the evidence, in the form in which definitions are compared with them.
+    names: Vec<(NameForms<'a>, f32)>,
+}
+
+impl<'a> FocusBy<'a> {
+    pub fn new(evidence: &'a Evidence) -> FocusBy<'a> {
+        FocusBy { evidence, names: evidence.names() }
+    }
 }
 
 /// A definition that overlaps the chunk.
@@ -48,7 +62,7 @@ struct Definition<'a> {
 
 impl<'a> InChunk<'a> {
     /// The chunk `id` of the file at `path`.
-    pub fn new(view: &'a View, id: RowId, path: &'a [u8]) -> InChunk<'a> {
+    pub fn new(view: &'a View, by: &'a FocusBy<'a>, id: RowId, path: &'a [u8]) -> InChunk<'a> {
         let (segment, row) = view.row(id);
         let definition = |(begins_in, record): (RowId, SymbolRecord)| Definition {
             record,
@@ -61,21 +75,21 @@ impl<'a> InChunk<'a> {
             |begins_in: RowId, symbol: &SymbolRecord| begins_in == id || symbol.end_byte > row.start_byte;
         // A definition is recorded in the chunk in which it begins.
         let found = definitions::of_rows(view, rows_before(view, id), overlaps);
-        InChunk { view, id, path, definitions: found.into_iter().map(definition).collect() }
+        InChunk { view, id, by, path, definitions: found.into_iter().map(definition).collect() }
     }
 
     /// Whether the text of the chunk has no influence on the focus.
-    pub fn is_decided(&self, evidence: &Evidence) -> bool {
-        self.definitions.is_empty() || self.decision(evidence).is_some()
+    pub fn is_decided(&self) -> bool {
+        self.definitions.is_empty() || self.decision().is_some()
     }
 
-    /// The definition that has most of `evidence`; `None` if the chunk as a whole is the answer. `text` are
-    /// the bytes of the chunk, empty if they cannot be had.
-    pub fn focus(&self, text: &[u8], evidence: &Evidence) -> Option<(Focus, SymbolRecord)> {
+    /// The definition that has most of the evidence; `None` if the chunk as a whole is the answer. `text` are
+    /// the bytes of the chunk, empty if only names and documentation decide.
+    pub fn focus(&self, text: &[u8]) -> Option<(Focus, SymbolRecord)> {
         let (segment, row) = self.view.row(self.id);
-        let best = match self.decision(evidence) {
+        let best = match self.decision() {
             Some(decided) => decided,
-            None => self.best(row, text, evidence),
+            None => self.best(row, text),
         }?;
         let record = self.definitions[best].record;
         Some((focus_on(segment, row, &record), record))
@@ -83,7 +97,8 @@ impl<'a> InChunk<'a> {
 
     /// The position of the definition that is decided without the text: it is known, it has the line that the
     /// query names, or it alone has the name that the query consists of.
-    fn decision(&self, evidence: &Evidence) -> Option<Option<usize>> {
+    fn decision(&self) -> Option<Option<usize>> {
+        let evidence = self.by.evidence;
         let (_, row) = self.view.row(self.id);
         let definitions = &self.definitions;
         if let Some(bytes) = evidence.known_in(self.id) {
@@ -97,9 +112,9 @@ impl<'a> InChunk<'a> {
         if !evidence.is_single_name() || !evidence.kinds.is_empty() {
             return None;
         }
-        let (name, _) = evidence.names().pop()?;
-        let names = [(name, 1.0)];
-        let mut named = (0..definitions.len()).filter(|&i| name_score(&definitions[i], &names) >= 1.0);
+        let (_, weight) = self.by.names.first()?;
+        let is_named = |i: &usize| name_score(&definitions[*i], &self.by.names) >= *weight;
+        let mut named = (0..definitions.len()).filter(is_named);
         let first = named.next()?;
         named.next().is_none().then_some(Some(first))
     }
@@ -112,7 +127,8 @@ impl<'a> InChunk<'a> {
     }
 
     /// The position of the definition with the most evidence.
-    fn best(&self, row: &RowRecord, text: &[u8], evidence: &Evidence) -> Option<usize> {
+    fn best(&self, row: &RowRecord, text: &[u8]) -> Option<usize> {
+        let FocusBy { evidence, names } = self.by;
         let definitions = &self.definitions;
         let is_wanted = |definition: &Definition<'_>| is_of_kind(&definition.record, &evidence.kinds);
         let has_wanted = definitions.iter().any(is_wanted);
@@ -125,13 +141,12 @@ impl<'a> InChunk<'a> {
             texts.add_bonus(i, qualifiers.unwrap_or_default(), QUALIFIER_WEIGHT);
             texts.add_bonus(i, definition.doc, DOC_WEIGHT);
         }
-        let names = evidence.names();
         let scores: Vec<f32> = definitions
             .iter()
             .enumerate()
             .map(|(i, definition)| match has_wanted && !is_wanted(definition) {
                 true => f32::NEG_INFINITY,
-                false => texts.score(i) + name_score(definition, &names),
+                false => texts.score(i) + name_score(definition, names),
             })
             .collect();
         let outside =

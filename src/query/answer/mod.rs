@@ -42,6 +42,8 @@ pub struct Ranking {
     /// Kinds of evidence that found a candidate.
     pub strategies: Vec<&'static str>,
     pub warnings: Vec<String>,
+    /// Words of the query that occur nowhere in the view, as written.
+    pub absent_words: Vec<String>,
     /// Languages of the filters that the view does not have.
     pub absent_languages: Vec<String>,
     /// Paths of the filters that match no indexed file.
@@ -79,21 +81,26 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     warnings.extend(ranking.warnings);
     let no_room = omitted.as_ref().filter(|_| matches.is_empty());
     warnings.extend(no_room.map(Omitted::note));
-    let is_degraded = view.freshness == Freshness::SkippedIndexing || !warnings.is_empty();
-    let absent_paths: Vec<String> = ranking.absent_paths.iter().map(no_such_path).collect();
+    let is_degraded = !warnings.is_empty();
+    let absences = Absences {
+        languages: &ranking.absent_languages,
+        paths: ranking.absent_paths.iter().map(no_such_path).collect(),
+        words: &ranking.absent_words,
+    };
     // Without matches the summary says it.
     if !matches.is_empty() {
-        warnings.extend_from_slice(&absent_paths);
+        warnings.extend_from_slice(&absences.paths);
     }
     let mut languages: Vec<String> = matches.iter().map(|found| found.file.language.clone()).collect();
     languages.sort();
     languages.dedup();
     Response {
-        absent_paths: absent_paths.clone(),
+        absent_words: ranking.absent_words.clone(),
+        absent_paths: absences.paths.clone(),
         status: if is_degraded { Status::Degraded } else { Status::Ok },
         summary: shortened(match &omitted {
             Some(omitted) if matches.is_empty() => omitted.note(),
-            _ if matches.is_empty() => nothing_found(request, view, &ranking.absent_languages, &absent_paths),
+            _ if matches.is_empty() => nothing_found(request, view, &absences),
             _ => summary(request, &matches, total_found),
         }),
         query_intent: ranking.intent,
@@ -105,7 +112,8 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
         execution_time_ms: took.as_millis() as u64,
         search_strategy: ranking.strategies,
         languages_found: languages,
-        warning: (view.freshness == Freshness::SkippedIndexing).then_some("indexing_in_progress"),
+        warning: (is_degraded && view.freshness == Freshness::SkippedIndexing)
+            .then_some("indexing_in_progress"),
         warnings,
         index,
         matches,
@@ -163,23 +171,29 @@ fn omitted(request: &Request, fitted: &Fitted, total_found: usize) -> Option<Omi
     (omitted.n_matches() + omitted.shortened > 0).then_some(omitted)
 }
 
+/// What a request names and the view does not have.
+struct Absences<'a> {
+    languages: &'a [String],
+    /// Each in a sentence.
+    paths: Vec<String>,
+    words: &'a [String],
+}
+
 /// What was searched, without a result.
-fn nothing_found(
-    request: &Request,
-    view: &View,
-    absent_languages: &[String],
-    absent_paths: &[String],
-) -> String {
-    if !absent_paths.is_empty() {
-        let is_searched = absent_paths.len() < request.filters.paths.len();
+fn nothing_found(request: &Request, view: &View, absences: &Absences<'_>) -> String {
+    if !absences.paths.is_empty() {
+        let is_searched = absences.paths.len() < request.filters.paths.len();
         let what = if is_searched { "No results found" } else { "Nothing was searched" };
-        return format!("{what}: {}", absent_paths.join("; "));
+        return format!("{what}: {}", absences.paths.join("; "));
     }
     let totals = &view.snapshot.totals;
     let mut text =
         format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
-    for name in absent_languages {
+    for name in absences.languages {
         text.push_str(&format!("; there is no {} here", canonical_language(name)));
+    }
+    if !absences.words.is_empty() {
+        text.push_str(&format!("; nowhere in it: {}", absences.words.join(", ")));
     }
     text
 }

@@ -56,9 +56,14 @@ impl ParsedQuery {
         (is_given && self.intent.intent == Some(Intent::Test)) || names_tests(&self.text)
     }
 
+    /// The terms that carry meaning.
+    pub fn words(&self) -> impl Iterator<Item = &QueryTerm> {
+        self.terms.iter().filter(|term| term.is_word())
+    }
+
     /// Whether the query has several words that carry meaning.
     pub fn is_sentence(&self) -> bool {
-        self.terms.iter().filter(|term| term.weight == 1.0).count() > 1
+        self.words().count() > 1
     }
 }
 

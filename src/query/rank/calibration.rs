@@ -1,65 +1,174 @@
 //! Calibration: from scores, which compare within one query, to relevances, which compare between queries.
+//!
+//! The relevance of the best file is a probability, by logistic regression on absolute [`Evidence`]. Its
+//! coefficients ([`CALIBRATION`]) are learned by `codeweaver-train calibrate` from queries that a repository
+//! answers and from foreign ones.
 
-use super::features::Extractor;
+use super::context::Context;
 use super::ranked_file::RankedFile;
 use super::weights::Weights;
 use crate::query::retrieve::{Candidate, Candidates};
+use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
-/// Nearness of the best chunk that queries about something absent reach as well.
-const CHANCE_NEARNESS: f32 = 0.2;
-/// Nearness of the best chunk that leaves no doubt.
-const CERTAIN_NEARNESS: f32 = 0.5;
+/// Number of words from which a query counts as long.
+const MANY_WORDS: f32 = 8.0;
 
-/// Sets the relevance of `files`, which are sorted by score.
+/// What the relevance of a file follows from. Values compare between queries and repositories.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Cosine of the nearest chunk, −1 to 1.
+    pub cosine: f32,
+    /// Share of the query, weighted by idf, that the best chunk of any file covers, 0–1.
+    pub coverage: f32,
+    /// Share of the words of the query that occur nowhere in the repository, 0–1.
+    pub absent: f32,
+    /// How well the name of a definition in the file fits a name in the query, 0–1.
+    pub definition: f32,
+    /// Share of the words of the query in the path, 0–1.
+    pub path: f32,
+    /// Number of words of the query as a share of 8, at most 1.
+    pub words: f32,
+    /// ln(1 + rows of the view) / 10, at most 1: the more there is, the nearer comes something by chance.
+    pub rows: f32,
+}
+
+impl Evidence {
+    /// Number of values.
+    pub const LEN: usize = 7;
+
+    /// The values in the order of the fields.
+    pub fn values(&self) -> [f32; Evidence::LEN] {
+        let Evidence { cosine, coverage, absent, definition, path, words, rows } = *self;
+        [cosine, coverage, absent, definition, path, words, rows]
+    }
+}
+
+/// Coefficients of one logistic regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Logistic {
+    pub bias: f32,
+    /// In the order of [`Evidence::values`].
+    pub coefficients: [f32; Evidence::LEN],
+}
+
+impl Logistic {
+    /// Probability that a file with `evidence` answers the query, 0–1.
+    pub fn probability(&self, evidence: &Evidence) -> f32 {
+        let products =
+            evidence.values().into_iter().zip(self.coefficients).map(|(value, factor)| value * factor);
+        1.0 / (1.0 + libm::expf(-(self.bias + products.sum::<f32>())))
+    }
+}
+
+/// The coefficients, by the evidence that is at hand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Words and vectors.
+    pub hybrid: Logistic,
+    /// Words alone: the cosine is 0.
+    pub keyword: Logistic,
+    /// Vectors alone: coverage, absent words, definition and path are 0.
+    pub semantic: Logistic,
+}
+
+/// The coefficients in use.
+pub static CALIBRATION: LazyLock<Calibration> = LazyLock::new(|| {
+    // The file is compiled in and read by a test, so an error in it is a bug.
+    serde_json::from_str(include_str!("calibration.json"))
+        .unwrap_or_else(|e| panic!("src/query/rank/calibration.json: {e}"))
+});
+
+/// Sets the evidence and the relevance of `files`, which are sorted by score.
 ///
-/// The relevance of the best file follows from absolute evidence: the share of the query that its chunks
-/// cover, their nearness, and whether they define what the query names. For the others it is multiplied by
-/// the square root of their share of the best score, because a use of a name scores far below its definition
-/// and is still relevant.
-pub fn calibrate(
-    extractor: &Extractor<'_>,
-    weights: &Weights,
-    candidates: &Candidates,
-    files: &mut [RankedFile],
-) {
+/// The relevance of the best file follows from its evidence. For the others it is multiplied by the square
+/// root of their share of the best score, because a use of a name scores far below its definition and is
+/// still relevant.
+pub fn calibrate(context: &Context<'_>, candidates: &Candidates, files: &mut [RankedFile]) {
+    let of_query = OfQuery::new(context, candidates);
+    for file in files.iter_mut() {
+        file.evidence = of_query.evidence(context.weights, file);
+    }
     let Some(best) = files.first() else { return };
-    let relevance = absolute_relevance(extractor, weights, candidates, best);
+    let relevance = of_query.relevance(best);
     let best_score = best.explanation.score.max(f32::MIN_POSITIVE);
     for file in files {
         file.relevance = relevance * (file.explanation.score / best_score).clamp(0.0, 1.0).sqrt();
     }
 }
 
-/// Probability that `file` is relevant, 0–1, from independent kinds of evidence.
-fn absolute_relevance(
-    extractor: &Extractor<'_>,
-    weights: &Weights,
-    candidates: &Candidates,
-    file: &RankedFile,
-) -> f32 {
-    let max = |of: &dyn Fn(&Candidate) -> f32| file.chunks.iter().map(of).fold(0.0f32, f32::max);
-    let coverage = max(&|c| c.coverage);
-    let mean = candidates.mean_cosine;
-    let nearness = ((max(&|c| c.cosine) - mean) / (1.0 - mean).max(0.1)).clamp(0.0, 1.0);
-    let definition = max(&|c| c.definition);
-    let has_terms = !candidates.idf.is_empty();
-    // Not the features themselves: a quotient may differ from them in the last bit.
-    let path = file.explanation.path / weights.path.max(f32::MIN_POSITIVE);
-    let mention = file.explanation.mention / weights.mention.max(f32::MIN_POSITIVE);
-    let path_nearness = if has_terms { extractor.path_query().absolute_cosine(&file.chunks[0]) } else { 0.0 };
-    let by_nearness = if has_terms {
-        0.5 * nearness
-    } else {
-        // Vectors are the only evidence, and two unrelated texts have some similarity by chance.
-        (nearness - CHANCE_NEARNESS) / (CERTAIN_NEARNESS - CHANCE_NEARNESS)
-    };
-    let evidence = [
-        0.75 * coverage * coverage,
-        by_nearness,
-        0.9 * definition,
-        0.4 * path,
-        0.2 * path_nearness,
-        0.9 * mention,
-    ];
-    1.0 - evidence.iter().map(|evidence| 1.0 - evidence.clamp(0.0, 1.0)).product::<f32>()
+/// The evidence that all files of a query share.
+struct OfQuery {
+    shared: Evidence,
+    has_words: bool,
+    has_vectors: bool,
+}
+
+impl OfQuery {
+    fn new(context: &Context<'_>, candidates: &Candidates) -> OfQuery {
+        let n_words = context.query.words().count();
+        let n_absent = candidates.absent_terms(context.query).count();
+        let shared = Evidence {
+            coverage: candidates.list.iter().map(|c| c.coverage).fold(0.0f32, f32::max),
+            absent: n_absent as f32 / n_words.max(1) as f32,
+            words: (n_words as f32 / MANY_WORDS).min(1.0),
+            rows: (libm::logf(1.0 + context.view.n_rows() as f32) / 10.0).min(1.0),
+            ..Evidence::default()
+        };
+        OfQuery {
+            shared,
+            has_words: !candidates.idf.is_empty(),
+            has_vectors: candidates.list.iter().any(|c| c.cosine != 0.0),
+        }
+    }
+
+    fn evidence(&self, weights: &Weights, file: &RankedFile) -> Evidence {
+        let max = |of: &dyn Fn(&Candidate) -> f32| file.chunks.iter().map(of).fold(0.0f32, f32::max);
+        Evidence {
+            cosine: max(&|c| c.cosine),
+            definition: max(&|c| c.definition),
+            // Not the feature itself: a quotient may differ from it in the last bit.
+            path: file.explanation.path / weights.path.max(f32::MIN_POSITIVE),
+            ..self.shared
+        }
+    }
+
+    /// Probability that `file` answers the query, 0–1.
+    fn relevance(&self, file: &RankedFile) -> f32 {
+        let model = match (self.has_words, self.has_vectors) {
+            (true, true) => &CALIBRATION.hybrid,
+            (true, false) => &CALIBRATION.keyword,
+            (false, _) => &CALIBRATION.semantic,
+        };
+        // A file that the query names is meant, whatever else the query says.
+        1.0 - (1.0 - model.probability(&file.evidence)) * (1.0 - 0.9 * file.features.file.mention)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_evidence_makes_a_file_more_relevant() {
+        let some = Evidence { cosine: 0.3, coverage: 0.5, words: 0.5, rows: 0.7, ..Evidence::default() };
+        for model in [&CALIBRATION.hybrid, &CALIBRATION.keyword] {
+            let probability = model.probability(&some);
+            assert!((0.0..=1.0).contains(&probability));
+            assert!(model.probability(&Evidence { absent: 0.5, ..some }) < probability);
+            for more in [
+                Evidence { coverage: 0.9, ..some },
+                Evidence { definition: 1.0, ..some },
+                Evidence { path: 1.0, ..some },
+            ] {
+                assert!(model.probability(&more) > probability, "{more:?}");
+            }
+        }
+        assert!(
+            CALIBRATION.hybrid.probability(&Evidence { cosine: 0.6, ..some })
+                > CALIBRATION.hybrid.probability(&some)
+        );
+    }
 }

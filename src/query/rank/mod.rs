@@ -54,7 +54,7 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     files.sort_by(|a, b| {
         b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(a).cmp(path(b)))
     });
-    calibration::calibrate(&extractor, context.weights, candidates, &mut files);
+    calibration::calibrate(context, candidates, &mut files);
     files
 }
 
@@ -80,6 +80,7 @@ pub fn chunks(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile>
             features: Features { chunk: chunk.features, file: FileFeatures::default() },
             explanation: Explanation { score: similarity(&chunk), ..chunk.explanation },
             chunks: vec![chunk.candidate],
+            evidence: calibration::Evidence::default(),
             relevance: 0.0,
         })
     };
@@ -127,6 +128,7 @@ fn group_by_file(
             features: Features { chunk: chunks[0].features, file: FileFeatures::default() },
             explanation: chunks[0].explanation,
             chunks: chunks.iter().map(|chunk| chunk.candidate.clone()).collect(),
+            evidence: calibration::Evidence::default(),
             relevance: 0.0,
         });
     }

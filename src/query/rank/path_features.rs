@@ -95,12 +95,6 @@ impl<'a> PathQuery<'a> {
     pub fn relative_cosine(&self, candidate: &Candidate) -> f32 {
         share(candidate.path_cosine - self.mean_cosine, self.max_cosine - self.mean_cosine)
     }
-
-    /// Cosine of a candidate's path above the mean of the candidates, as a share of the maximum possible,
-    /// 0–1.
-    pub fn absolute_cosine(&self, candidate: &Candidate) -> f32 {
-        ((candidate.path_cosine - self.mean_cosine) / (1.0 - self.mean_cosine).max(0.1)).clamp(0.0, 1.0)
-    }
 }
 
 /// As [`affinity`], also for words that are written together (`key map`, `keymap`).

@@ -1,5 +1,6 @@
 //! Result of ranking.
 
+use super::calibration::Evidence;
 use super::features::{Explanation, Features};
 use crate::query::retrieve::Candidate;
 use crate::query::view::RowId;
@@ -20,6 +21,8 @@ pub struct RankedFile {
     pub features: Features,
     /// The weighted features, and the score by which files are ordered.
     pub explanation: Explanation,
+    /// What the relevance follows from.
+    pub evidence: Evidence,
     /// How likely it is that the file answers the query, 0–1. Comparable between queries.
     pub relevance: f32,
 }

@@ -88,9 +88,8 @@ impl DenseSearch<'_> {
         if !is_wanted {
             return None;
         }
-        let path = self.view.reader.layout.graph(&self.view.reader.state.segments[s].name);
-        // Where the file is missing or damaged, the scan finds the rows.
-        let graph = HnswIndex::open(&path, segment.n_rows()).ok()?;
+        // Where it is missing or damaged, the scan finds the rows.
+        let graph = self.view.reader.graph(s)?;
         (ann == Ann::Hnsw || graph.header().recall >= MIN_RECALL).then_some(graph)
     }
 

@@ -14,7 +14,7 @@ pub mod binary_quantisation;
 pub mod dense;
 mod exact_scan;
 pub mod lexical;
-mod parallel;
+pub(super) mod parallel;
 mod paths;
 pub mod symbols;
 mod top_k;
@@ -73,6 +73,14 @@ pub struct Candidates {
     pub strategies: Vec<&'static str>,
     /// The time was up before all evidence was gathered.
     pub timed_out: bool,
+}
+
+impl Candidates {
+    /// The words of `query` that occur nowhere in the view, if words were searched for.
+    pub fn absent_terms<'q>(&self, query: &'q ParsedQuery) -> impl Iterator<Item = &'q QueryTerm> {
+        let idf = query.terms.iter().zip(&self.idf).filter(|(_, idf)| **idf == 0.0);
+        idf.map(|(term, _)| term).filter(|term| term.is_word())
+    }
 }
 
 /// The vector of a query. The real value of a component is `int8 / scale`.

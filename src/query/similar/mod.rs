@@ -13,7 +13,7 @@ mod texts;
 
 use super::answer::Ranking;
 use super::cancel::Cancel;
-use super::error::{QueryError, guarded};
+use super::error::QueryError;
 use super::locate;
 use super::parse::ParsedQuery;
 use super::rank::{self, WEIGHTS};
@@ -61,15 +61,28 @@ pub struct SimilarRequest {
     pub min_score: f32,
     /// Whether matches have only locations and names, no text.
     pub without_content: bool,
+    /// Number of best matches that may have text.
+    pub texts: usize,
 }
 
 impl SimilarRequest {
     /// A request with the defaults of `settings`.
     pub fn new(path: &str, line: u32, settings: &Settings) -> SimilarRequest {
-        let Request { view, filters, offset, limit, token_limit, min_score, without_content, .. } =
+        let Request { view, filters, offset, limit, token_limit, min_score, without_content, texts, .. } =
             Request::new("", settings);
         let path = path.to_owned();
-        SimilarRequest { path, line, view, filters, offset, limit, token_limit, min_score, without_content }
+        SimilarRequest {
+            path,
+            line,
+            view,
+            filters,
+            offset,
+            limit,
+            token_limit,
+            min_score,
+            without_content,
+            texts,
+        }
     }
 }
 
@@ -95,9 +108,10 @@ impl Searcher {
                 ..request.view.clone()
             },
             without_content: request.without_content,
+            texts: request.texts,
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
         };
-        guarded(|| {
+        self.guarded(|| {
             as_search.check()?;
             self.respond(&as_search, update, |view, _| self.rank_similar(view, request))
         })
@@ -159,6 +173,7 @@ impl Searcher {
             n_candidates: candidates.list.len(),
             strategies: vec!["dense_exact"],
             warnings: warning.into_iter().collect(),
+            absent_words: Vec::new(),
             absent_languages: scope.absent_languages.clone(),
             absent_paths: scope.absent_paths.clone(),
         })

@@ -24,7 +24,8 @@ pub enum Freshness {
     Synced,
     /// Changes were laid over a snapshot.
     Overlaid,
-    /// A first index is being built; its growing snapshot answers.
+    /// A first index is being built, of which the growing snapshot answers; or a reindex, during which the
+    /// one before answers.
     SkippedIndexing,
     /// The snapshot is of another tree than the wanted one.
     Stale,

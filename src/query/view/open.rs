@@ -15,10 +15,10 @@ use crate::policy::Policy;
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
 use crate::query::request::{ViewRequest, WorktreeMode};
-use crate::store::StoreReader;
-use crate::store::reader::OpenFiles;
+use crate::store::reader::{Moment, OpenFiles};
 use crate::store::snapshot::Snapshot;
 use crate::store::state::Head;
+use crate::store::{StoreLayout, StoreReader};
 use crate::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -60,6 +60,23 @@ pub struct ViewCache {
     files: OpenFiles,
     worktree: StatusEngine,
     members: MembersCache,
+}
+
+impl ViewCache {
+    /// See [`OpenFiles::now`].
+    pub fn now(&self) -> Moment {
+        self.files.now()
+    }
+
+    /// See [`OpenFiles::may_have_changed_since`].
+    pub fn may_have_changed_since(&self, then: &Moment, store: &StoreLayout) -> bool {
+        self.files.may_have_changed_since(then, store)
+    }
+
+    /// Forgets what was read from the files of `store`.
+    pub fn distrust(&self, store: &StoreLayout) {
+        self.files.distrust(store);
+    }
 }
 
 /// Result of [`ViewSource::open`].
@@ -156,6 +173,7 @@ impl<'a> ViewSource<'a> {
                 // The snapshot was collected after the state that names it was read. By now there is a newer
                 // state.
                 Err(QueryError::Store(e)) if e.is_not_found() && attempt < MAX_RETRIES => attempt += 1,
+                Err(QueryError::Store(e)) => return Err(e.or_damage().into()),
                 result => return result,
             }
         }
@@ -173,6 +191,11 @@ impl<'a> ViewSource<'a> {
         let codebase = self.codebase;
         let tree = target.tree.as_ref();
         self.cache.worktree.status(&codebase.repo, tree, &codebase.stat_cache(), budget)
+    }
+
+    /// The store as it is; `None` if there is none.
+    pub fn store(&self) -> Result<Option<StoreReader>, QueryError> {
+        Ok(StoreReader::open_permitted(&self.codebase.store(), &self.cache.files)?)
     }
 
     /// Makes the next status run stat every path again.
@@ -270,6 +293,10 @@ impl<'a> ViewSource<'a> {
         }
         let mut view = builder.finish();
         view.needs_update |= has_arrivals && wanted.target.is_head;
+        // The index that answers is being replaced.
+        if lifecycle == Lifecycle::Indexing {
+            view.freshness = Freshness::SkippedIndexing;
+        }
         Ok(Opened::View(Box::new(view)))
     }
 
@@ -291,7 +318,8 @@ impl<'a> ViewSource<'a> {
         Ok(Opened::View(Box::new(view)))
     }
 
-    fn policy(&self, wanted: &ViewTarget) -> Result<Policy, QueryError> {
+    /// The policy of the tree of `wanted`.
+    pub fn policy(&self, wanted: &ViewTarget) -> Result<Policy, QueryError> {
         let codebase = self.codebase;
         let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy);
         Ok(policy.map_err(IndexError::from)?)

@@ -5,6 +5,7 @@
 use crate::chunk::{LanguageId, SemanticClass, SymbolKind};
 use crate::git::Pathspec;
 use crate::policy::PathFlags;
+use crate::query::grep::query_line::LineSet;
 use crate::query::request::Filters;
 use crate::store::StoreReader;
 use crate::store::live::LiveRows;
@@ -45,6 +46,9 @@ impl Scope {
             live.to_vec()
         };
         let mut scope = Scope { rows, n_rows: 0, absent_languages: Vec::new(), absent_paths: Vec::new() };
+        if let Some(lines) = &filters.lines {
+            scope.retain_lines(reader, snapshot, lines);
+        }
         if !languages.is_empty() || !filters.kinds.is_empty() {
             scope.retain_rows(reader, &languages, &filters.kinds);
         }
@@ -52,6 +56,32 @@ impl Scope {
         scope.absent_languages = absent_languages(reader, live, &languages);
         scope.absent_paths = absent_paths(reader, snapshot, filters);
         scope
+    }
+
+    /// Keeps the rows that have one of `lines`.
+    fn retain_lines(&mut self, reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet) {
+        let mut kept: Vec<LiveRows> = reader.segments.iter().map(|it| LiveRows::empty(it.n_rows())).collect();
+        let mut rows: Vec<(usize, u32)> = Vec::new();
+        for (path, lines) in lines {
+            let entry = reader.find_entry(&snapshot.entries, path).and_then(|id| reader.entry(id));
+            let Some((segment, ordinal)) = entry.and_then(|(record, _)| reader.locate_doc(record.doc)) else {
+                continue;
+            };
+            for row in reader.segments[segment].doc_rows(ordinal) {
+                let record = &reader.segments[segment].rows()[row as usize];
+                let first = lines.partition_point(|&line| line < record.start_line);
+                if lines.get(first).is_some_and(|&line| line <= record.end_line) {
+                    rows.push((segment, row));
+                }
+            }
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        for (segment, row) in rows.into_iter().filter(|&(segment, row)| self.rows[segment].contains(row)) {
+            kept[segment].insert(row, row + 1);
+        }
+        kept.iter_mut().for_each(LiveRows::seal);
+        self.rows = kept;
     }
 
     /// Keeps the rows in one of `languages` and of one of `kinds`; an empty list keeps all.

@@ -5,6 +5,7 @@
 
 (preproc_include path: (string_literal (string_content) @import.path))
 (preproc_include path: (system_lib_string) @import.path)
+[(preproc_if) (preproc_ifdef)] @condition
 
 (function_definition) @scope
 [(compound_statement) (for_statement)] @block

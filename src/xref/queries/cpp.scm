@@ -17,6 +17,7 @@
 
 (preproc_include path: (string_literal (string_content) @import.path))
 (preproc_include path: (system_lib_string) @import.path)
+[(preproc_if) (preproc_ifdef)] @condition
 
 (base_class_clause [(type_identifier) (qualified_identifier)] @base)
 (base_class_clause (template_type name: (type_identifier) @base))

@@ -18,6 +18,8 @@
 
 (use_declaration argument: (_) @import.text)
 (mod_item name: (identifier) @import.mod !body)
+(source_file (macro_invocation (token_tree) @import.items))
+(declaration_list (macro_invocation (token_tree) @import.items))
 
 (function_signature_item) @scope
 [(function_item) (closure_expression)] @scope

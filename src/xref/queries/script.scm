@@ -63,6 +63,8 @@
 (lexical_declaration (variable_declarator name: (identifier) @binding)) @in.block
 (lexical_declaration
   (variable_declarator name: (identifier) @binding value: (new_expression constructor: (identifier) @type))) @in.block
+(lexical_declaration
+  (variable_declarator name: (identifier) @binding value: [(array) (string) (template_string) (regex)] @type)) @in.block
 (variable_declaration (variable_declarator name: (identifier) @binding))
 (variable_declaration (variable_declarator name: (identifier) @binding value: (new_expression constructor: (identifier) @type)))
 (for_in_statement left: (identifier) @binding) @in.block

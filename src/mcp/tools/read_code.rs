@@ -1,8 +1,7 @@
-//! `read_file`: reads a file or a range of its lines, from the working tree or a revision.
+//! `read_code`: reads a file or a range of its lines, from the working tree or a revision.
 
-use super::matches::{name_of, no_room, state_of, token_limit};
+use super::text::{more, no_room, state_of};
 use super::{Answer, Call, CallError, OkStatus, Tool};
-use crate::chunk::tokens;
 use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
@@ -14,28 +13,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-pub struct ReadFile;
+pub struct ReadCode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The file, relative to the root of the repository or absolute.
     file: String,
-    /// Absolute path of any directory in the repository. Default: the repository of `file` if that is
-    /// absolute, else the one the server was started in.
+    #[schemars(range(min = 1))]
+    start_line: Option<u32>,
+    /// Inclusive.
+    #[schemars(range(min = 1))]
+    end_line: Option<u32>,
     path: Option<String>,
-    /// First line, counted from 1 (default 1).
-    #[schemars(range(min = 1))]
-    start_line: Option<i64>,
-    /// Last line, inclusive (default: the last of the file).
-    #[schemars(range(min = 1))]
-    end_line: Option<i64>,
-    /// Branch, tag or commit to read instead of the working tree.
     rev: Option<String>,
-    /// Maximum number of tokens in the answer (default 10000).
     #[schemars(range(min = 1))]
-    token_limit: Option<i64>,
-    /// `next_cursor` of the previous answer to the same arguments: continues from there.
+    token_limit: Option<u32>,
     cursor: Option<String>,
 }
 
@@ -57,23 +48,23 @@ pub struct Output {
     next_cursor: Option<String>,
 }
 
-impl Tool for ReadFile {
-    const NAME: &'static str = "read_file";
-    const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = "Read a file of the repository, or a range of its lines, within a token limit; with `rev`, \
-        as of any revision, without a checkout. Use it for lines found by find_code or file_outline. \
-        Without `rev`, the text is that on disk, including uncommitted edits.";
+impl Tool for ReadCode {
+    const NAME: &'static str = "read_code";
+    const ALIAS: Option<&'static str> = Some("read_file");
+    const DESCRIPTION: &'static str = "Read lines of a file, as on disk or, with `rev`, of any revision without a \
+        checkout. Use it for lines that other tools named.";
+    const IS_BASIC: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
         let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
         let codebase = target.codebase();
-        let limit = token_limit(arguments.token_limit, codebase.settings.search.token_limit)?;
-        let file = target.file(&arguments.file)?;
+        let limit = call.token_limit(arguments.token_limit, codebase);
         let rev = arguments.rev.as_deref();
-        let from = line("start_line", arguments.start_line)?.unwrap_or(1);
-        let to = line("end_line", arguments.end_line)?.unwrap_or(u32::MAX);
+        let (file, link) = target.linked_file(&arguments.file, rev)?;
+        let from = arguments.start_line.unwrap_or(1);
+        let to = arguments.end_line.unwrap_or(u32::MAX);
         let key = (codebase.root(), &file, rev, from, to);
         let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let from = from
@@ -92,34 +83,25 @@ impl Tool for ReadFile {
             freshness = Freshness::Overlaid;
         }
         background::update_if_due(target.codebase(), is_behind);
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = link.iter().cloned().collect();
         loop {
             warnings.extend(text.note().filter(|_| text.ends_within_line()));
             let has_more = text.truncated && !text.text.is_empty() && text.span.1 < to.min(text.total_lines);
             let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
-            let rendered = text_of(&text, freshness, &warnings, next_cursor.as_deref());
+            let rendered = text_of(&text, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output =
                 Output { status: OkStatus::Ok, file: text, warnings, freshness, codebase_root, next_cursor };
-            let size = serde_json::to_string(&output)
-                .map_or(0, |json| tokens::count(&json))
-                .max(tokens::count(&rendered));
-            if size <= limit || output.file.text.is_empty() {
-                return Ok(Answer { structured: output, text: rendered });
+            let answer = Answer { structured: output, text: rendered };
+            let size = answer.n_tokens(call.format);
+            if size <= limit || answer.structured.file.text.is_empty() {
+                return Ok(answer);
             }
-            text = shortened(output.file, f64::from(limit) / f64::from(size));
+            text = shortened(answer.structured.file, f64::from(limit) / f64::from(size));
             let n_lines = text.total_lines - from.min(text.total_lines) + 1;
             let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
-            warnings = no_room.into_iter().collect();
+            warnings = link.iter().cloned().chain(no_room).collect();
         }
-    }
-}
-
-fn line(name: &str, given: Option<i64>) -> Result<Option<u32>, CallError> {
-    let Some(number) = given else { return Ok(None) };
-    match u32::try_from(number) {
-        Ok(number) if number > 0 => Ok(Some(number)),
-        _ => Err(CallError::parameter(name, "at least 1", number)),
     }
 }
 
@@ -136,22 +118,20 @@ fn shortened(mut file: FileText, share: f64) -> FileText {
     file
 }
 
-fn text_of(file: &FileText, freshness: Freshness, warnings: &[String], next_cursor: Option<&str>) -> String {
+fn text_of(file: &FileText, warnings: &[String], next_cursor: Option<&str>) -> String {
     let (first, last) = file.span;
     let state = state_of(file.state);
-    let mut text = format!(
-        "{}:{first}-{last} of {} lines ({}{state}) [{}]\n",
-        printed(&file.path),
-        file.total_lines,
-        file.rev,
-        name_of(freshness)
-    );
+    let is_usual = ["HEAD", "worktree"].contains(&file.rev.as_str());
+    let rev = if is_usual { String::new() } else { format!(" at {}", file.rev) };
+    let mut text =
+        format!("{}:{first}-{last} of {} lines{rev}{state}\n", printed(&file.path), file.total_lines);
     for warning in warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
     text.push_str(&file.text);
     if let Some(cursor) = next_cursor {
-        text.push_str(&format!("\nmore: repeat the call with cursor {cursor:?}\n"));
+        text.push('\n');
+        text.push_str(&more(cursor));
     }
     text
 }

@@ -1,0 +1,67 @@
+//! Paths in URIs.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// `path` with everything percent-encoded that is not plain in a URI.
+pub fn encode(path: &Path) -> String {
+    let mut encoded = String::new();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte as char),
+            byte if byte.is_ascii_alphanumeric() => encoded.push(byte as char),
+            byte => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+/// Decodes a percent-encoded path. Returns `None` if an escape is invalid or the result is not UTF-8.
+pub fn decode(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte == b'%' {
+            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &rest[2..];
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The path of a `file:` URI; `None` if it is on another machine or no such URI.
+pub fn to_path(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
+    let path = decode(rest.strip_prefix("localhost").unwrap_or(rest))?;
+    // On Windows the drive follows the slash.
+    let path = if cfg!(windows) { path.trim_start_matches('/') } else { &*path };
+    let path = PathBuf::from(path);
+    path.is_absolute().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_round_trip_through_uris() {
+        for path in ["/home/u/repo", "/tmp/with space/ä%20&?#", "/"] {
+            let uri = encode(Path::new(path));
+            assert!(uri.is_ascii() && !uri.contains(' '), "{uri}");
+            assert_eq!(decode(&uri).as_deref(), Some(path));
+            #[cfg(unix)]
+            assert_eq!(to_path(&format!("file://{uri}")).as_deref(), Some(Path::new(path)));
+        }
+        assert_eq!(decode("/a%2"), None);
+        assert_eq!(decode("/a%ff"), None);
+        for uri in ["https://example.org/a", "file://server/share", "file:/a", "/a", ""] {
+            assert_eq!(to_path(uri), None, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Grep: the lines that match a text or a regular expression, complete as those of `git grep`.
+//!
+//! * [`pattern`]: what lines are searched for.
+//! * [`query_line`]: the forms of a query of words that ask for exact text.
+//! * `reading`: what a pattern may mean that does not say whether it is an expression.
+//! * [`request`]: the pattern with its filters.
+//! * `needles`: the words that a file with a match has, by which most files need not be read.
+//! * `corpus`: the files that are searched: those of a tree, with the changes of the working tree.
+//! * `scan`: the search of the candidates, on all cores.
+//! * `lines`: the matching lines of one file.
+//! * [`found`]: the files with matches, in order, and their lines.
+//!
+//! Searched are all files of the tree and, with the working tree, those that git neither tracks nor ignores:
+//! also files that are not indexed because they are generated, too large or of an unknown language. Left out
+//! are credentials, and what the settings or `.codeweaverignore` exclude; the answer says so. Changed files
+//! are searched in the form that git would commit.
+
+mod corpus;
+pub mod found;
+mod lines;
+mod needles;
+pub mod pattern;
+pub mod query_line;
+mod reading;
+pub mod request;
+mod scan;
+
+use super::error::QueryError;
+use super::search::Searcher;
+use std::time::Instant;
+
+pub use corpus::CorpusInfo;
+pub use found::{Found, GrepFile, GrepLine, Page};
+pub use pattern::Pattern;
+pub use query_line::QueryLine;
+pub use request::GrepRequest;
+
+impl Searcher {
+    /// Finds all files with lines that match the pattern of `request`.
+    ///
+    /// # Errors
+    /// [`QueryError::Pattern`] if the pattern cannot be searched for, [`QueryError::Gated`] if there is no
+    /// index, [`QueryError::Cancelled`].
+    pub fn grep(&self, request: &GrepRequest) -> Result<Found<'_>, QueryError> {
+        self.guarded(|| {
+            let started = Instant::now();
+            request.check()?;
+            let matcher = request.pattern.compile()?;
+            let corpus = corpus::Corpus::open(&self.views(), request)?;
+            Found::search(&self.codebase, request.clone(), matcher, corpus, started)
+        })
+    }
+
+    /// As [`Self::grep`], for the first of the `readings` of a pattern that any line matches, else the first.
+    ///
+    /// # Errors
+    /// As [`Self::grep`].
+    pub fn grep_first(&self, request: &GrepRequest, readings: &[Pattern]) -> Result<Found<'_>, QueryError> {
+        let first = self.grep(request)?;
+        if first.n_files() > 0 {
+            return Ok(first);
+        }
+        for pattern in readings.iter().filter(|pattern| **pattern != request.pattern) {
+            let found = self.grep(&GrepRequest { pattern: pattern.clone(), ..request.clone() })?;
+            if found.n_files() > 0 {
+                return Ok(found);
+            }
+        }
+        Ok(first)
+    }
+}

@@ -1,0 +1,57 @@
+//! Pattern: what is searched for in lines, and its compiled form.
+
+use crate::query::error::QueryError;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+/// A text or a regular expression that lines are searched for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pattern {
+    /// The text, or the expression in the syntax of the `regex` crate.
+    pub text: String,
+    /// Whether `text` is a regular expression.
+    pub is_regex: bool,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+    /// Whether a match must not be part of a longer word of `A-Z`, `a-z`, `0-9` and `_`.
+    pub word: bool,
+}
+
+impl Pattern {
+    /// A matcher of single lines.
+    ///
+    /// # Errors
+    /// [`QueryError::Pattern`] if the pattern is empty, is no regular expression, or can match a line break.
+    pub(super) fn compile(&self) -> Result<RegexMatcher, QueryError> {
+        let bad = |reason: String| Err(QueryError::Pattern { pattern: self.text.clone(), reason });
+        if self.text.is_empty() {
+            return bad("it is empty".to_owned());
+        }
+        if self.text.contains('\n') {
+            return bad("it has a line break, and lines are searched one by one".to_owned());
+        }
+        let expression = self.expression();
+        // Half boundaries of ASCII words are what `git grep --word-regexp` checks.
+        let expression = match self.word {
+            true => format!(r"(?-u:\b{{start-half}})(?:{expression})(?-u:\b{{end-half}})"),
+            false => expression,
+        };
+        let built = RegexMatcherBuilder::new()
+            .line_terminator(Some(b'\n'))
+            .multi_line(true)
+            .case_insensitive(self.ignore_case)
+            .build(&expression);
+        match built {
+            Ok(matcher) => Ok(matcher),
+            Err(error) => {
+                // The expression may have been wrapped: the message is about what was typed.
+                let typed = regex_syntax::Parser::new().parse(&self.text).err().filter(|_| self.is_regex);
+                bad(typed.map_or_else(|| error.to_string(), |error| error.to_string()))
+            }
+        }
+    }
+
+    /// The pattern as a regular expression, without its conditions on words and case.
+    pub(super) fn expression(&self) -> String {
+        if self.is_regex { self.text.clone() } else { regex_syntax::escape(&self.text) }
+    }
+}

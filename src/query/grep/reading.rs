@@ -1,0 +1,80 @@
+//! Readings of a pattern that does not say whether it is an expression, and whether case matters.
+
+use super::pattern::Pattern;
+use grep_matcher::Matcher as _;
+use std::sync::LazyLock;
+
+/// What hardly occurs in code but in expressions: escaped characters, `.*`, sets that are repeated, bars
+/// between words, and the beginning of a line.
+static SIGNS: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
+    regex::Regex::new(
+        r"\\[wWdDsSbB(){}\[\].|+*?^$/]|\.[*+]|\]\)?[*+]|\[\^|\[[a-z]-[a-z]|[\w)]\|[\w(\\]|\(\?[:i]|^\^\S",
+    )
+    .ok()
+});
+
+impl Pattern {
+    /// The readings of `text`, the most probable first. The first one with a match is the right one: an
+    /// expression if `is_regex` or if it looks like one, the text as it is, then both in any case.
+    pub fn readings(
+        text: &str,
+        is_regex: Option<bool>,
+        ignore_case: Option<bool>,
+        word: bool,
+    ) -> Vec<Pattern> {
+        let pattern = |is_regex, ignore_case| Pattern { text: text.to_owned(), is_regex, ignore_case, word };
+        let is_expression = |is_regex: bool| {
+            let compiled = pattern(is_regex, false).compile();
+            // One that matches the empty text would find every line.
+            compiled.is_ok_and(|matcher| !matcher.is_match(b"").unwrap_or(true))
+        };
+        let looks_like_one = SIGNS.as_ref().is_some_and(|signs| signs.is_match(text));
+        let syntaxes = match is_regex {
+            Some(is_regex) => vec![is_regex],
+            None if regex_syntax::escape(text) == text || !is_expression(true) => vec![false],
+            None if looks_like_one => vec![true, false],
+            None => vec![false, true],
+        };
+        let of_case = |ignore_case| syntaxes.iter().map(move |&is_regex| pattern(is_regex, ignore_case));
+        match ignore_case {
+            Some(ignore_case) => of_case(ignore_case).collect(),
+            None => of_case(false).chain(of_case(true)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_probable_reading_comes_first() {
+        for (text, expected) in [
+            ("parse_header", "t T"),
+            ("a || b", "t T"),
+            ("parse(line", "t T"),
+            ("dict->table[0]", "tr TR"),
+            ("foo(bar)", "tr TR"),
+            ("foo|bar", "rt RT"),
+            (r"fn \w+\(", "rt RT"),
+            ("use .*Error", "rt RT"),
+            ("^import", "rt RT"),
+            ("^ *", "t T"),
+            (r"C:\temp", "tr TR"),
+        ] {
+            let readings = Pattern::readings(text, None, None, false);
+            let shown: Vec<&str> = readings
+                .iter()
+                .map(|pattern| match (pattern.is_regex, pattern.ignore_case) {
+                    (false, false) => "t",
+                    (true, false) => "r",
+                    (false, true) => "T",
+                    (true, true) => "R",
+                })
+                .collect();
+            let (plain, folded) = shown.split_at(shown.len() / 2);
+            assert_eq!(format!("{} {}", plain.concat(), folded.concat()), expected, "{text}");
+        }
+        assert_eq!(Pattern::readings("a.b", Some(true), Some(false), false).len(), 1);
+    }
+}

@@ -1,0 +1,558 @@
+//! Words: for every word of the indexed blobs, the docs that have it. By them grep reads only files that can
+//! match.
+//!
+//! A word is a maximal run of ASCII letters, digits, `_` and bytes from 0x80 of a blob as git has it. Every
+//! text in a blob thus lies in the words and what is between them, and a text without other characters is a
+//! part of one word. Words are stored and not sequences of characters (n-grams), since a file has fewer
+//! different words, and looking for a part of a word in all of them takes milliseconds.
+//!
+//! | section | content |
+//! |---:|---|
+//! | 13 | the words in byte order, a line break before and after each |
+//! | 14 | their lists of docs, in the same order |
+//! | 15 | for each 64 words the offsets of the first, u32, in sections 13 and 14 |
+//! | 16 | docs whose words are not stored, u32, ascending: every pattern may match them |
+//!
+//! A list is the varint of `doc << 1 | 1` if there is one doc, else that of `length << 1` and the gaps
+//! between the docs as varints of so many bytes; without length it is a bitmap of all docs.
+
+use super::varint;
+use memchr::{memchr, memmem};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Words between two entries of section 15.
+const BLOCK: usize = 64;
+/// Longer words are stored as parts of this length.
+const MAX_WORD: usize = 255;
+/// Parts overlap by so much, so that any text of this length is in one of them.
+const OVERLAP: usize = 127;
+/// With more words that have a text, it selects nothing.
+const MAX_HITS: usize = 1 << 16;
+
+/// Words and their docs under construction.
+#[derive(Default)]
+pub struct WordsBuilder {
+    ids: FxHashMap<Box<[u8]>, u32>,
+    lists: Vec<List>,
+    n_docs: u32,
+    unknown: Vec<u32>,
+}
+
+/// The docs of a word, ascending: the first, then gaps as varints.
+#[derive(Default)]
+struct List {
+    n: u32,
+    first: u32,
+    last: u32,
+    gaps: Vec<u8>,
+}
+
+impl List {
+    fn push(&mut self, doc: u32) {
+        if self.n == 0 {
+            self.first = doc;
+        } else if self.last == doc {
+            return;
+        } else {
+            varint::put(&mut self.gaps, doc - self.last);
+        }
+        self.last = doc;
+        self.n += 1;
+    }
+}
+
+impl WordsBuilder {
+    /// Adds the next doc, without words.
+    pub fn push_unknown(&mut self) {
+        self.unknown.push(self.n_docs);
+        self.n_docs += 1;
+    }
+
+    /// Adds the words of the last doc, which has these bytes.
+    pub fn set_last(&mut self, bytes: &[u8]) {
+        if self.unknown.last().is_some_and(|&doc| doc + 1 == self.n_docs) {
+            self.unknown.pop();
+        }
+        let doc = self.n_docs.saturating_sub(1);
+        for_each_word(bytes, |word| {
+            let id = self.id(word);
+            self.lists[id].push(doc);
+        });
+    }
+
+    /// Appends the docs of `other`.
+    pub fn append(&mut self, other: WordsBuilder) {
+        let base = self.n_docs;
+        for (word, id) in other.ids {
+            let theirs = &other.lists[id as usize];
+            let id = self.id(&word);
+            let ours = &mut self.lists[id];
+            ours.push(base + theirs.first);
+            ours.gaps.extend_from_slice(&theirs.gaps);
+            ours.n += theirs.n - 1;
+            ours.last = base + theirs.last;
+        }
+        self.unknown.extend(other.unknown.iter().map(|doc| base + doc));
+        self.n_docs += other.n_docs;
+    }
+
+    /// Appends `n_docs` docs of a finished segment, except those that `keep` drops.
+    pub fn extend(&mut self, words: Option<&Words<'_>>, n_docs: u32, keep: impl Fn(u32) -> bool) {
+        let mut renamed = vec![u32::MAX; n_docs as usize];
+        for (doc, renamed) in renamed.iter_mut().enumerate().filter(|(doc, _)| keep(*doc as u32)) {
+            *renamed = self.n_docs;
+            self.n_docs += 1;
+            if words.is_none_or(|words| words.unknown.binary_search(&(doc as u32)).is_ok()) {
+                self.unknown.push(*renamed);
+            }
+        }
+        let Some(words) = words else { return };
+        words.for_each(|word, docs| {
+            let docs =
+                docs.iter().filter_map(|&doc| renamed.get(doc as usize)).filter(|&&doc| doc != u32::MAX);
+            let mut id = None;
+            for &doc in docs {
+                let id = *id.get_or_insert_with(|| self.id(word));
+                self.lists[id].push(doc);
+            }
+        });
+    }
+
+    fn id(&mut self, word: &[u8]) -> usize {
+        if let Some(&id) = self.ids.get(word) {
+            return id as usize;
+        }
+        let id = self.lists.len();
+        self.ids.insert(word.into(), id as u32);
+        self.lists.push(List::default());
+        id
+    }
+
+    /// The four sections.
+    pub fn finish(self) -> [Vec<u8>; 4] {
+        let mut words: Vec<(Box<[u8]>, u32)> = self.ids.into_iter().collect();
+        words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let (mut text, mut lists, mut blocks) = (vec![b'\n'], Vec::new(), Vec::<u32>::new());
+        for (at, (word, id)) in words.iter().enumerate() {
+            if at % BLOCK == 0 {
+                blocks.extend([text.len() as u32, lists.len() as u32]);
+            }
+            text.extend_from_slice(word);
+            text.push(b'\n');
+            put_list(&mut lists, &self.lists[*id as usize], self.n_docs);
+        }
+        let unknown = bytemuck::cast_slice(&self.unknown).to_vec();
+        [text, lists, bytemuck::cast_slice(&blocks).to_vec(), unknown]
+    }
+}
+
+fn put_list(out: &mut Vec<u8>, list: &List, n_docs: u32) {
+    if list.n == 1 {
+        return varint::put(out, list.first << 1 | 1);
+    }
+    let mut gaps = Vec::with_capacity(list.gaps.len() + 5);
+    varint::put(&mut gaps, list.first);
+    gaps.extend_from_slice(&list.gaps);
+    let bitmap_len = n_docs.div_ceil(8) as usize;
+    if gaps.len() <= bitmap_len {
+        varint::put(out, (gaps.len() as u32) << 1);
+        out.extend_from_slice(&gaps);
+        return;
+    }
+    varint::put(out, 0);
+    let start = out.len();
+    out.resize(start + bitmap_len, 0);
+    for_each_gap(&gaps, |doc| out[start + (doc / 8) as usize] |= 1 << (doc % 8));
+}
+
+/// Calls `visit` with the docs of a list of gaps.
+fn for_each_gap(gaps: &[u8], mut visit: impl FnMut(u32)) {
+    let (mut at, mut doc) = (0, 0u32);
+    while let Some(gap) = varint::get(gaps, &mut at) {
+        doc = doc.wrapping_add(gap);
+        visit(doc);
+    }
+}
+
+/// Calls `visit` with every word of `bytes`, and parts of long ones.
+fn for_each_word(bytes: &[u8], mut visit: impl FnMut(&[u8])) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let Some(start) = bytes[at..].iter().position(|&byte| is_word_byte(byte)) else { return };
+        let start = at + start;
+        let len = bytes[start..].iter().position(|&byte| !is_word_byte(byte)).unwrap_or(bytes.len() - start);
+        let word = &bytes[start..start + len];
+        at = start + len;
+        if word.len() <= MAX_WORD {
+            visit(word);
+            continue;
+        }
+        let mut from = 0;
+        loop {
+            let to = word.len().min(from + MAX_WORD);
+            visit(&word[from..to]);
+            if to == word.len() {
+                break;
+            }
+            from = to - OVERLAP;
+        }
+    }
+}
+
+/// Whether a byte is part of a word.
+pub fn is_word_byte(byte: u8) -> bool {
+    IS_WORD_BYTE[usize::from(byte)]
+}
+
+static IS_WORD_BYTE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte >= 0x80 || byte == b'_' as usize || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+
+/// A part of a word that a pattern needs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Needle {
+    /// Not empty, only bytes of words; UTF-8.
+    pub text: String,
+    /// Whether the word begins or ends with the text.
+    pub is_start: bool,
+    pub is_end: bool,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+}
+
+/// A set of docs of a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocSet {
+    bits: Vec<u64>,
+}
+
+impl DocSet {
+    fn empty(n_docs: u32) -> DocSet {
+        DocSet { bits: vec![0; n_docs.div_ceil(64) as usize] }
+    }
+
+    fn insert(&mut self, doc: u32) {
+        if let Some(bits) = self.bits.get_mut((doc / 64) as usize) {
+            *bits |= 1 << (doc % 64);
+        }
+    }
+
+    pub fn contains(&self, doc: u32) -> bool {
+        self.bits.get((doc / 64) as usize).is_some_and(|bits| bits >> (doc % 64) & 1 == 1)
+    }
+
+    /// The docs of both sets.
+    pub fn intersect(&mut self, other: &DocSet) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(bits, other)| *bits &= other);
+    }
+
+    /// The docs of either set.
+    pub fn unite(&mut self, other: &DocSet) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(bits, other)| *bits |= other);
+    }
+}
+
+/// The words of a segment, borrowed from its mapping.
+pub struct Words<'a> {
+    text: &'a [u8],
+    lists: &'a [u8],
+    blocks: &'a [[u32; 2]],
+    unknown: &'a [u32],
+    n_docs: u32,
+}
+
+impl<'a> Words<'a> {
+    /// The words of `n_docs` docs in these sections; `None` if they are damaged.
+    pub fn new(
+        text: &'a [u8],
+        lists: &'a [u8],
+        blocks: &'a [[u32; 2]],
+        unknown: &'a [u32],
+        n_docs: u32,
+    ) -> Option<Words<'a>> {
+        let is_in_order = blocks.is_sorted_by(|a, b| a[0] < b[0] && a[1] <= b[1]);
+        let fits = blocks.last().is_none_or(|&[at, list]| {
+            (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [1, 0]
+        });
+        let ends = text.first() == Some(&b'\n') && text.last() == Some(&b'\n');
+        (is_in_order && fits && ends).then_some(Words { text, lists, blocks, unknown, n_docs })
+    }
+
+    /// The docs whose words are not stored.
+    pub fn unknown(&self) -> DocSet {
+        let mut docs = DocSet::empty(self.n_docs);
+        self.unknown.iter().for_each(|&doc| docs.insert(doc));
+        docs
+    }
+
+    /// The docs with a word that has `needle`, without those whose words are not stored. `None` if there are
+    /// too many such words to be worth the effort.
+    pub fn docs_with(&self, needle: &Needle) -> Option<DocSet> {
+        let mut docs = DocSet::empty(self.n_docs);
+        // What is longer may be in no part of a word as a whole.
+        let text = &needle.text.as_bytes()[..needle.text.len().min(OVERLAP)];
+        let is_end = needle.is_end && text.len() == needle.text.len();
+        let mut wanted = Vec::with_capacity(text.len() + 2);
+        wanted.extend(needle.is_start.then_some(b'\n'));
+        wanted.extend_from_slice(text);
+        wanted.extend(is_end.then_some(b'\n'));
+        let mut cursor = Cursor::default();
+        let mut n_hits = 0;
+        let mut hit = |at: usize| {
+            n_hits += 1;
+            let start = at + usize::from(needle.is_start);
+            self.add_docs_at(&mut cursor, start, &mut docs);
+            n_hits <= MAX_HITS
+        };
+        let is_selective = if needle.ignore_case {
+            let pattern = String::from_utf8_lossy(&wanted);
+            let regex =
+                regex::bytes::RegexBuilder::new(&regex::escape(&pattern)).case_insensitive(true).build();
+            let regex = regex.ok()?;
+            self.scan(|from| regex.find_at(self.text, from).map(|found| found.range()), &mut hit)
+        } else if needle.is_start && is_end {
+            self.find(text).is_none_or(hit)
+        } else {
+            let finder = memmem::Finder::new(&wanted);
+            let find = |from: usize| {
+                let at = from + finder.find(&self.text[from..])?;
+                Some(at..at + wanted.len())
+            };
+            self.scan(find, &mut hit)
+        };
+        is_selective.then_some(docs)
+    }
+
+    /// Calls `hit` with the first of the ranges that `find` returns in each word, until it returns false.
+    fn scan(
+        &self,
+        find: impl Fn(usize) -> Option<Range<usize>>,
+        hit: &mut impl FnMut(usize) -> bool,
+    ) -> bool {
+        let mut from = 0;
+        while let Some(found) = find(from) {
+            if !hit(found.start) {
+                return false;
+            }
+            // The line break after this word, with which the next begins.
+            let inside = found.end.saturating_sub(1).max(found.start + 1);
+            match memchr(b'\n', &self.text[inside..]) {
+                Some(newline) => from = inside + newline,
+                None => break,
+            }
+        }
+        true
+    }
+
+    /// The position before the word that is exactly `word`, as [`Self::docs_with`] counts: of its line break.
+    fn find(&self, word: &[u8]) -> Option<usize> {
+        let first_of = |at: u32| self.word_at(at as usize);
+        let block = self.blocks.partition_point(|&[at, _]| first_of(at) <= word).checked_sub(1)?;
+        let mut at = self.blocks[block][0] as usize;
+        for _ in 0..BLOCK {
+            let here = self.word_at(at);
+            if here.is_empty() || here > word {
+                return None;
+            }
+            if here == word {
+                return Some(at - 1);
+            }
+            at += here.len() + 1;
+        }
+        None
+    }
+
+    fn word_at(&self, at: usize) -> &'a [u8] {
+        let rest = self.text.get(at..).unwrap_or_default();
+        &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]
+    }
+
+    /// Adds the docs of the word that contains the byte at `at`, which is not before that of the last call.
+    fn add_docs_at(&self, cursor: &mut Cursor, at: usize, docs: &mut DocSet) {
+        let Some(block) = self.blocks.partition_point(|&[start, _]| start as usize <= at).checked_sub(1)
+        else {
+            return;
+        };
+        if !cursor.is_valid || cursor.block != block {
+            let [text, list] = self.blocks[block];
+            *cursor = Cursor { is_valid: true, block, text: text as usize, list: list as usize };
+        }
+        let skipped = memchr::memchr_iter(b'\n', self.text.get(cursor.text..at).unwrap_or_default()).count();
+        for _ in 0..skipped {
+            self.list(&mut cursor.list, |_| {});
+        }
+        cursor.text = at;
+        let mut list = cursor.list;
+        self.list(&mut list, |doc| docs.insert(doc));
+    }
+
+    /// Calls `visit` with the docs of the list at `at`, and moves `at` behind it.
+    fn list(&self, at: &mut usize, mut visit: impl FnMut(u32)) {
+        let Some(head) = varint::get(self.lists, at) else { return };
+        if head & 1 == 1 {
+            return visit(head >> 1);
+        }
+        let is_bitmap = head == 0;
+        let len = if is_bitmap { self.n_docs.div_ceil(8) } else { head >> 1 } as usize;
+        let bytes = self.lists.get(*at..).unwrap_or_default();
+        let bytes = &bytes[..len.min(bytes.len())];
+        *at += len;
+        if !is_bitmap {
+            return for_each_gap(bytes, visit);
+        }
+        for (position, &byte) in bytes.iter().enumerate().filter(|(_, byte)| **byte != 0) {
+            (0..8).filter(|bit| byte >> bit & 1 == 1).for_each(|bit| visit(position as u32 * 8 + bit));
+        }
+    }
+
+    /// Calls `visit` with every word and its docs, in byte order.
+    fn for_each(&self, mut visit: impl FnMut(&[u8], &[u32])) {
+        let (mut list, mut docs) = (0, Vec::new());
+        let words = self.text.get(1..).unwrap_or_default();
+        for word in words.split(|&byte| byte == b'\n').filter(|word| !word.is_empty()) {
+            docs.clear();
+            self.list(&mut list, |doc| docs.push(doc));
+            visit(word, &docs);
+        }
+    }
+}
+
+/// A position in the words and the list that belongs to it, for hits in ascending order.
+#[derive(Default)]
+struct Cursor {
+    is_valid: bool,
+    block: usize,
+    text: usize,
+    list: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// The sections with numbers.
+    fn numbers(sections: &[Vec<u8>; 4]) -> (Vec<[u32; 2]>, Vec<u32>) {
+        let all = |bytes: &[u8]| -> Vec<u32> {
+            bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect()
+        };
+        (all(&sections[2]).chunks_exact(2).map(|two| [two[0], two[1]]).collect(), all(&sections[3]))
+    }
+
+    fn found(builder: WordsBuilder, needle: &Needle) -> Vec<u32> {
+        let n_docs = builder.n_docs;
+        let sections = builder.finish();
+        let (blocks, unknown) = numbers(&sections);
+        let words = Words::new(&sections[0], &sections[1], &blocks, &unknown, n_docs).unwrap();
+        let mut docs = words.docs_with(needle).unwrap();
+        docs.unite(&words.unknown());
+        (0..n_docs).filter(|&doc| docs.contains(doc)).collect()
+    }
+
+    fn built(docs: &[Option<String>]) -> WordsBuilder {
+        let mut builder = WordsBuilder::default();
+        for doc in docs {
+            builder.push_unknown();
+            if let Some(text) = doc {
+                builder.set_last(text.as_bytes());
+            }
+        }
+        builder
+    }
+
+    fn expected(docs: &[Option<String>], needle: &Needle) -> Vec<u32> {
+        let has = |text: &str| {
+            let is_word = |c: char| !c.is_ascii() || c == '_' || c.is_ascii_alphanumeric();
+            text.split(|c| !is_word(c)).any(|word| {
+                let fold =
+                    |text: &str| if needle.ignore_case { text.to_lowercase() } else { text.to_owned() };
+                let (word, wanted) = (fold(word), fold(&needle.text));
+                match (needle.is_start, needle.is_end) {
+                    (true, true) => word == wanted,
+                    (true, false) => word.starts_with(&wanted),
+                    (false, true) => word.ends_with(&wanted),
+                    (false, false) => word.contains(&wanted),
+                }
+            })
+        };
+        let docs = docs.iter().enumerate();
+        docs.filter(|(_, doc)| doc.as_ref().is_none_or(|text| has(text))).map(|(at, _)| at as u32).collect()
+    }
+
+    fn needle() -> impl Strategy<Value = Needle> {
+        ("[a-cA-Cé_]{1,3}", any::<[bool; 3]>()).prop_map(|(text, [is_start, is_end, ignore_case])| Needle {
+            text,
+            is_start,
+            is_end,
+            ignore_case,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_docs_with_a_word_are_found(
+            docs in vec(proptest::option::weighted(0.9, "([a-cA-Cé_]{1,4}[ .\n]){0,40}"), 0..90),
+            needle in needle(),
+            split in any::<prop::sample::Index>(),
+        ) {
+            let wanted = expected(&docs, &needle);
+            prop_assert_eq!(&found(built(&docs), &needle), &wanted);
+            let split = split.index(docs.len() + 1);
+            let mut appended = built(&docs[..split]);
+            appended.append(built(&docs[split..]));
+            prop_assert_eq!(&found(appended, &needle), &wanted);
+            // Merged, without every third doc.
+            let sections = built(&docs).finish();
+            let n_docs = docs.len() as u32;
+            let (blocks, unknown) = numbers(&sections);
+            let whole = Words::new(&sections[0], &sections[1], &blocks, &unknown, n_docs);
+            let mut merged = built(&docs[..split]);
+            merged.extend(whole.as_ref(), n_docs, |doc| doc % 3 != 0);
+            let kept = docs.iter().enumerate().filter(|(at, _)| at % 3 != 0).map(|(_, doc)| doc.clone());
+            let all: Vec<Option<String>> = docs[..split].iter().cloned().chain(kept).collect();
+            prop_assert_eq!(&found(merged, &needle), &expected(&all, &needle));
+        }
+
+        #[test]
+        fn damaged_sections_do_not_panic(
+            docs in vec(proptest::option::weighted(0.9, "([a-c]{1,4} ){0,40}"), 1..90),
+            changes in vec((0usize..3, any::<prop::sample::Index>(), any::<u8>()), 0..6),
+            needle in needle(),
+        ) {
+            let mut sections = built(&docs).finish();
+            for (section, at, byte) in changes {
+                if !sections[section].is_empty() {
+                    let at = at.index(sections[section].len());
+                    sections[section][at] = byte;
+                }
+            }
+            let (blocks, unknown) = numbers(&sections);
+            if let Some(words) = Words::new(&sections[0], &sections[1], &blocks, &unknown, docs.len() as u32) {
+                let _ = words.docs_with(&needle);
+                words.for_each(|_, _| {});
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_long_words_are_found() {
+        let long: String = (0..1000).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
+        let docs = [None, Some(format!("x {long} y")), Some("short".to_owned())];
+        for (range, is_start, is_end) in
+            [(0..10, true, false), (990..1000, false, true), (300..600, false, false)]
+        {
+            let needle = Needle { text: long[range].to_owned(), is_start, is_end, ignore_case: false };
+            assert_eq!(found(built(&docs), &needle), [0, 1], "{needle:?}");
+        }
+        let absent = Needle { text: "shor".to_owned(), is_start: true, is_end: true, ignore_case: false };
+        assert_eq!(found(built(&docs), &absent), [0]);
+    }
+}
