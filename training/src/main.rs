@@ -1,6 +1,7 @@
 //! `codeweaver-train`: trains the built-in embedding model on histories of public repositories, and the
 //! ranking weights on labelled queries.
 
+mod calibrate;
 mod dataset;
 mod evaluate;
 mod export;
@@ -44,6 +45,8 @@ enum Command {
     Evaluate(evaluate::Args),
     /// Learn the linear ranking weights from labelled queries
     Rank(rank::Options),
+    /// Learn from which evidence a query is answered at all
+    Calibrate(calibrate::Options),
     /// Write the model file that is compiled into the product
     Export(export::Args),
 }
@@ -60,6 +63,7 @@ fn main() -> anyhow::Result<()> {
         Command::InitFromTransformer(args) => train::init_from_transformer(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Rank(options) => rank::run(&options),
+        Command::Calibrate(options) => calibrate::run(&options),
         Command::Export(args) => export::run(&args),
     }
 }
