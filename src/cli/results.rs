@@ -246,36 +246,7 @@ fn first_line_shown(found: &Match, lines: &[&str], words: &[String]) -> usize {
     }
     let position = |line: u32| (line.saturating_sub(found.span.0) as usize).min(lines.len());
     let (start, end) = (position(found.focus.start_line), position(found.focus.end_line + 1));
-    start + window(&lines[start..end.max(start)], words)
-}
-
-/// Returns the first line of the window of [`BODY_LINES`] lines with the most distinct words of the query.
-/// Ties go to the earliest window. A window in the middle is chosen only if it has more words than the
-/// beginning, or if it starts more than half a window below it.
-fn window(lines: &[&str], words: &[String]) -> usize {
-    if lines.len() <= BODY_LINES + 1 {
-        return 0;
-    }
-    let mut words_by_line: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
-    for line in lines {
-        let mut line_words = Vec::new();
-        text::for_each_term(line, &mut |term| line_words.extend(words.iter().position(|word| word == term)));
-        words_by_line.push(line_words);
-    }
-    let distinct = |first: usize| {
-        let mut in_window: Vec<usize> = words_by_line[first..(first + BODY_LINES).min(lines.len())].concat();
-        in_window.sort_unstable();
-        in_window.dedup();
-        in_window.len()
-    };
-    let last = lines.len() - BODY_LINES;
-    // A window starts at the beginning of the chunk, or one line of context above a line with a word.
-    let is_start =
-        |first: usize| first == 0 || words_by_line.get(first + 1).is_some_and(|words| !words.is_empty());
-    let best = (0..=last)
-        .filter(|&first| is_start(first))
-        .max_by_key(|&first| (distinct(first), std::cmp::Reverse(first)));
-    best.filter(|&first| first > BODY_LINES / 2 || distinct(first) > distinct(0)).unwrap_or(0)
+    start + text::densest_window(&lines[start..end.max(start)], words, BODY_LINES)
 }
 
 fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
@@ -391,19 +362,6 @@ pub fn hints(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_window_contains_the_words_of_the_query() {
-        let text: Vec<String> = (0..40).map(|i| format!("line {i}")).collect();
-        let mut lines: Vec<&str> = text.iter().map(String::as_str).collect();
-        lines[30] = "let token = refresh(expired);";
-        let words: Vec<String> =
-            text::query_terms("refresh expired token").into_iter().map(|t| t.term).collect();
-        let first = window(&lines, &words);
-        assert!((23..=30).contains(&first), "{first}");
-        assert_eq!(window(&lines, &["nowhere".to_owned()]), 0);
-        assert_eq!(window(&lines[..5], &words), 0);
-    }
 
     #[test]
     fn a_fence_is_longer_than_any_run_of_backticks_inside() {

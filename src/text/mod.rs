@@ -14,6 +14,7 @@
 //! * [`lines`]: where the lines of a text start.
 //! * `mentions`: paths and lines in a query, as in stack traces.
 //! * [`query`]: query → weighted terms, and the identifiers in it.
+//! * `window`: the lines of a text with most words of a query.
 
 mod affinity;
 mod encoding;
@@ -23,6 +24,7 @@ mod mentions;
 mod query;
 mod stem;
 mod terms;
+mod window;
 
 pub use affinity::affinity;
 pub use encoding::{into_utf8, to_utf8};
@@ -31,6 +33,7 @@ pub use mentions::{Mention, mentions};
 pub use query::{QueryTerm, as_written, identifiers, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};
+pub use window::densest_window;
 
 /// Version of the tokeniser. Increased whenever the same text yields other terms; part of every fingerprint
 /// that depends on terms.

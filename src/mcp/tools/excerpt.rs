@@ -2,81 +2,135 @@
 
 use crate::query::Match;
 use crate::query::response::Focus;
+use crate::text::densest_window;
 
 /// Maximum number of lines of the comment above a definition.
 const MAX_COMMENT_LINES: usize = 6;
 /// What lines of comments and attributes begin with.
 const COMMENT_STARTS: &[&str] = &["//", "#", "/*", "*", "--", ";", "%", "@", "<!--", "\"\"\"", "'''"];
 
+/// Lines of a long definition, from its first, that are shown before the lines that answer the query.
+const HEAD_LINES: usize = 3;
+/// Minimum number of lines of an excerpt with a head.
+const MIN_LINES_WITH_HEAD: usize = 8;
+
 /// A part of the text of a match.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Excerpt {
+    /// The lines that are shown. A line `… 120:` stands for those that are left out before line 120.
     pub text: String,
-    /// First and last line, 1-based, inclusive.
+    /// First and last line that is shown, 1-based, inclusive.
     pub lines: (u32, u32),
-    /// Number of lines after it that belong to what answers the query.
-    pub n_left_out: u32,
+    /// Last line of what answers the query.
+    pub end: u32,
+    /// Whether lines up to `end` are left out.
+    pub is_cut: bool,
 }
 
-/// The lines of `found` that answer the query, at most `most`, from the first of the comment above them.
-pub fn of(found: &Match, most: usize) -> Excerpt {
+/// The lines of `found` that answer the query, at most `most`, from the first of the comment above them. Of a
+/// longer definition, its beginning and the lines that have most of `words`, the terms of the query.
+pub fn of(found: &Match, words: &[String], most: usize) -> Excerpt {
     let Focus { start_line, end_line, symbol, kind, .. } = &found.focus;
     let is_code = !symbol.is_empty() && !["heading", "key"].contains(kind);
-    lines_of(&found.content.text, found.span, (*start_line, *end_line), is_code, most)
+    let focus = (*start_line, *end_line);
+    Source { text: &found.content.text, lines: found.span, is_code }.excerpt(focus, words, most)
 }
 
-/// As [`of`], of the lines `start_line` to `end_line` of a text that is that of the lines `first` to `last`.
-fn lines_of(
-    text: &str,
-    (first, last): (u32, u32),
-    (start_line, end_line): (u32, u32),
+/// The text of a chunk.
+struct Source<'a> {
+    text: &'a str,
+    /// First and last line of the text.
+    lines: (u32, u32),
     is_code: bool,
-    most: usize,
-) -> Excerpt {
-    let lines: Vec<&str> = text.lines().collect();
-    let start = start_line.saturating_sub(first) as usize;
-    let end = ((end_line + 1).saturating_sub(first) as usize).min(lines.len());
-    // A text that is not that of the lines says why.
-    if start >= end || lines.len() > (last + 1).saturating_sub(first) as usize {
-        return Excerpt { text: text.to_owned(), lines: (start_line, end_line), n_left_out: 0 };
+}
+
+impl Source<'_> {
+    /// As [`of`], of the lines `start_line` to `end_line`.
+    fn excerpt(&self, (start_line, end_line): (u32, u32), words: &[String], most: usize) -> Excerpt {
+        let (first, last) = self.lines;
+        let lines: Vec<&str> = self.text.lines().collect();
+        let definition = start_line.saturating_sub(first) as usize;
+        let end = ((end_line + 1).saturating_sub(first) as usize).min(lines.len());
+        // A text that is not that of the lines says why.
+        if definition >= end || lines.len() > (last + 1).saturating_sub(first) as usize {
+            let lines = (start_line, end_line);
+            return Excerpt { text: self.text.to_owned(), lines, end: end_line, is_cut: false };
+        }
+        let n_comment = lines[..definition].iter().rev().take_while(|line| is_comment(line)).count();
+        // A part of a comment would begin in the middle of a sentence.
+        let start =
+            if n_comment <= MAX_COMMENT_LINES.min(most / 2) { definition - n_comment } else { definition };
+        // The comment of the next definition, where the grammar counts it to this one.
+        let is_after = |line: &str| line.trim().is_empty() || (self.is_code && is_comment(line));
+        let end = start + 1 + trimmed(&lines[start + 1..end], is_after);
+        let number = |position: usize| first + position as u32;
+        // A line in place of one line says nothing more.
+        if end - start <= most + 1 {
+            return Excerpt {
+                text: lines[start..end].join("\n"),
+                lines: (number(start), number(end - 1)),
+                end: number(end - 1),
+                is_cut: false,
+            };
+        }
+        let head = (definition + HEAD_LINES).min(end);
+        let n_rest = most.saturating_sub(head - start);
+        let below =
+            if most < MIN_LINES_WITH_HEAD { 0 } else { densest_window(&lines[head..end], words, n_rest) };
+        let (from, to) =
+            if below > 1 { (head + below, head + below + n_rest) } else { (start, start + most) };
+        let to = from + 1 + trimmed(&lines[from + 1..to.min(end)], |line| line.trim().is_empty());
+        let mut text = String::new();
+        if from > start {
+            text = format!("{}\n… {}:\n", lines[start..head].join("\n").trim_end(), number(from));
+        }
+        text.push_str(&lines[from..to].join("\n"));
+        Excerpt { text, lines: (number(start), number(to - 1)), end: number(end - 1), is_cut: true }
     }
-    let is_comment = |line: &str| COMMENT_STARTS.iter().any(|start| line.trim_start().starts_with(start));
-    let n_comment = lines[..start].iter().rev().take_while(|line| is_comment(line)).count();
-    // A part of a comment would begin in the middle of a sentence.
-    let start = if n_comment <= MAX_COMMENT_LINES.min(most / 2) { start - n_comment } else { start };
-    // The comment of the next definition, where the grammar counts it to this one.
-    let is_after = |line: &str| line.trim().is_empty() || (is_code && is_comment(line));
-    let mut end = end;
-    while end > start + 1 && is_after(lines[end - 1]) {
-        end -= 1;
-    }
-    let mut shown = end.min(start + most);
-    while shown > start + 1 && lines[shown - 1].trim().is_empty() {
-        shown -= 1;
-    }
-    // A line in place of one line says nothing more.
-    let shown = if end - shown == 1 { end } else { shown };
-    Excerpt {
-        text: lines[start..shown].join("\n"),
-        lines: (first + start as u32, first + shown as u32 - 1),
-        n_left_out: (end - shown) as u32,
-    }
+}
+
+fn is_comment(line: &str) -> bool {
+    COMMENT_STARTS.iter().any(|start| line.trim_start().starts_with(start))
+}
+
+/// Number of `lines` without the last ones that are `blank`.
+fn trimmed(lines: &[&str], blank: impl Fn(&str) -> bool) -> usize {
+    lines.len() - lines.iter().rev().take_while(|line| blank(line)).count()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn an_excerpt_is_the_definition_with_its_comment_and_without_the_next_one() {
         let text = "use a;\n\n/// Adds.\nfn add() {\n    1;\n    2;\n    3;\n}\n\n/// Next.\nfn next() {}";
-        let of = |start_line: u32, end_line: u32, most: usize| {
-            let excerpt = super::lines_of(text, (10, 20), (start_line, end_line), true, most);
-            (excerpt.lines, excerpt.n_left_out, excerpt.text)
-        };
-        assert_eq!(of(13, 17, 35).0, (12, 17));
-        assert_eq!(of(13, 19, 35).0, (12, 17), "without the comment of the next one");
-        let (lines, n_left_out, text) = of(13, 17, 4);
-        assert_eq!((lines, n_left_out), ((12, 15), 2));
-        assert_eq!(text, "/// Adds.\nfn add() {\n    1;\n    2;");
-        assert_eq!(of(13, 17, 5).1, 0, "one line is shown rather than counted");
+        let source = Source { text, lines: (10, 20), is_code: true };
+        let of =
+            |start_line: u32, end_line: u32, most: usize| source.excerpt((start_line, end_line), &[], most);
+        assert_eq!(of(13, 17, 35).lines, (12, 17));
+        assert_eq!(of(13, 19, 35).lines, (12, 17), "without the comment of the next one");
+        let cut = of(13, 17, 4);
+        assert_eq!((cut.lines, cut.end, cut.is_cut), ((12, 15), 17, true));
+        assert_eq!(cut.text, "/// Adds.\nfn add() {\n    1;\n    2;");
+        assert!(!of(13, 17, 5).is_cut, "one line is shown rather than counted");
+    }
+
+    #[test]
+    fn of_a_long_definition_the_beginning_and_the_lines_with_the_words_are_shown() {
+        let mut lines: Vec<String> = (0..60).map(|i| format!("    step({i});")).collect();
+        lines[0] = "fn run() {".to_owned();
+        lines[40] = "    retry(backoff);".to_owned();
+        lines[59] = "}".to_owned();
+        let text = lines.join("\n");
+        let source = Source { text: &text, lines: (101, 160), is_code: true };
+        let words = ["retry".to_owned(), "backoff".to_owned()];
+        let excerpt = source.excerpt((101, 160), &words, 10);
+        assert!(excerpt.text.starts_with("fn run() {\n    step(1);\n    step(2);\n… "), "{}", excerpt.text);
+        assert!(excerpt.text.contains("    retry(backoff);"), "{}", excerpt.text);
+        assert_eq!(excerpt.text.lines().count(), 11, "{}", excerpt.text);
+        assert_eq!((excerpt.lines.0, excerpt.end, excerpt.is_cut), (101, 160, true));
+        let without = source.excerpt((101, 160), &[], 10);
+        assert_eq!((without.lines, without.is_cut), ((101, 110), true));
     }
 }

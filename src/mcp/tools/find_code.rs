@@ -8,6 +8,7 @@ use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::response::Status;
 use crate::query::{Intent, Request};
+use crate::text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +162,8 @@ impl Search<'_> {
                 known.join(", ")
             ));
         }
-        let page = Page { offset: request.offset, limits, key: &key, format: call.format };
+        let words: Vec<String> = text::query_terms(query).into_iter().map(|term| term.term).collect();
+        let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &words };
         Ok(matches::answer(target, response, &page, shown))
     }
 }

@@ -78,7 +78,7 @@ impl Tool for FindSimilar {
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let mut response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;
         response.warnings.extend(link);
-        let page = Page { offset: request.offset, limits, key: &key, format: call.format };
+        let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &[] };
         Ok(matches::answer(&target, response, &page, &mut Shown::new()))
     }
 }

@@ -28,9 +28,10 @@ const MAX_MATCHES: u32 = 1000;
 /// Maximum number of matches by default with a large token limit, and the tokens of the limit for each.
 const MANY_MATCHES: usize = 50;
 const TOKENS_PER_MATCH: u32 = 200;
-/// Number of matches that have code by default, if there is any, and the lines of the code of each. The
-/// beginning of a further body hardly ever answers; its signature tells whether to read it.
-const DEFAULT_LINES: [usize; 1] = [35];
+/// Number of matches that have code by default, if there is any, and the maximum number of lines of the code.
+/// The code of a further match hardly ever answers; its signature tells whether to read it.
+const DEFAULT_TEXTS: usize = 1;
+const DEFAULT_LINES: usize = 35;
 /// Number of matches from the best of which those after the first show their signature, if they have no code.
 const WITH_SIGNATURE: usize = 3;
 const MAX_SIGNATURE_CHARS: usize = 160;
@@ -88,7 +89,7 @@ impl Limits {
         let by_tokens = (tokens / TOKENS_PER_MATCH) as usize;
         let by_default =
             if is_large { by_tokens.clamp(DEFAULT_MATCHES, MANY_MATCHES) } else { DEFAULT_MATCHES };
-        let texts = if is_large { by_tokens.max(DEFAULT_LINES.len()) } else { DEFAULT_LINES.len() };
+        let texts = if is_large { by_tokens.max(DEFAULT_TEXTS) } else { DEFAULT_TEXTS };
         Limits {
             matches: matches.map_or(by_default, |n| n.min(MAX_MATCHES) as usize),
             tokens,
@@ -97,9 +98,9 @@ impl Limits {
         }
     }
 
-    /// Maximum number of lines of the code of the match at `place`.
-    fn lines(&self, place: usize) -> usize {
-        if self.is_large { MANY_LINES } else { DEFAULT_LINES.get(place).copied().unwrap_or(0) }
+    /// Maximum number of lines of the code of a match.
+    fn lines(&self) -> usize {
+        if self.is_large { MANY_LINES } else { DEFAULT_LINES }
     }
 
     /// What the match at `place` says besides its place; `share` is its relevance as a share of the best.
@@ -123,6 +124,8 @@ pub struct Page<'a, K> {
     pub key: &'a K,
     /// The form in which the answer is sent.
     pub format: Format,
+    /// The terms of the query, by which lines of long definitions are chosen.
+    pub words: &'a [String],
 }
 
 /// Code that other parts of the same answer have shown.
@@ -210,11 +213,13 @@ fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) ->
         if !wants_code(place, found) {
             continue;
         }
-        let most = limits.lines(place);
+        let most = limits.lines();
         let lengths = std::iter::once(most).chain(FEWER_LINES.into_iter().filter(|fewer| *fewer < most));
         let without = used - item.n_tokens;
         let code = lengths
-            .map(|n_lines| Item::code(found, notes(place, found), n_lines, format))
+            .map(|n_lines| {
+                Item::code(found, notes(place, found), excerpt::of(found, page.words, n_lines), format)
+            })
             .find(|code| without + code.n_tokens <= room);
         let Some(code) = code else { break };
         used = without + code.n_tokens;
@@ -248,18 +253,18 @@ impl Item {
         Item::new(reduced, (start_line, end_line), None, format)
     }
 
-    /// A match with at most `n_lines` lines of its code.
-    fn code(found: &Match, notes: Notes, n_lines: usize, format: Format) -> Item {
-        let Excerpt { text, lines, n_left_out } = excerpt::of(found, n_lines);
+    /// A match with `excerpt` as its code.
+    fn code(found: &Match, notes: Notes, excerpt: Excerpt, format: Format) -> Item {
+        let Excerpt { text, lines, end, is_cut } = excerpt;
         let mut reduced = found.clone();
-        reduced.content.elided = n_left_out > 0;
+        reduced.content.elided = is_cut;
         reduced.span = lines;
         reduced.content.text = text;
         reduced.more_in_file = if notes.more_in_file { more_in_file(found) } else { Vec::new() };
-        Item::new(reduced, (lines.0, lines.1 + n_left_out), Some(n_left_out), format)
+        Item::new(reduced, (lines.0, end), Some(end - lines.1), format)
     }
 
-    /// `code` is the number of lines of the code that are left out, if there is code.
+    /// `code` is the number of lines after the code that are left out, if there is code.
     fn new(found: Match, lines: (u32, u32), code: Option<u32>, format: Format) -> Item {
         let state = state_of(found.state);
         let mut text =
