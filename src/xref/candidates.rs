@@ -62,6 +62,34 @@ impl CandidateFilter<'_, '_> {
         known.iter().filter(|(_, body, name)| *body || !defined(name)).map(|(id, _, _)| *id).collect()
     }
 
+    /// Replaces member functions of C++ that `found` has as declarations by their definitions outside of the
+    /// type, where there are any.
+    pub fn members_defined_elsewhere(&self, dialect: &Dialect, found: Vec<DefId>) -> Vec<DefId> {
+        if dialect.family != "c" {
+            return found;
+        }
+        let definitions_of = |id: DefId| -> Vec<DefId> {
+            let declared = |_: &FileDefs, def: &Def| {
+                (def.kind.is_callable() && def.is_member()).then(|| (def.name.clone(), def.qualified.clone()))
+            };
+            let Some((name, qualified)) = self.defs.with(id, declared).flatten() else { return Vec::new() };
+            if self.has_body(id) {
+                return Vec::new();
+            }
+            let is_same = |other: &DefId| {
+                self.defs.with(*other, |_, def| def.qualified == qualified).unwrap_or(false)
+                    && self.has_body(*other)
+            };
+            self.defs.named(&name, dialect.family).into_iter().filter(is_same).collect()
+        };
+        let mut targets = Vec::new();
+        for id in found {
+            let definitions = definitions_of(id);
+            if definitions.is_empty() { targets.push(id) } else { targets.extend(definitions) }
+        }
+        targets
+    }
+
     /// Drops further declarations of a function of which the language allows several: those marked as
     /// overloads in Python beside their definition, and all but the first of a name in one scope in scripts.
     fn without_overloads(&self, dialect: &Dialect, found: Vec<DefId>) -> Vec<DefId> {

@@ -39,7 +39,7 @@ impl<'a, 'v> Grader<'a, 'v> {
         targets: Vec<DefId>,
         evidence: &'static str,
     ) -> Resolution {
-        let fitting = self.filter.viable(ctx, targets);
+        let fitting = self.filter.viable(ctx, self.filter.members_defined_elsewhere(ctx.dialect, targets));
         let targets = self.filter.constructors_for_call(ctx, fitting);
         match targets.len() {
             0 => Resolution::unresolved("what is there does not fit"),

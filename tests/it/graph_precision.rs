@@ -80,6 +80,17 @@ fn what_a_file_of_c_does_not_include_it_does_not_call() {
 }
 
 #[test]
+fn a_member_function_of_cpp_is_called_where_it_is_defined_and_not_where_it_is_declared() {
+    let header = "class Version {\n public:\n  int Pick(int level);\n  void Overlaps(int level);\n};\n";
+    let source = "#include \"version.h\"\n\nint Version::Pick(int level) {\n  Overlaps(level + 1);\n  return level;\n}\n\n\
+                  void Version::Overlaps(int level) {\n  level++;\n}\n";
+    let repo = with(&[("db/version.h", header), ("db/version.cc", source)]);
+    let callers = ask(&repo, &["callers", "Version::Overlaps"]);
+    assert_eq!(edges(&callers), ["exact Version::Pick -> Version::Overlaps"], "{callers:#}");
+    assert_eq!(callers["edges"][0]["dstSymbolId"], "db/version.cc:8#Version::Overlaps");
+}
+
+#[test]
 fn a_macro_under_a_condition_is_no_proof() {
     let repo = with(&[
         (
