@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::facts::{Form, Reference};
 use super::notes;
-use super::request::CallGraphRequest;
+use super::request::{CallGraphRequest, Direction};
 use super::resolution::{LOCAL_VALUE, Resolution};
 use super::response::{
     CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOT_FOUND,
@@ -348,6 +348,10 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
                 self.status_of_unresolved(&known)
             };
         }
+        let mut roots = found.iter().flatten();
+        if self.request.direction != Direction::Definitions && !roots.any(|id| self.is_supported(id)) {
+            return CallGraphStatus::Unsupported;
+        }
         let named = |&id: &DefId| self.defs.with(id, |file, def| (file.path.clone(), def.qualified.clone()));
         let is_ambiguous =
             |found: &Vec<DefId>| found.iter().filter_map(named).collect::<BTreeSet<_>>().len() > 1;
@@ -355,13 +359,17 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     }
 
     fn status_of_unresolved(&self, known: &[DefId]) -> CallGraphStatus {
-        let supported = |id: &DefId| self.defs.file(id.entry).is_some_and(|file| file.dialect.is_some());
         // What the missing files define is not known.
         let is_partial = self.view.n_missing(None) > 0;
-        if is_partial || known.iter().any(supported) {
+        if is_partial || known.iter().any(|id| self.is_supported(id)) {
             CallGraphStatus::NotFound
         } else {
             CallGraphStatus::Unsupported
         }
+    }
+
+    /// Whether calls are read in the language of a definition.
+    fn is_supported(&self, id: &DefId) -> bool {
+        self.defs.file(id.entry).is_some_and(|file| file.dialect.is_some())
     }
 }

@@ -258,6 +258,7 @@ fn gates_are_those_of_search() {
     let unsupported = TestRepo::with_files(&[("a.lua", "function f()\n  f()\nend\n")]);
     unsupported.codeweaver(["init", "--no-hooks"]).success();
     assert_eq!(ask(&unsupported, &["callers", "f"])["status"], "unsupported");
+    assert_eq!(ask(&unsupported, &["callees", "a.lua:2"])["status"], "unsupported");
 }
 
 #[test]
