@@ -125,6 +125,23 @@ fn the_text_has_one_line_for_a_call_site() {
 }
 
 #[test]
+fn what_is_not_proven_is_marked_and_a_class_is_named_once() {
+    let repo = with(&[
+        ("log.py", "class Log:\n    def write_line(self, text):\n        pass\n"),
+        (
+            "app.py",
+            "class App:\n    def start(self, log):\n        log.write_line('a')\n\n    def stop(self, log):\n        \
+             log.write_line('b')\n",
+        ),
+    ]);
+    let mut client = McpClient::start(&repo);
+    assert_eq!(
+        client.text("call_graph", json!({ "symbol": "Log.write_line" })),
+        "callers of Log.write_line (? is unproven)\nlog.py:2-3 def write_line(self, text)\napp.py: 3? App.start, 6? .stop\n"
+    );
+}
+
+#[test]
 fn bases_come_first_and_tests_last() {
     let mut tests = String::from("from shapes import Shape\n\n\n");
     for i in 0..9 {

@@ -1,8 +1,9 @@
 //! The text of an answer about the call graph: one line per call site.
 //!
 //! Callers are listed by file, each with its lines, the function around it and, where that is not the symbol
-//! of the call, what it leads to. Nothing is said about a site that is exact. Tests are last, and only
-//! counted if they are many. The candidates of one ambiguous site are named together.
+//! of the call, what it leads to. Nothing is said about a site that is exact; `?` marks one of the grade
+//! `unique_name`. Tests are last, and only counted if they are many. The candidates of one ambiguous site are
+//! named together.
 
 use super::text::{more, state_of, unless_fresh};
 use crate::git::quoting::printed;
@@ -11,8 +12,9 @@ use crate::xref::{CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind,
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Maximum number of candidates of a site that are named.
-const MAX_CANDIDATES: usize = 4;
+/// Maximum number of candidates of a site that are all named; of more, so many are.
+const MAX_CANDIDATES: usize = 3;
+const SHOWN_CANDIDATES: usize = 2;
 /// Maximum length of a signature in bytes, of the only definition and of several.
 const MAX_SIGNATURE: usize = 160;
 const MAX_SIGNATURE_OF_MANY: usize = 60;
@@ -107,7 +109,9 @@ fn headline(response: &CallGraphResponse) -> String {
             let none = if total == 0 { ": none found" } else { "" };
             let which =
                 if status == CallGraphStatus::Ambiguous { ", ambiguous: ask about one of these" } else { "" };
-            format!("{what} {symbol}{of}{none}{which}")
+            let is_unproven = |edge: &Edge| edge.grade == Grade::UniqueName;
+            let doubt = if response.edges.iter().any(is_unproven) { " (? is unproven)" } else { "" };
+            format!("{what} {symbol}{of}{none}{which}{doubt}")
         }
     };
     text.push_str(&unless_fresh(response.freshness));
@@ -163,17 +167,18 @@ fn placed(id: &str) -> String {
     id.split_once('#').map_or_else(|| id.to_owned(), |(place, name)| format!("{place} {name}"))
 }
 
+/// `12,14?`
 fn lines_of(edge: &Edge) -> String {
     let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
     let more = if edge.site_count > lines.len() { ",…" } else { "" };
-    format!("{}{more}", lines.join(","))
+    let doubt = if edge.grade == Grade::UniqueName { "?" } else { "" };
+    format!("{}{more}{doubt}", lines.join(","))
 }
 
 /// What is unusual about a call.
 fn remarks(edge: &Edge, is_inwards: bool) -> String {
     match (edge.grade, edge.candidates) {
-        (Grade::Exact | Grade::Unresolved, _) => String::new(),
-        (Grade::UniqueName, _) => " (unproven)".to_owned(),
+        (Grade::Exact | Grade::UniqueName | Grade::Unresolved, _) => String::new(),
         (Grade::Ambiguous, 0 | 1) => " (or of a library)".to_owned(),
         (Grade::Ambiguous, n) if is_inwards => format!(" ({n} candidates)"),
         (Grade::Ambiguous, _) => String::new(),
@@ -194,7 +199,12 @@ fn callers(text: &mut String, calls: &[&Call<'_>], roots: &[&str], tests: &BTree
         for (file, calls) in
             by_file(&of_code).into_iter().chain(is_short.then(|| by_file(&of_tests)).into_iter().flatten())
         {
-            let shown: Vec<String> = calls.iter().map(|call| caller(call, roots)).collect();
+            let mut owner = "";
+            let mut shown = Vec::new();
+            for call in calls {
+                shown.push(caller(call, roots, owner));
+                owner = owner_of(name_in(&call.edge.src_symbol_id));
+            }
             let _ = writeln!(text, "{}: {}", printed(file), shown.join(", "));
         }
         if !is_short {
@@ -228,8 +238,14 @@ fn by_file<'c, 'r>(calls: &[&&'c Call<'r>]) -> Vec<(&'r str, Vec<&'c Call<'r>>)>
     files
 }
 
-/// `12,14 run → #1 (2 candidates)`; the target only if it is not the symbol of the call.
-fn caller(call: &Call<'_>, roots: &[&str]) -> String {
+/// The qualifiers of a name with the last separator; empty for an unqualified one.
+fn owner_of(name: &str) -> &str {
+    &name[..name.rfind(['.', ':', '#']).map_or(0, |at| at + 1)]
+}
+
+/// `12,14 run → #1 (2 candidates)`; the target only if it is not the symbol of the call. Of a definition of
+/// the same `owner` as the one before it, `.run`.
+fn caller(call: &Call<'_>, roots: &[&str], owner: &str) -> String {
     let Call { edge, targets } = call;
     let named = |target: &&str| match roots.iter().position(|root| root == target) {
         Some(root) => format!("#{}", root + 1),
@@ -239,7 +255,11 @@ fn caller(call: &Call<'_>, roots: &[&str]) -> String {
     let to = targets.iter().map(named).collect::<Vec<_>>().join(", ");
     let to = if is_clear { String::new() } else { format!(" → {to}") };
     let from = name_in(&edge.src_symbol_id);
-    let from = if from.is_empty() { String::new() } else { format!(" {from}") };
+    let from = match from.strip_prefix(owner) {
+        _ if from.is_empty() => String::new(),
+        Some(name) if !owner.is_empty() && owner_of(from) == owner => format!(" .{name}"),
+        _ => format!(" {from}"),
+    };
     format!("{}{from}{to}{}", lines_of(edge), remarks(edge, true))
 }
 
@@ -279,7 +299,8 @@ fn callees(text: &mut String, calls: &[Call<'_>], roots: &[&str]) {
             let to = if targets.len() == 1 && edge.candidates <= 1 {
                 near(only)
             } else {
-                let named: Vec<String> = targets.iter().take(MAX_CANDIDATES).map(|id| near(id)).collect();
+                let most = if targets.len() > MAX_CANDIDATES { SHOWN_CANDIDATES } else { MAX_CANDIDATES };
+                let named: Vec<String> = targets.iter().take(most).map(|id| near(id)).collect();
                 let more = if edge.candidates > named.len() { ", …" } else { "" };
                 format!("{} candidates: {}{more}", edge.candidates, named.join(", "))
             };
