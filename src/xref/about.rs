@@ -28,8 +28,13 @@ const DOCUMENT_EXTENSIONS: &[&str] =
     &["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "rdoc", "org", "textile"];
 /// Maximum number of sections of release notes.
 const MAX_LOGS: usize = 3;
+/// What separates the parts of a qualified name.
+const SEPARATORS: [char; 3] = ['.', ':', '#'];
 /// Maximum number of definitions that are listed besides the one.
 const MAX_OTHERS: usize = 20;
+/// Number of other definitions of a name from which it is common: what mentions it means this definition only
+/// if it names the owner too.
+const MANY_OTHERS: usize = 3;
 
 /// What is known about a definition. Lists are complete as far as the limits allow; who shows them cuts them.
 #[derive(Debug, Clone, Default)]
@@ -129,8 +134,8 @@ impl About {
         if is_supported && symbol.kind.is_callable() {
             about.take_callees(&ask(Direction::Callees)?);
         }
-        about.find_documents(searcher, view, symbol)?;
         about.find_others(view, symbol);
+        about.find_documents(searcher, view, symbol)?;
         cancel.check()?;
         Ok(about)
     }
@@ -256,7 +261,13 @@ impl About {
                 continue;
             };
             // Of several candidates, one line says that there are some.
-            if !seen.insert(if edge.grade == Grade::Ambiguous { &edge.name } else { &node.symbol_id }) {
+            let (is_ambiguous, name) = (edge.grade == Grade::Ambiguous, last_of(&edge.name));
+            if !seen.insert(if is_ambiguous { name } else { &node.symbol_id }) {
+                continue;
+            }
+            // One of many definitions tells nothing.
+            if is_ambiguous && edge.candidates > MANY_OTHERS {
+                unresolved.insert(&edge.name);
                 continue;
             }
             self.callees.push(Callee {
@@ -282,6 +293,9 @@ impl About {
         if terms.is_empty() {
             return Ok(());
         }
+        let owner = last_of(
+            symbol.qualified_name.strip_suffix(&symbol.name).unwrap_or_default().trim_end_matches(SEPARATORS),
+        );
         let definitions = Definitions::new(view);
         let mut rows: Vec<(usize, u32)> = Vec::new();
         definitions.rows_with(Field::Body, &terms, &mut |segment, row| {
@@ -305,6 +319,9 @@ impl About {
             let Some(bytes) = view.blob(&searcher.codebase, &segment.blob_oid(doc))? else { continue };
             let text = bytes.get(record.start_byte as usize..record.end_byte as usize).unwrap_or_default();
             let Some(at) = mention(text, &symbol.name) else { continue };
+            if self.n_others >= MANY_OTHERS && !owner.is_empty() && mention(text, owner).is_none() {
+                continue;
+            }
             let line = record.start_line + text[..at].iter().filter(|&&byte| byte == b'\n').count() as u32;
             for entry in view.entries_of(base + record.doc) {
                 let path = quoting::text(view.entry(entry).0);
@@ -336,7 +353,7 @@ impl About {
         self.n_others = others.len();
         others.truncate(MAX_OTHERS);
         self.others = others;
-        if self.tests.is_empty() && has_references(symbol.kind) {
+        if self.tests.is_empty() && self.n_others < MANY_OTHERS && has_references(symbol.kind) {
             let wanted = plain(&symbol.name);
             if wanted.len() >= 4 {
                 self.tests_by_name =
@@ -348,6 +365,11 @@ impl About {
             }
         }
     }
+}
+
+/// The name without its qualifiers.
+fn last_of(name: &str) -> &str {
+    name.rsplit(SEPARATORS).next().unwrap_or(name)
 }
 
 fn any_file() -> Filters {
@@ -376,7 +398,7 @@ fn is_test_file(view: &View, path: &str) -> bool {
 
 /// Whether a qualified name is in a module of tests.
 fn is_test_name(name: &str) -> bool {
-    name.split(['.', ':', '#']).any(|part| matches!(part, "tests" | "test" | "Tests"))
+    name.split(SEPARATORS).any(|part| matches!(part, "tests" | "test" | "Tests"))
 }
 
 /// A name in lower case without separators.

@@ -66,6 +66,36 @@ fn one_definition_is_answered_with_everything_about_it() {
 }
 
 #[test]
+fn of_a_common_name_only_what_names_the_owner_too_is_told() {
+    let mut files: Vec<(String, String)> = ["Queue", "Stack", "Ring", "Heap"]
+        .iter()
+        .map(|name| {
+            let file = format!("{}.py", name.to_lowercase());
+            (file, format!("class {name}:\n    def push_item(self, item):\n        pass\n"))
+        })
+        .collect();
+    files.push(("guide.md".to_owned(), "# Guide\n\n`Stack.push_item` is for stacks.\n".to_owned()));
+    files.push(("test_ring.py".to_owned(), "def test_push_item_of_ring():\n    pass\n".to_owned()));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let repo = TestRepo::with_files(&files);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let stack = client.text("find_symbol", json!({ "symbol": "Stack.push_item" }));
+    assert!(stack.contains("documentation: guide.md:3"), "{stack}");
+    let heap = client.text("find_symbol", json!({ "symbol": "Heap.push_item" }));
+    assert!(!heap.contains("guide.md") && !heap.contains("test_ring"), "{heap}");
+}
+
+#[test]
+fn a_constructor_is_part_of_its_type() {
+    let java = "class Parser {\n    Parser(String text) {\n    }\n\n    void run() {\n    }\n}\n";
+    let repo = TestRepo::with_files(&[("Parser.java", java)]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let text = McpClient::start(&repo).text("find_symbol", json!({ "symbol": "Parser" }));
+    assert!(text.starts_with("Parser.java:1-7 class Parser\n"), "{text}");
+}
+
+#[test]
 fn several_definitions_are_one_line_each() {
     let repo = sample();
     let mut client = McpClient::start(&repo);

@@ -2,7 +2,7 @@
 
 use super::text::{more, no_room, state_of, unless_fresh};
 use super::{Answer, Call, CallError, OkStatus, Tool};
-use crate::chunk::tokens;
+use crate::chunk::{SymbolKind, tokens};
 use crate::git::quoting::{self, printed};
 use crate::index::background;
 use crate::mcp::cursor::Cursor;
@@ -255,13 +255,26 @@ fn only_definition(
     request: &SymbolRequest,
     updater: crate::query::view::freshness::RequestUpdate<'_>,
 ) {
+    // A constructor is a member of its type.
+    let types: Vec<String> = list
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.kind.has_members())
+        .map(|symbol| symbol.qualified_name.clone())
+        .collect();
+    let is_of = |symbol: &FoundSymbol| {
+        symbol.kind == SymbolKind::Constructor
+            && types.iter().any(|name| symbol.qualified_name.starts_with(name))
+    };
+    list.symbols.retain(|symbol| !is_of(symbol));
     let Some(first) = list.symbols.first() else { return };
     let same = |symbol: &FoundSymbol| symbol.qualified_name == first.qualified_name;
     if list.fit != NameFit::Exact || !list.symbols.iter().all(same) {
         return;
     }
     let is_one_file = list.symbols.iter().all(|symbol| symbol.path == first.path);
-    if is_one_file && list.symbols.len() <= MAX_OVERLOADS && first.kind.is_callable() {
+    let is_callable = list.symbols.iter().any(|symbol| symbol.kind.is_callable());
+    if is_one_file && list.symbols.len() <= MAX_OVERLOADS && is_callable {
         let longest =
             list.symbols.iter().max_by_key(|symbol| (symbol.lines.1 - symbol.lines.0, symbol.lines.0));
         list.symbols = longest.cloned().into_iter().collect();
