@@ -112,4 +112,6 @@ fn a_pattern_that_is_no_expression_is_an_error_of_the_argument() {
     assert!(client.refused("find_text", json!({ "pattern": "" })).contains("`pattern`"));
     let text = client.text("find_text", json!({ "pattern": "x", "paths": ["nowhere/"] }));
     assert!(text.contains("no file matches the path 'nowhere/'"), "{text}");
+    let two = client.text("find_text", json!({ "pattern": "x", "paths": ["nowhere/", "*.none"] }));
+    assert!(two.contains("no file matches the path 'nowhere/' or '*.none'"), "{two}");
 }

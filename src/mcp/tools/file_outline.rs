@@ -118,7 +118,8 @@ fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Op
         // Many signatures already contain the kind.
         let has_kind = signature.split_whitespace().any(|word| word == symbol.kind);
         let kind = if has_kind { String::new() } else { format!("{} ", symbol.kind) };
-        let _ = writeln!(text, "{first}-{last} {indent}{kind}{signature}");
+        let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
+        let _ = writeln!(text, "{lines} {indent}{kind}{signature}");
     }
     if let Some(cursor) = next_cursor {
         text.push_str(&more(cursor));

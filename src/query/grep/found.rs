@@ -176,8 +176,10 @@ impl<'a> Found<'a> {
             (n > 0).then(|| format!("{files} {what}{why}"))
         };
         let mut warnings = info.warnings.clone();
-        let absent = info.absent_paths.iter().map(|path| format!("no file matches the path '{path}'"));
-        warnings.extend(absent);
+        let absent: Vec<String> = info.absent_paths.iter().map(|path| format!("'{path}'")).collect();
+        if !absent.is_empty() {
+            warnings.push(format!("no file matches the path {}", absent.join(" or ")));
+        }
         warnings.extend(files(info.secret_files, "not searched: ", "credentials are never shown"));
         warnings.extend(files(
             info.excluded_files,
