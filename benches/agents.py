@@ -221,6 +221,8 @@ def run_grep(task, tree, count):
             ["bash", "-c", command], cwd=tree.root, env=shell_environment(), capture_output=True, text=True, errors="replace",
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
+        if "command not found" in done.stderr:
+            sys.exit(f"agents.py: {task['id']}: {done.stderr.strip()}")
         text = done.stdout + done.stderr
         policy.take(step, text)
         policy.record(command, text)
