@@ -21,6 +21,20 @@ pub struct Answer<T> {
     pub text: String,
 }
 
+/// What the structured content of most tools ends with.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnswerEnd {
+    /// What the answer lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Root of the worktree that answers; paths are relative to it.
+    #[serde(rename = "codebaseRoot")]
+    pub codebase_root: PathBuf,
+    /// Present if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
 impl<T: Serialize> Answer<T> {
     /// Number of tokens in the form that is sent.
     pub fn n_tokens(&self, format: Format) -> u32 {

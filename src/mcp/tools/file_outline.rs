@@ -1,7 +1,7 @@
 //! `file_outline`: lists the definitions of a file.
 
 use super::text::{more, no_room, state_of, unless_fresh};
-use super::{Answer, Call, CallError, OkStatus, Tool};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
@@ -10,7 +10,6 @@ use crate::query::Outline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 pub struct FileOutline;
 
@@ -31,15 +30,8 @@ pub struct Output {
     outline: Outline,
     /// Definitions in the file, shown here or not.
     total_symbols: usize,
-    /// What the token limit leaves no room for; absent if `next_cursor` continues the answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-    /// Root of the worktree that answers.
-    #[serde(rename = "codebaseRoot")]
-    codebase_root: PathBuf,
-    /// Present if there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    end: AnswerEnd,
 }
 
 impl Tool for FileOutline {
@@ -81,15 +73,19 @@ impl Tool for FileOutline {
                 .then(|| Cursor::at(shown, &key).to_string());
             let text = text_of(&outline, total_symbols, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
-            let output =
-                Output { status: OkStatus::Ok, outline, total_symbols, warnings, codebase_root, next_cursor };
+            let output = Output {
+                status: OkStatus::Ok,
+                outline,
+                total_symbols,
+                end: AnswerEnd { warnings, codebase_root, next_cursor },
+            };
             let answer = Answer { structured: output, text };
             let size = answer.n_tokens(call.format);
             let n = answer.structured.outline.symbols.len();
             if size <= limit || n == 0 {
                 return Ok(answer);
             }
-            Output { outline, warnings, .. } = answer.structured;
+            Output { outline, end: AnswerEnd { warnings, .. }, .. } = answer.structured;
             let fitting = (n as u64 * u64::from(limit) / u64::from(size)) as usize;
             outline.symbols.truncate(fitting.min(n - 1).max(usize::from(n > 1)));
             if n == 1 {

@@ -1,7 +1,7 @@
 //! `find_text`: all lines with a text or a match of a regular expression.
 
 use super::text::{more, no_room, state_of};
-use super::{Answer, Call, CallError, OkStatus, Tool};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::cursor::Cursor;
@@ -11,7 +11,6 @@ use crate::query::{GrepRequest, QueryError, ViewRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 /// Default of `max_results`.
 const DEFAULT_RESULTS: usize = 50;
@@ -77,15 +76,9 @@ pub struct Output {
     total_files: usize,
     /// Files with a definition of the text first, then those in fewer directories.
     files: Vec<GrepFile>,
-    /// What was not searched, and what the token limit leaves no room for.
-    warnings: Vec<String>,
     index: CorpusInfo,
-    /// Root of the worktree that answers; paths are relative to it.
-    #[serde(rename = "codebaseRoot")]
-    codebase_root: PathBuf,
-    /// Present if there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    end: AnswerEnd,
 }
 
 impl Tool for FindText {
@@ -145,10 +138,8 @@ impl Tool for FindText {
                 total_lines: found.n_lines,
                 total_files: found.n_files(),
                 files,
-                warnings,
                 index: found.info.clone(),
-                codebase_root: codebase.root(),
-                next_cursor,
+                end: AnswerEnd { warnings, codebase_root: codebase.root(), next_cursor },
             };
             let text = text_of(&output, listing, n, is_regex.is_none(), ignore_case.is_none());
             if listing == Listing::Files {
@@ -206,7 +197,8 @@ fn text_of(
     is_syntax_guessed: bool,
     is_case_guessed: bool,
 ) -> String {
-    let Output { total_lines, total_files, files, warnings, next_cursor, index, .. } = output;
+    let Output { total_lines, total_files, files, index, end, .. } = output;
+    let AnswerEnd { warnings, next_cursor, .. } = end;
     let n_files = |n: u64| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
     let mut text = String::new();
     if *total_files == 0 {

@@ -1,8 +1,7 @@
 //! `list_files`: the files of the working tree or of a revision, folders summarised where they are many.
 
-use super::changes::day;
-use super::text::{more, no_room};
-use super::{Answer, Call, CallError, OkStatus, Tool};
+use super::text::{day, more, no_room};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::chunk::tokens;
 use crate::git::quoting::{self, printed};
 use crate::mcp::cursor::Cursor;
@@ -66,12 +65,8 @@ pub struct Output {
     /// Files that were deleted and not committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     deleted: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-    #[serde(rename = "codebaseRoot")]
-    codebase_root: PathBuf,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    end: AnswerEnd,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -422,9 +417,7 @@ impl List<'_> {
             languages: self.languages(),
             entries: entries.to_vec(),
             deleted: self.listing.deleted.iter().map(|path| quoting::text(path)).collect(),
-            warnings,
-            codebase_root,
-            next_cursor,
+            end: AnswerEnd { warnings, codebase_root, next_cursor },
         }
     }
 }

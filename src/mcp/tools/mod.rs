@@ -34,7 +34,7 @@ mod matches;
 mod read_code;
 mod text;
 
-use super::answer::{self, Answer, CallError};
+use super::answer::{self, Answer, AnswerEnd, CallError};
 use super::arguments::{self, Format};
 use super::codebases::{CallTarget, Codebases};
 use super::envelope::Envelope;

@@ -1,7 +1,7 @@
 //! `read_code`: reads a file or a range of its lines, from the working tree or a revision.
 
 use super::text::{more, no_room, state_of};
-use super::{Answer, Call, CallError, OkStatus, Tool};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::git::quoting::printed;
 use crate::index::background;
 use crate::mcp::answer::{Failure, FailureStatus};
@@ -11,7 +11,6 @@ use crate::query::view::freshness;
 use crate::query::view::{Freshness, MatchState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 pub struct ReadCode;
 
@@ -35,17 +34,10 @@ pub struct Output {
     status: OkStatus,
     #[serde(flatten)]
     file: FileText,
-    /// What is missing and not continued by `next_cursor`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
     /// How current the index is. The text itself is always read from the working tree or the revision.
     freshness: Freshness,
-    /// Root of the worktree that answers.
-    #[serde(rename = "codebaseRoot")]
-    codebase_root: PathBuf,
-    /// Present if there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    #[serde(flatten)]
+    end: AnswerEnd,
 }
 
 impl Tool for ReadCode {
@@ -90,8 +82,12 @@ impl Tool for ReadCode {
             let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
             let rendered = text_of(&text, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
-            let output =
-                Output { status: OkStatus::Ok, file: text, warnings, freshness, codebase_root, next_cursor };
+            let output = Output {
+                status: OkStatus::Ok,
+                file: text,
+                freshness,
+                end: AnswerEnd { warnings, codebase_root, next_cursor },
+            };
             let answer = Answer { structured: output, text: rendered };
             let size = answer.n_tokens(call.format);
             if size <= limit || answer.structured.file.text.is_empty() {

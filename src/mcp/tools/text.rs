@@ -27,6 +27,13 @@ pub fn no_room(item: &str, n: usize, needed: u32) -> String {
     format!("{n} {items} found; token_limit is too small for the first, which needs {needed}")
 }
 
+/// The day of a time in seconds since 1970.
+pub fn day(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds)
+        .map(|time| time.strftime("%Y-%m-%d").to_string())
+        .unwrap_or_default()
+}
+
 /// The name of a freshness in structured content.
 pub fn name_of(freshness: Freshness) -> &'static str {
     match freshness {
