@@ -178,8 +178,9 @@ fn of_class(class: &Class) -> Option<(u8, bool)> {
         }
     };
     let (first, _) = *ranges.first()?;
-    let mut bytes = ranges.iter().flat_map(|&(start, end)| start..=end.min(0x80));
-    if bytes.all(|byte| byte < 0x80 && !is_word_byte(byte as u8)) {
+    let is_other =
+        |&(start, end): &(u32, u32)| end < 0x80 && (start..=end).all(|byte| !is_word_byte(byte as u8));
+    if ranges.iter().all(is_other) {
         return Some((OTHER, false));
     }
     let n: u32 = ranges.iter().map(|(start, end)| end - start + 1).sum();
@@ -228,6 +229,8 @@ mod tests {
             (r"(error|e): ", true, "()"),
             (r"(abc)+[.]def?", true, "((abc))"),
             (r"\bword\b", true, "(word)"),
+            (r"caf[éè]s", true, "(caf)"),
+            (r"(?i)école", true, "(cole/i)"),
             (r"abcd.*b|", true, "()"),
         ] {
             let pattern = Pattern { text: pattern.to_owned(), is_regex, ..Pattern::default() };
