@@ -80,13 +80,17 @@ impl Searcher {
         self.guarded(|| {
             request.check()?;
             let narrowed = self.narrowed(request)?;
-            let (request, warning) = match &narrowed {
-                Some((narrowed, warning)) => (narrowed, warning.clone()),
-                None => (request, None),
+            let (request, warnings) = match &narrowed {
+                Some((narrowed, warnings)) => (narrowed, warnings.clone()),
+                None => (request, Vec::new()),
             };
             let rank = |view: &View, deadline| Ok(self.rank(request, view, &WEIGHTS, deadline));
             let mut response = self.respond(request, update, rank)?;
-            response.warnings.extend(warning);
+            response.warnings.extend(warnings);
+            if request.filters.lines.is_some() && response.total_found == 0 {
+                let all = "exact search shows all lines, in files that are not indexed too";
+                response.warnings.push(format!("no indexed code with the quoted text fits the query: {all}"));
+            }
             Ok(response)
         })
     }

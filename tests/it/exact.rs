@@ -321,4 +321,9 @@ fn quotes_and_slashes_in_a_query_ask_for_exact_text() {
     let run = repo.codeweaver(["search", "--files-with-matches", "\"not anywhere\" retry again"]);
     assert!(run.success().stdout().contains("src/other.py"));
     assert!(run.stderr().contains("no line has \"not anywhere\""), "{}", run.stderr());
+    // Lines in what is not indexed are no code by meaning.
+    repo.write("Cargo.lock", "name = \"unmistakable-lock\"\n").commit("lock");
+    let run = repo.codeweaver(["search", "--files-with-matches", "\"unmistakable-lock\" retry again"]);
+    assert_eq!(run.stdout(), "");
+    assert!(run.stderr().contains("no indexed code with the quoted text"), "{}", run.stderr());
 }

@@ -61,12 +61,12 @@ impl<'q> QueryLine<'q> {
 }
 
 impl Searcher {
-    /// `request` for the code that has the exact part of its query; `None` if it has none. If no line has it,
-    /// the request is for all code, and the text of a warning is returned too.
+    /// `request` for the code that has the exact part of its query, with warnings; `None` if it has none. If
+    /// no line has it, the request is for all code.
     pub(in crate::query) fn narrowed(
         &self,
         request: &Request,
-    ) -> Result<Option<(Request, Option<String>)>, QueryError> {
+    ) -> Result<Option<(Request, Vec<String>)>, QueryError> {
         let (exact, query) = match QueryLine::parse(&request.query) {
             QueryLine::Exact(exact) => (exact, exact.to_owned()),
             QueryLine::Mixed { exact, rest } => (exact, format!("{exact} {rest}")),
@@ -78,11 +78,13 @@ impl Searcher {
         let grep = GrepRequest { pattern, filters, view: request.view.clone(), context: 0 };
         let found = self.grep(&grep)?;
         let mut narrowed = Request { query, ..request.clone() };
+        let mut warnings = found.warnings();
         if found.n_files() == 0 {
-            return Ok(Some((narrowed, Some(format!("no line has \"{exact}\"; this is code about it")))));
+            warnings.push(format!("no line has \"{exact}\"; this is code about it"));
+        } else {
+            narrowed.filters.lines = Some(Arc::new(lines_of(&found)?));
         }
-        narrowed.filters.lines = Some(Arc::new(lines_of(&found)?));
-        Ok(Some((narrowed, None)))
+        Ok(Some((narrowed, warnings)))
     }
 }
 
