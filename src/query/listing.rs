@@ -167,9 +167,15 @@ impl Lister<'_> {
                     }
                 }
             }
-            let n_unlisted = status.changes.unlisted.len();
-            if n_unlisted > 0 {
-                listing.warnings.push(format!("{n_unlisted} directories cannot be listed"));
+            let changes = &status.changes;
+            for (n, what) in [
+                (changes.unlisted.len(), "directories cannot be listed"),
+                (changes.unreadable.len(), "files or directories cannot be read, and are shown as committed"),
+                (changes.unchecked, "paths could not be compared with the disk in time"),
+            ] {
+                if n > 0 {
+                    listing.warnings.push(format!("{n} {what}"));
+                }
             }
         }
         Ok((known, deleted))

@@ -120,6 +120,25 @@ fn the_history_of_a_definition_is_followed_into_the_file_it_came_from() {
 }
 
 #[test]
+fn a_file_that_moved_into_the_paths_is_renamed_and_not_added() {
+    let text: String = (0..30).map(|i| format!("value_{i} = {i}\n")).collect();
+    let repo = TestRepo::with_files(&[("old/a.py", &text), ("old/b.py", "x = 1\n")]);
+    repo.git(["tag", "v1"]);
+    std::fs::create_dir(repo.path("new")).unwrap();
+    repo.git(["mv", "old/a.py", "new/a.py"]);
+    repo.commit("move");
+    let mut client = McpClient::start(&repo);
+    for paths in ["new", "old"] {
+        let text =
+            client.text("changes", json!({ "from": "v1", "to": "HEAD", "paths": [paths], "show": "files" }));
+        assert!(
+            text.contains("1 file +0 -0\n") && text.contains("\nR {old => new}/a.py\n"),
+            "{paths}: {text}"
+        );
+    }
+}
+
+#[test]
 fn long_answers_go_on_where_they_stopped() {
     let repo = TestRepo::init();
     for i in 0..40 {

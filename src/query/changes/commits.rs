@@ -4,9 +4,7 @@ use super::Changes;
 use super::ChangesRequest;
 use super::ends::Ends;
 use super::symbols::{Definition, SymbolChangeKind, name_segments};
-use crate::git::{
-    BStr, BString, ByteSlice as _, Commit, GitError, History, Oid, TreeChange, TreeComparer, quoting,
-};
+use crate::git::{BStr, BString, ByteSlice as _, Commit, History, Oid, TreeChange, TreeComparer, quoting};
 use crate::query::error::QueryError;
 use crate::query::request::{Filters, ViewRequest};
 use crate::query::search::Searcher;
@@ -242,7 +240,13 @@ impl Changes<'_> {
         if let Some(known) = versions.0.get(&oid) {
             return Ok(known.clone());
         }
-        let text = self.contents.blob(&oid)?.ok_or(GitError::ObjectMissing { oid })?;
+        let Some(text) = self.contents.blob(&oid)? else {
+            self.warnings.push(format!(
+                "a version of {} is too large or not in this clone",
+                quoting::printed(&quoting::text(path))
+            ));
+            return Ok(Rc::default());
+        };
         let has_name = wanted.last().is_some_and(|name| text.contains_str(name));
         let definitions: Vec<Definition> = if has_name { self.definitions(path, &text) } else { Vec::new() };
         let mut version = Version::default();

@@ -115,9 +115,14 @@ impl Changes<'_> {
         if self.ends.with_worktree {
             files = self.with_uncommitted(files)?;
         }
+        // The other side of a rename may be outside of the paths that were asked for.
+        let is_half =
+            |file: &FileChange| matches!(file.kind, FileChangeKind::Added | FileChangeKind::Deleted);
+        let has_half = files.iter().any(|file| is_half(file) && self.paths.matches(file.path.as_ref()));
+        files.retain(|file| has_half && is_half(file) || self.paths.matches(file.path.as_ref()));
+        self.pair_renames(&mut files)?;
         let paths = &self.paths;
         files.retain(|file| paths.matches(file.path.as_ref()) || paths.matches(file.older_path()));
-        self.pair_renames(&mut files)?;
         for file in &mut files {
             self.judge(file);
         }
@@ -128,7 +133,6 @@ impl Changes<'_> {
 
     fn between_trees(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<FileChange>, QueryError> {
         let mut trees = TreeComparer::new(&self.searcher.codebase.repo);
-        // The other side of a rename may be anywhere.
         let changes = trees.diff(from, to, &|_| true)?;
         Ok(changes.into_iter().map(|change| FileChange::of(change.path, change.old, change.new)).collect())
     }
@@ -162,6 +166,8 @@ impl Changes<'_> {
         for (n, what) in [
             (changes.unreadable.len(), "cannot be read"),
             (changes.filtered.len(), "has a filter driver (LFS, git-crypt), which is never run"),
+            (changes.unlisted.len(), "is below a directory that cannot be listed"),
+            (changes.unchecked, "could not be compared with the disk in time"),
         ] {
             if n > 0 {
                 self.warnings.push(format!("{n} changed or unknown files left out: each {what}"));

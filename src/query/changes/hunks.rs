@@ -62,7 +62,7 @@ impl Changes<'_> {
 
 /// Whether lines `from..to`, counted from 0, are in a definition of the name `wanted`.
 fn touches(definitions: &[Definition], wanted: &[&str], from: u32, to: u32) -> bool {
-    let is_near = |it: &&Definition| it.lines.0 <= to.max(from + 1) && from < it.lines.1;
+    let is_near = |it: &&Definition| it.lines.0 <= to && from < it.lines.1;
     from < to && definitions.iter().filter(is_near).any(|it| it.is_named(wanted))
 }
 
@@ -130,7 +130,7 @@ impl Texts<'_> {
         }
     }
 
-    /// The definition that the first changed line is in, unless the hunk shows where it begins.
+    /// The definition that the first changed line is in.
     fn within(&self, lines: &[(Line, u32, u32)]) -> Option<String> {
         let &(kind, old, new) = lines.iter().find(|(kind, ..)| *kind != Line::Same)?;
         let (definitions, line) = match kind {
