@@ -129,10 +129,12 @@ impl About {
         if about.has_references {
             let references = ask(Direction::References)?;
             about.sort_uses(view, &references);
-            about.say_limits(&references);
+            about.say_limits(&references, "uses");
         }
         if is_supported && symbol.kind.is_callable() {
-            about.take_callees(&ask(Direction::Callees)?);
+            let callees = ask(Direction::Callees)?;
+            about.take_callees(&callees);
+            about.say_limits(&callees, "calls");
         }
         about.find_others(view, symbol);
         about.find_documents(searcher, view, symbol)?;
@@ -154,8 +156,9 @@ impl About {
             return Ok(());
         };
         let lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
-        let (first, last) = (symbol.lines.0 as usize - 1, (symbol.lines.1 as usize).min(lines.len()));
-        let mut start = first.min(last);
+        let last = (symbol.lines.1 as usize).min(lines.len());
+        let first = (symbol.lines.0 as usize).saturating_sub(1).min(last);
+        let mut start = first;
         // The comment and the attributes above it, up to a blank line.
         while start > 0 && first - start < MAX_COMMENT && is_above(lines[start - 1]) {
             start -= 1;
@@ -238,16 +241,27 @@ impl About {
         self.n_tests = self.tests.len() + n_tests;
     }
 
-    fn say_limits(&mut self, response: &CallGraphResponse) {
+    /// Says which of the edges, `what` they are, a response lacks.
+    fn say_limits(&mut self, response: &CallGraphResponse, what: &str) {
         if !response.coverage.complete {
             let coverage = &response.coverage;
             self.warnings.push(format!(
-                "uses may be missing: {} of {} files that may have some were read",
+                "{what} may be missing: {} of {} files that may have some were read",
                 coverage.files_read, coverage.candidate_files
             ));
         }
-        let shown = response.warnings.iter().filter(|warning| !warning.starts_with("CALL_GRAPH_"));
-        self.warnings.extend(shown.cloned());
+        if response.edges_truncated {
+            let (shown, total) = (response.edges.len(), response.total_edge_count);
+            self.warnings.push(format!("{what} are missing: {shown} of {total} were looked at"));
+        }
+        let is_said = |warning: &&String| {
+            warning.starts_with("CALL_GRAPH_") && !warning.starts_with("CALL_GRAPH_ROOTS_LIMIT")
+        };
+        for warning in response.warnings.iter().filter(|warning| !is_said(warning)) {
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
+            }
+        }
     }
 
     fn take_callees(&mut self, response: &CallGraphResponse) {
@@ -308,6 +322,10 @@ impl About {
             }
         });
         let mut found = Vec::new();
+        if rows.len() > MAX_DOCUMENTS {
+            let n = rows.len();
+            self.warnings.push(format!("{MAX_DOCUMENTS} of {n} sections with its words were looked at"));
+        }
         for (s, row) in rows.into_iter().take(MAX_DOCUMENTS) {
             let segment = &view.reader.segments[s];
             let (Some(record), base) =
@@ -360,7 +378,8 @@ impl About {
                     symbol_scan::scan(view, &any_file(), &|name, _| plain(name).contains(&wanted));
                 self.tests_by_name.retain(|it| {
                     let is_test = it.flags.contains(PathFlags::TEST) || it.kind == SymbolKind::Test;
-                    is_test && (it.kind.is_callable() || it.kind.has_members()) && it.lines != symbol.lines
+                    let is_other = (&it.path, it.lines) != (&symbol.path, symbol.lines);
+                    is_test && is_other && (it.kind.is_callable() || it.kind.has_members())
                 });
             }
         }

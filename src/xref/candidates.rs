@@ -139,7 +139,7 @@ impl CandidateFilter<'_, '_> {
             let facts = self.sources.facts(file);
             let range = def.range.start as usize..def.range.end as usize;
             let text = facts.as_ref().and_then(|facts| facts.text.get(range)).unwrap_or_default();
-            text.ends_with('}') || text.contains("=>")
+            text.ends_with('}') || has_arrow(text)
         };
         self.defs.with(id, look).unwrap_or(false)
     }
@@ -186,5 +186,32 @@ impl CandidateFilter<'_, '_> {
     pub fn constructors_of(&self, file: &FileDefs, of: u32) -> Vec<DefId> {
         let own = |def: &Def| def.kind == SymbolKind::Constructor && def.parent == Some(of);
         file.defs.iter().enumerate().filter(|(_, def)| own(def)).map(|(i, _)| file.id(i as u32)).collect()
+    }
+}
+
+/// Whether a function of a script has an arrow outside of all brackets; that of a callback's type is inside.
+fn has_arrow(text: &str) -> bool {
+    let mut depth = 0i32;
+    let mut last = b' ';
+    text.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        let is_arrow = depth == 0 && last == b'=' && byte == b'>';
+        last = byte;
+        is_arrow
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_arrow;
+
+    #[test]
+    fn the_type_of_a_callback_is_no_body() {
+        assert!(has_arrow("const add = (a, b) => a + b"));
+        assert!(!has_arrow("on(event: string, run: () => void): this;"));
     }
 }

@@ -259,7 +259,9 @@ fn is_static(def: &Def) -> bool {
 /// functions.
 fn is_generated(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    name.contains("config") || name.contains("version")
+    ["config.h", "version.h"].iter().any(|usual| {
+        name.strip_suffix(usual).is_some_and(|rest| rest.is_empty() || rest.ends_with(['-', '_', '.']))
+    })
 }
 
 /// Grades by the number of candidates.
