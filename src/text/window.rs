@@ -3,7 +3,7 @@
 use super::for_each_term;
 
 /// Returns the position of the first of the `n_lines` lines that have most of `words`, the terms of a query;
-/// 0 if all lines fit. A word counts once in a window, and the less the more lines have it. Ties go to the
+/// 0 if all lines but one have room. A word counts once in a window, and the less the more lines have it. Ties go to the
 /// earliest window.
 pub fn densest_window(lines: &[&str], words: &[String], n_lines: usize) -> usize {
     if lines.len() <= n_lines + 1 {
@@ -26,10 +26,11 @@ pub fn densest_window(lines: &[&str], words: &[String], n_lines: usize) -> usize
         };
         lines_of.iter().filter(in_window).map(|lines| 1.0 / lines.len() as f32).sum()
     };
-    // A window starts at the beginning, or one line of context above a line with a word.
-    let is_start = |first: usize| first == 0 || has_word.get(first + 1).copied().unwrap_or_default();
+    // A window starts one line of context above a line with a word, or is the last one.
+    let last = lines.len() - n_lines;
+    let is_start = |first: usize| first == last || has_word.get(first + 1).copied().unwrap_or_default();
     let mut best = (0, weight(0));
-    for first in (1..=lines.len() - n_lines).filter(|&first| is_start(first)) {
+    for first in (1..=last).filter(|&first| is_start(first)) {
         let weight = weight(first);
         if weight > best.1 + f32::EPSILON {
             best = (first, weight);
@@ -55,6 +56,8 @@ mod tests {
         let first = densest_window(&lines, &words("refresh expired token"), 8);
         assert!((23..=30).contains(&first), "{first}");
         assert_eq!(densest_window(&lines, &words("nowhere"), 8), 0);
+        lines.swap(30, 39);
+        assert_eq!(densest_window(&lines, &words("refresh"), 8), 32, "in the last line");
         assert_eq!(densest_window(&lines[..9], &words("refresh"), 8), 0);
     }
 
