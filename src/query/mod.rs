@@ -7,6 +7,7 @@
 //! * [`view`]: the snapshot with its overlays that answers.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files that contain them.
+//! * [`report`]: the search for a long query by its parts, with these two stages for each.
 //! * [`answer`]: their text, within the budget.
 //! * [`response`]: everything that is returned.
 //! * [`search`]: the sequence of these stages, for which `verify` compares the shown files with the disk.
@@ -36,6 +37,8 @@ pub mod path_facts;
 #[doc(hidden)]
 pub mod rank;
 pub mod read;
+#[doc(hidden)]
+pub mod report;
 pub mod request;
 pub mod response;
 #[doc(hidden)]

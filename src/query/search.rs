@@ -5,13 +5,14 @@ use super::answer::evidence::Evidence;
 use super::answer::{self, Answer, Ranking, content};
 use super::error::{QueryError, guarded};
 use super::parse::ParsedQuery;
+use super::parse::report::Report;
 use super::path_facts::PathCache;
 use super::rank::{self, WEIGHTS, Weights, near_duplicates};
 use super::request::{Mode, Request, ViewRequest};
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
 use super::verify::answer_verified;
-use super::view::View;
+use super::view::{RowId, View};
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
 use crate::embed::{self, Embedder};
@@ -23,6 +24,17 @@ use std::time::Instant;
 
 /// Number of times that an answer is begun because files of the store changed during the one before.
 const MAX_CHANGES: usize = 3;
+
+/// A query, or a part of one, that is ranked by itself.
+pub(super) struct QueryPart<'a> {
+    pub query: &'a ParsedQuery,
+    /// What is compared with vectors.
+    pub embedded: &'a str,
+    /// Further rows that are candidates.
+    pub rows: &'a [RowId],
+    /// Whether near-duplicates are folded.
+    pub is_folded: bool,
+}
 
 /// Answers requests about one codebase.
 ///
@@ -150,15 +162,33 @@ impl Searcher {
     /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
     /// `deadline`.
     pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranking {
+        let has_words = matches!(request.mode, Mode::Hybrid | Mode::Keyword) && weights.whole_files > 0.0;
+        if let Some(report) = has_words.then(|| Report::parse(&request.query)).flatten() {
+            return self.rank_report(request, &report, view, weights, deadline);
+        }
         let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
+        let part = QueryPart { query: &query, embedded: &request.query, rows: &[], is_folded: true };
+        self.rank_part(request, &part, view, weights, deadline)
+    }
+
+    /// As [`Self::rank`], for `part` in place of the query of `request`.
+    pub(super) fn rank_part(
+        &self,
+        request: &Request,
+        part: &QueryPart<'_>,
+        view: &View,
+        weights: &Weights,
+        deadline: Instant,
+    ) -> Ranking {
+        let query = part.query;
         let scope = view.scope(&request.filters);
         let cancel = &request.view.cancel;
         let is_over = || Instant::now() > deadline || cancel.is_cancelled();
-        let (vector, mut warnings) = self.query_vector(request);
+        let (vector, mut warnings) = self.query_vector(request.mode, part.embedded);
         let candidates = Retrieval {
             view,
             scope: &scope,
-            query: &query,
+            query,
             vector: vector.as_ref(),
             mode: match request.mode {
                 Mode::Semantic if vector.is_none() => Mode::Keyword,
@@ -166,6 +196,7 @@ impl Searcher {
             },
             ann: request.ann,
             bm25: weights.bm25(),
+            rows: part.rows,
             paths: &self.paths,
             tuning: self.tuning,
             is_over: &is_over,
@@ -173,7 +204,7 @@ impl Searcher {
         .run();
         let context = rank::Context {
             view,
-            query: &query,
+            query,
             task: request.task,
             weights,
             paths: &self.paths,
@@ -184,7 +215,8 @@ impl Searcher {
         } else if weights.whole_files == 0.0 {
             rank::chunks(&context, &candidates)
         } else {
-            near_duplicates::fold(view, rank::rank(&context, &candidates))
+            let files = rank::rank(&context, &candidates);
+            if part.is_folded { near_duplicates::fold(view, files) } else { files }
         };
         if candidates.timed_out || Instant::now() > deadline {
             let timeout_ms = request.view.timeout.as_millis();
@@ -193,9 +225,9 @@ impl Searcher {
         }
         Ranking {
             files,
-            absent_words: text::as_written(&query.text, candidates.absent_terms(&query)),
-            evidence: Evidence::new(view, &query, &candidates.idf, &request.filters.kinds),
-            intent: query.intent,
+            absent_words: text::as_written(&query.text, candidates.absent_terms(query)),
+            evidence: Evidence::new(view, query, &candidates.idf, &request.filters.kinds),
+            intent: query.intent.clone(),
             n_candidates: candidates.list.len(),
             strategies: candidates.strategies,
             warnings,
@@ -204,13 +236,13 @@ impl Searcher {
         }
     }
 
-    /// The vector of the query, if its mode needs one, with a warning if it cannot be had.
-    fn query_vector(&self, request: &Request) -> (Option<QueryVector>, Vec<String>) {
-        if matches!(request.mode, Mode::Keyword | Mode::Symbol) {
+    /// The vector of `text`, if `mode` needs one, with a warning if it cannot be had.
+    fn query_vector(&self, mode: Mode, text: &str) -> (Option<QueryVector>, Vec<String>) {
+        if matches!(mode, Mode::Keyword | Mode::Symbol) {
             return (None, Vec::new());
         }
         let failure = match (&self.embedder, &self.embedder_failure) {
-            (Some(embedder), _) => match embedder.embed_query(&request.query) {
+            (Some(embedder), _) => match embedder.embed_query(text) {
                 Ok(components) => {
                     return (Some(QueryVector { components, scale: embedder.scale() }), Vec::new());
                 }

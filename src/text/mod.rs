@@ -30,7 +30,7 @@ pub use affinity::affinity;
 pub use encoding::{into_utf8, to_utf8};
 pub(crate) use lines::LineIndex;
 pub use mentions::{Mention, mentions};
-pub use query::{QueryTerm, as_written, identifiers, query_terms};
+pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};
 pub use window::densest_window;

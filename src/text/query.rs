@@ -115,6 +115,11 @@ fn weight_of(kind: TermKind) -> f32 {
     }
 }
 
+/// Whether a term is one of the words that queries are searched without.
+pub fn is_stop_word(term: &str) -> bool {
+    stop_stems().contains(term)
+}
+
 fn stop_stems() -> &'static HashSet<String> {
     static STEMS: OnceLock<HashSet<String>> = OnceLock::new();
     STEMS.get_or_init(|| STOP_WORDS.iter().map(|word| stem(word)).collect())

@@ -14,13 +14,17 @@ use crate::mcp::envelope::Envelope;
 use crate::query::grep::{GrepRequest, Page, Pattern, QueryLine};
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
+use crate::text;
 use clap::{Args, ValueEnum};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Time a search waits for a deleted or damaged index to be rebuilt.
 const REBUILD_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A query from standard input is cut after so many bytes.
+const MAX_STDIN_BYTES: u64 = 16 << 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +34,7 @@ Examples:
   git codeweaver search --lang python --path src/api \"pagination\"
   git codeweaver search --rev v1.2 \"config lookup\"      search any revision without a checkout
   git codeweaver search --mode regex 'TODO|FIXME'       all lines that match, as git grep
+  git codeweaver search - < issue.md                     an issue report or stack trace
   git codeweaver search -o json -l 3 \"retry\" | jq -r '.matches[].file.path'
 
 Uncommitted and untracked files are searched too; each match shows the state of its file.
@@ -39,7 +44,8 @@ Exit codes: 0 matches found, 1 no match, 2 error or not indexed.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SearchArgs {
-    /// Words or a name to search for
+    /// Words or a name to search for, or a text of several lines such as an issue report or a stack trace; `-`
+    /// reads it from standard input
     #[arg(required = true)]
     query: Vec<String>,
     /// Task the results are for: understand, implement, debug, optimize, test, configure or document
@@ -191,7 +197,7 @@ pub enum Format {
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    let query = args.query.join(" ");
+    let query = query_text(&args.query)?;
     let pattern = |text: &str, is_regex, ignore_case| Pattern {
         text: text.to_owned(),
         is_regex,
@@ -219,7 +225,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
             "add `--mode exact` or `--mode regex`, or quote the text: '\"exact text\"'",
         ));
     }
-    let request = request(&args, &codebase, context)?;
+    let request = request(&args, &query, &codebase, context)?;
     let searcher = Searcher::new(codebase);
     let result = run_query(&searcher, context, |updater| searcher.search(&request, updater));
     let response = match result {
@@ -281,8 +287,23 @@ fn run_grep(
     Ok(ExitCode::from(if found.n_files() == 0 { exit::NEGATIVE } else { 0 }))
 }
 
-fn request(args: &SearchArgs, codebase: &Codebase, context: &Context) -> Result<Request, CliError> {
-    let mut request = Request::new(&args.query.join(" "), &codebase.settings);
+/// The query as typed, or what standard input has if it is `-`.
+fn query_text(typed: &[String]) -> Result<String, CliError> {
+    if typed != ["-"] {
+        return Ok(typed.join(" "));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).into_owned())
+}
+
+fn request(
+    args: &SearchArgs,
+    query: &str,
+    codebase: &Codebase,
+    context: &Context,
+) -> Result<Request, CliError> {
+    let mut request = Request::new(query, &codebase.settings);
     request.intent = args.intent.as_deref().and_then(Intent::by_name);
     if let Some(name) = args.intent.as_deref().filter(|_| request.intent.is_none()) {
         let known: Vec<&str> = Intent::names().collect();

@@ -3,10 +3,12 @@
 //! * [`intent`]: the kind of answer that it asks for.
 //! * [`names`]: the names of definitions that it may contain.
 //! * [`mentions`]: the files that it names.
+//! * [`report`]: the parts of a long query.
 
 pub mod intent;
 pub mod mentions;
 pub mod names;
+pub mod report;
 
 use super::request::Mode;
 use crate::text::{self, Mention, QueryTerm};
@@ -26,6 +28,9 @@ pub struct ParsedQuery {
     pub mentions: Vec<Mention>,
     /// The kind of answer.
     pub intent: QueryIntent,
+    /// Whether it is of a long text about a fault or a change, which asks for code: neither for tests nor for
+    /// documents, unless the request does.
+    pub is_report: bool,
 }
 
 impl ParsedQuery {
@@ -39,6 +44,7 @@ impl ParsedQuery {
             names,
             mentions: text::mentions(text),
             intent: intent::detect(text, intent, &focus),
+            is_report: false,
             terms,
         }
     }
@@ -53,7 +59,8 @@ impl ParsedQuery {
     /// are collected`) asks for code that has to do with tests.
     pub fn asks_for_tests(&self) -> bool {
         let is_given = self.intent.confidence == 1.0;
-        (is_given && self.intent.intent == Some(Intent::Test)) || names_tests(&self.text)
+        let is_by_intent = is_given && self.intent.intent == Some(Intent::Test);
+        is_by_intent || (!self.is_report && names_tests(&self.text))
     }
 
     /// The terms that carry meaning.

@@ -12,6 +12,7 @@ use crate::chunk::classes::TaskProfile;
 use crate::policy::PathFlags;
 use crate::query::parse::intent::Intent;
 use crate::query::parse::mentions;
+use crate::query::report::fusion::PartScores;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
 use rustc_hash::FxHashMap;
@@ -102,6 +103,9 @@ pub struct Explanation {
     pub prior: f32,
     pub intent: f32,
     pub score: f32,
+    /// The parts of a long query, whose sum times `factor` is then the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PartScores>,
 }
 
 impl Explanation {

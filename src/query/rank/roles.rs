@@ -5,6 +5,7 @@ use crate::chunk::LanguageId;
 use crate::policy::PathFlags;
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::intent::Intent;
+use crate::text::QueryTerm;
 
 /// The roles of a file that the query does not ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,11 +21,15 @@ pub struct Roles {
 impl Roles {
     /// The roles of a file with these `flags` that `query` does not ask for. `language` may be empty.
     pub fn unwanted(query: &ParsedQuery, flags: PathFlags, language: &str) -> Roles {
-        let has = |words: &[&str]| query.terms.iter().any(|term| words.contains(&term.term.as_str()));
-        let intent = query.intent.intent;
+        let is_asked = |term: &QueryTerm| !query.is_report || term.is_word();
+        let has = |words: &[&str]| {
+            query.terms.iter().any(|term| is_asked(term) && words.contains(&term.term.as_str()))
+        };
+        let is_given = query.intent.confidence == 1.0;
+        let intent = query.intent.intent.filter(|_| !query.is_report || is_given);
         let wants_tests = query.asks_for_tests();
         let wants_docs = intent == Some(Intent::Document)
-            || has(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]);
+            || (!query.is_report && has(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]));
         let wanted = [
             (PathFlags::TEST, wants_tests),
             (PathFlags::EXAMPLE, has(&["exampl", "example", "sample", "demo", "tutorial"])),

@@ -108,6 +108,8 @@ pub struct Retrieval<'a> {
     pub mode: Mode,
     pub ann: Ann,
     pub bm25: Bm25,
+    /// Further rows that are candidates.
+    pub rows: &'a [RowId],
     pub paths: &'a PathCache,
     pub tuning: Tuning,
     pub is_over: IsOver<'a>,
@@ -166,6 +168,7 @@ impl Retrieval<'_> {
             union.add("path", by_path.rows);
             path_share = by_path.term_shares;
         }
+        union.add("evidence", self.rows.iter().copied());
         let Union { mut rows, strategies } = union;
         rows.sort_unstable_by_key(|id| (id.segment, id.row));
         rows.dedup();

@@ -1,0 +1,87 @@
+//! Title: what a report is about.
+
+/// A first line of at most this length is the title; of a longer one, its first sentence.
+const MAX_BYTES: usize = 200;
+/// Tags before a title, in lower case.
+const TAGS: &[&str] =
+    &["bug", "bug report", "issue", "feature", "feature request", "question", "regression", "help", "rfc"];
+/// Types of conventional commits.
+const TYPES: &[&str] = &["fix", "feat", "bugfix", "chore", "perf", "hotfix"];
+
+/// The title of `prose` without its tags, and the rest.
+pub fn split(prose: &str) -> (String, String) {
+    let prose = prose.trim();
+    let (first, rest) = prose.split_once('\n').unwrap_or((prose, ""));
+    let end = if first.len() <= MAX_BYTES { first.len() } else { end_of_sentence(first) };
+    let (title, more) = first.split_at(end);
+    let rest = if more.trim().is_empty() { rest.to_owned() } else { format!("{}\n{rest}", more.trim()) };
+    (without_tags(title), rest.trim().to_owned())
+}
+
+/// Where the first sentence of `text` ends, at the latest after [`MAX_BYTES`].
+fn end_of_sentence(text: &str) -> usize {
+    let limit = text.floor_char_boundary(MAX_BYTES);
+    let ends = [". ", "? ", "! ", ": "].iter().filter_map(|end| text[..limit].find(end));
+    ends.min().map_or_else(|| text[..limit].rfind(' ').unwrap_or(limit), |at| at + 1)
+}
+
+/// `title` without `[Bug]:`, `Bug report:`, `fix(scope):` and `(#123)`. The scope of a commit stays.
+fn without_tags(title: &str) -> String {
+    let mut title = title.trim().trim_start_matches('#').trim_start();
+    loop {
+        let rest = match title.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').filter(|(tag, _)| is_tag(tag)).map(|(_, rest)| rest),
+            None => title.split_once(':').filter(|(tag, _)| is_tag(tag)).map(|(_, rest)| rest),
+        };
+        match rest.map(|rest| rest.trim_start_matches([':', '-', ' '])) {
+            Some(rest) if !rest.is_empty() => title = rest,
+            _ => break,
+        }
+    }
+    let scoped = title.split_once(':').and_then(|(head, rest)| {
+        let (kind, scope) = head.trim_end_matches('!').split_once('(').unwrap_or((head.trim_end_matches('!'), ""));
+        TYPES.contains(&kind.to_ascii_lowercase().as_str()).then(|| (scope.trim_end_matches(')'), rest.trim()))
+    });
+    let mut title = match scoped {
+        Some((scope, rest)) if !rest.is_empty() => format!("{scope} {rest}").trim().to_owned(),
+        _ => title.to_owned(),
+    };
+    while let Some(open) = title.rfind("(#").filter(|_| title.ends_with(')')) {
+        title.truncate(open);
+        title.truncate(title.trim_end().len());
+    }
+    title.trim_matches('*').trim().to_owned()
+}
+
+fn is_tag(tag: &str) -> bool {
+    let tag = tag.trim().trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
+    TAGS.contains(&tag.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_and_numbers_are_no_part_of_a_title() {
+        for (text, title) in [
+            ("[Bug]: it fails (#12)", "it fails"),
+            ("🐛 Bug Report: - it fails", "it fails"),
+            ("fix(router): it fails (#8903 regression) (#10)", "router it fails (#8903 regression)"),
+            ("feat!: it fails", "it fails"),
+            ("## it fails", "it fails"),
+            ("url: keep it", "url: keep it"),
+            ("[core] it fails", "[core] it fails"),
+        ] {
+            assert_eq!(split(text).0, title);
+        }
+    }
+
+    #[test]
+    fn the_title_of_a_paragraph_is_its_first_sentence() {
+        let (title, rest) = split(&format!("A server sends it. {}", "Then more follows. ".repeat(20)));
+        assert_eq!(title, "A server sends it.");
+        assert!(rest.starts_with("Then more"));
+        assert_eq!(split("one\ntwo"), ("one".to_owned(), "two".to_owned()));
+    }
+}

@@ -1,0 +1,74 @@
+//! Words: the terms of a long text that are searched for, with their weights.
+
+use crate::query::parse::ParsedQuery;
+use crate::query::parse::report::Report;
+use crate::query::retrieve::lexical;
+use crate::query::view::View;
+use crate::text::{self, QueryTerm, TermKind};
+use rustc_hash::FxHashMap;
+
+/// Maximum number of terms. Each costs one lookup in the index.
+const MAX_TERMS: usize = 64;
+/// Maximum number of different terms that are considered.
+const MAX_CONSIDERED: usize = 1500;
+/// Weight of a word of the prose, as against 1 of the title.
+const PROSE: f32 = 0.45;
+/// Weight of a word of a code block.
+const CODE: f32 = 0.15;
+/// Factor for a word that occurs again.
+const AGAIN: f32 = 0.1;
+
+/// The terms of the title, and those of the text that weigh most by where they are, how often, and how rare
+/// they are in `view`.
+pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> Vec<QueryTerm> {
+    let mut terms = title.terms.clone();
+    let known: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
+    let mut more = Vec::new();
+    let mut count: FxHashMap<String, usize> = FxHashMap::default();
+    let names = report.names.join(" ");
+    let messages: Vec<&str> = report.messages.iter().map(|message| message.text.as_str()).collect();
+    let messages = messages.join("\n");
+    for (text, weight) in
+        [(names.as_str(), 0.8), (messages.as_str(), PROSE), (report.prose.as_str(), PROSE), (report.code.as_str(), CODE)]
+    {
+        add_terms(text, weight, &known, &mut count, &mut more);
+    }
+    let idf = lexical::idf_of(view, &more);
+    let value = |at: usize| more[at].weight * idf[at];
+    let mut order: Vec<usize> = (0..more.len()).filter(|&at| idf[at] > 0.0).collect();
+    order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+    order.truncate(MAX_TERMS.saturating_sub(terms.len()));
+    order.sort_unstable();
+    terms.extend(order.into_iter().map(|at| more[at].clone()));
+    terms
+}
+
+/// Adds the terms of `text` that are not `known`, in order. A term that is there already gets heavier.
+fn add_terms(
+    text: &str,
+    weight: f32,
+    known: &[String],
+    position: &mut FxHashMap<String, usize>,
+    terms: &mut Vec<QueryTerm>,
+) {
+    text::visit_terms(text, |term, kind| {
+        if known.iter().any(|it| it == term) {
+            return;
+        }
+        let factor = match kind {
+            TermKind::Word | TermKind::Whole | TermKind::Pair => 1.0,
+            TermKind::Part => 0.7,
+            TermKind::Number | TermKind::Prefix | TermKind::Character => 0.3,
+        };
+        let has_room = terms.len() < MAX_CONSIDERED;
+        match position.get(term).and_then(|&at| terms.get_mut(at)) {
+            Some(known) => known.weight = (known.weight + AGAIN * weight * factor).min(0.95),
+            None if has_room && !text::is_stop_word(term) => {
+                position.insert(term.to_owned(), terms.len());
+                let is_identifier = kind == TermKind::Whole;
+                terms.push(QueryTerm { term: term.to_owned(), weight: weight * factor, is_identifier });
+            }
+            None => {}
+        }
+    });
+}
