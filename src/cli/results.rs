@@ -173,16 +173,23 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         writeln!(out, "   {}", paint.dim(output.fit(&list, INDENT)))?;
     }
     if let Some(explanation) = &found.explanation {
-        let parts = serde_json::to_value(explanation)?;
-        let parts: Vec<String> = parts
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| format!("{name} {:.3}", value.as_f64().unwrap_or_default()))
-            .collect();
-        writeln!(out, "   {}", paint.dim(format!("score: {}", parts.join(", "))))?;
+        writeln!(out, "   {}", paint.dim(format!("score: {}", listed_values(explanation)?)))?;
+        if let Some(parts) = &explanation.parts {
+            writeln!(out, "   {}", paint.dim(format!("parts: {}", listed_values(parts)?)))?;
+        }
+        for reason in &found.reasons {
+            writeln!(out, "   {}", paint.dim(output.fit(&format!("because of {}", safe(reason)), INDENT)))?;
+        }
     }
     Ok(())
+}
+
+/// The fields of `values` that are numbers, with their names.
+fn listed_values(values: &impl serde::Serialize) -> Result<String, CliError> {
+    let values = serde_json::to_value(values)?;
+    let values = values.as_object().into_iter().flatten();
+    let numbers = values.filter_map(|(name, value)| Some(format!("{name} {:.3}", value.as_f64()?)));
+    Ok(numbers.collect::<Vec<_>>().join(", "))
 }
 
 /// Formats the first [`MAX_LISTED`] of some places and the number of the others; `None` if there are none.

@@ -12,6 +12,7 @@ use crate::index::gate::{self, Gate};
 use crate::index::{Codebase, Lifecycle, Target, background};
 use crate::mcp::envelope::Envelope;
 use crate::query::grep::{GrepRequest, Page, Pattern, QueryLine};
+use crate::query::parse::report;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
 use crate::text;
@@ -233,7 +234,8 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
-    let output = results::Output::new(context, &response, places, &request.query, &request.query);
+    let heading = report::heading(&request.query);
+    let output = results::Output::new(context, &response, places, &heading, &heading);
     results::print(context, &output.after(request.offset), args.output.format(), args.lines.form())?;
     finish(&searcher.codebase, &response, args.output.format(), context);
     let is_table = args.output.format() == Format::Table && args.lines.form().is_none();
@@ -294,7 +296,7 @@ fn query_text(typed: &[String]) -> Result<String, CliError> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).into_owned())
+    Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned())
 }
 
 fn request(

@@ -6,6 +6,7 @@ use crate::chunk::classes::TaskProfile;
 use crate::chunk::tokens;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
+use crate::query::parse::report;
 use crate::query::response::Status;
 use crate::query::{Intent, Request};
 use crate::text;
@@ -19,7 +20,7 @@ const MAX_QUERIES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    /// Plain words ("where are expired tokens refreshed") or a name.
+    /// Plain words ("where are expired tokens refreshed"), a name, or a whole issue report or stack trace.
     query: Option<String>,
     /// Several at once.
     queries: Option<Vec<String>>,
@@ -112,7 +113,7 @@ impl Search<'_> {
         let mut shown = Shown::new();
         let (mut answers, mut text) = (Vec::new(), String::new());
         for (i, query) in queries.iter().enumerate() {
-            let heading = format!("# {query}\n");
+            let heading = format!("# {}\n", report::heading(query));
             let of_heading = tokens::count(&heading);
             let share = (left / (queries.len() - i) as u32).saturating_sub(of_heading).max(1);
             let answer = self.run(query, share, &mut shown)?;

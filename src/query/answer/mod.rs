@@ -10,6 +10,7 @@ pub mod evidence;
 mod focus;
 
 use super::parse::intent::QueryIntent;
+use super::parse::report;
 use super::rank::RankedFile;
 use super::request::Request;
 use super::response::{Focus, IndexInfo, Match, Omitted, Response, Status, n_of};
@@ -209,7 +210,7 @@ fn summary(request: &Request, matches: &[Match], total_found: usize) -> String {
         })
         .collect();
     let count = n_of(matches.len(), total_found);
-    format!("{count} for \"{}\"; best: {}", request.query, best.join(", "))
+    format!("{count} for \"{}\"; best: {}", report::heading(&request.query), best.join(", "))
 }
 
 /// The summary `text`, of at most [`MAX_SUMMARY_BYTES`].

@@ -12,7 +12,7 @@ use crate::query::view::{RowId, View};
 use rustc_hash::FxHashMap;
 
 /// Share of a frame, as against the next one inside of it.
-const OUTER_FRAME: f32 = 0.75;
+const OUTER_FRAME: f32 = 0.5;
 /// A name with more definitions says nothing.
 const MAX_DEFINITIONS: usize = 12;
 /// Minimum fit of a definition.
@@ -22,6 +22,8 @@ const OF_TITLE: f32 = 1.0;
 const OF_CODE_SPAN: f32 = 0.8;
 const OF_FRAME: f32 = 0.8;
 const OF_PROSE: f32 = 0.4;
+/// Maximum number of reasons of a file.
+const MAX_REASONS: usize = 6;
 /// Maximum number of rows of a file that evidence makes candidates.
 const MAX_ROWS_PER_FILE: usize = 40;
 /// Maximum number of files that evidence makes candidates.
@@ -47,8 +49,17 @@ pub struct Parts {
 pub struct FileEvidence {
     /// By doc.
     pub by_doc: FxHashMap<u32, Parts>,
+    /// What the report says that a file has, by doc, in words.
+    pub reasons: FxHashMap<u32, Vec<String>>,
     /// For each frame of the report, whether it is of a file of the view.
     is_own: Vec<bool>,
+}
+
+impl Parts {
+    /// How certain it is that the report names the file, 0–1.
+    pub fn named(&self) -> f32 {
+        self.frames.max(self.paths).max(self.messages)
+    }
 }
 
 impl FileEvidence {
@@ -56,14 +67,15 @@ impl FileEvidence {
     pub fn gather(codebase: &Codebase, view: &View, scope: &Scope, report: &Report) -> FileEvidence {
         let mut found = FileEvidence::default();
         found.add_frames(view, report);
-        let fits = frames::resolve(view, &report.mentions);
-        let fits: Vec<_> = fits.into_iter().flatten().collect();
-        found.add_entries(view, &fits, |parts| &mut parts.paths);
-        found.add_entries(view, &modules::resolve(view, &report.modules), |parts| &mut parts.modules);
-        match MessageSearch::new(codebase, view).docs(&report.messages) {
-            Ok(docs) => docs.into_iter().for_each(|(doc, share)| found.parts(doc).messages = share),
-            Err(error) => tracing::warn!(component = "query", operation = "messages", error = %error),
+        for (mention, fits) in report.mentions.iter().zip(frames::resolve(view, &report.mentions)) {
+            let reason = format!("the path {}", mention.path);
+            found.add_entries(view, &fits, &reason, |parts| &mut parts.paths);
         }
+        for (module, fits) in report.modules.iter().zip(modules::resolve(view, &report.modules)) {
+            let reason = format!("the module {module}");
+            found.add_entries(view, &fits, &reason, |parts| &mut parts.modules);
+        }
+        found.add_messages(codebase, view, report);
         found.add_names(view, scope, report);
         found.scale();
         found
@@ -73,10 +85,24 @@ impl FileEvidence {
         self.by_doc.entry(doc).or_default()
     }
 
+    fn add_reason(&mut self, doc: u32, reason: &str) {
+        let reasons = self.reasons.entry(doc).or_default();
+        if reasons.len() < MAX_REASONS && !reasons.iter().any(|known| known == reason) {
+            reasons.push(reason.to_owned());
+        }
+    }
+
     /// Adds files by entry with shares, of which a file gets the largest.
-    fn add_entries(&mut self, view: &View, fits: &[(u32, f32)], part: impl Fn(&mut Parts) -> &mut f32) {
+    fn add_entries(
+        &mut self,
+        view: &View,
+        fits: &[(u32, f32)],
+        reason: &str,
+        part: impl Fn(&mut Parts) -> &mut f32,
+    ) {
         for &(entry, share) in fits {
             if let Some((record, _)) = view.reader.entry(entry) {
+                self.add_reason(record.doc, reason);
                 let slot = part(self.parts(record.doc));
                 *slot = slot.max(share);
             }
@@ -87,21 +113,39 @@ impl FileEvidence {
     fn add_frames(&mut self, view: &View, report: &Report) {
         let named: Vec<_> = report.frames.iter().map(frames::mention).collect();
         let fits = frames::resolve(view, &named);
-        self.is_own = report.frames.iter().zip(&fits).map(|(frame, fits)| frames::is_own(frame, fits)).collect();
+        self.is_own =
+            report.frames.iter().zip(&fits).map(|(frame, fits)| frames::is_own(frame, fits)).collect();
         for trace in 0..=report.frames.last().map_or(0, |frame| frame.trace) {
             let mut share = 1.0;
             let of_trace = report.frames.iter().zip(&fits).zip(self.is_own.clone());
             let own = of_trace.filter(|((frame, _), is_own)| frame.trace == trace && *is_own);
             let mut seen: Vec<&[frames::Fit]> = Vec::new();
-            for ((_, fits), _) in own {
-                let is_seen = seen.iter().any(|known| known.first().map(|it| it.0) == fits.first().map(|it| it.0));
+            for ((frame, fits), _) in own {
+                let is_seen =
+                    seen.iter().any(|known| known.first().map(|it| it.0) == fits.first().map(|it| it.0));
                 if is_seen {
                     continue;
                 }
                 seen.push(fits);
                 let fits: Vec<_> = fits.iter().map(|(entry, fit)| (*entry, fit * share)).collect();
-                self.add_entries(view, &fits, |parts| &mut parts.frames);
+                self.add_entries(view, &fits, &shown(frame), |parts| &mut parts.frames);
                 share *= OUTER_FRAME;
+            }
+        }
+    }
+
+    fn add_messages(&mut self, codebase: &Codebase, view: &View, report: &Report) {
+        let mut search = MessageSearch::new(codebase, view);
+        for message in &report.messages {
+            match search.docs(message) {
+                Ok(docs) => docs.into_iter().for_each(|(doc, share)| {
+                    self.parts(doc).messages += share;
+                    self.add_reason(doc, &format!("the text \"{}\"", message.text));
+                }),
+                Err(error) => {
+                    tracing::warn!(component = "query", operation = "messages", error = %error);
+                    return;
+                }
             }
         }
     }
@@ -111,11 +155,13 @@ impl FileEvidence {
         let n_title = crate::text::identifiers(&report.title).len();
         let of_title = report.names.iter().take(n_title).map(|name| (name.as_str(), OF_TITLE));
         let of_code = report.names.iter().skip(n_title).map(|name| (name.as_str(), OF_CODE_SPAN));
-        let functions = report.frames.iter().zip(&self.is_own).filter(|(frame, is_own)| **is_own || !frame.is_library);
+        let functions =
+            report.frames.iter().zip(&self.is_own).filter(|(frame, is_own)| **is_own || !frame.is_library);
         let functions = functions.filter_map(|(frame, _)| frame.function.as_deref()).take(12);
         let of_prose = report.other_names.iter().map(|name| (name.as_str(), OF_PROSE));
         let functions: Vec<&str> = functions.collect();
-        let functions = functions.into_iter().map(|name| (name, OF_FRAME));
+        let shares = std::iter::successors(Some(OF_FRAME), |share| Some(share * OUTER_FRAME));
+        let functions = functions.into_iter().zip(shares);
         let mut known: Vec<&str> = Vec::new();
         for (name, share) in of_title.chain(of_code).chain(functions).chain(of_prose) {
             if known.contains(&name) {
@@ -149,6 +195,7 @@ impl FileEvidence {
         let n = fits.len() as f32;
         for (doc, fit) in fits {
             self.parts(doc).names += share * fit / n.sqrt();
+            self.add_reason(doc, &format!("the definition of {name}"));
         }
     }
 
@@ -181,9 +228,17 @@ impl FileEvidence {
         docs.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| key(a.2, a.3).cmp(&key(b.2, b.3))));
         let rows_of = |(_, _, s, ordinal): &(f32, u32, usize, u32)| {
             let (s, ordinal) = (*s, *ordinal);
-            let rows = view.reader.segments[s].doc_rows(ordinal).filter(move |&row| scope.rows[s].contains(row));
+            let rows =
+                view.reader.segments[s].doc_rows(ordinal).filter(move |&row| scope.rows[s].contains(row));
             rows.take(MAX_ROWS_PER_FILE).map(move |row| RowId { segment: s as u32, row })
         };
         docs.iter().take(MAX_FILES).flat_map(rows_of).collect()
     }
+}
+
+/// `the frame a/b.py:12 in f`
+fn shown(frame: &Frame) -> String {
+    let line = frame.line.map_or_else(String::new, |line| format!(":{line}"));
+    let function = frame.function.as_ref().map_or_else(String::new, |function| format!(" in {function}"));
+    format!("the frame {}{line}{function}", frame.path.as_deref().unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Frames and paths: the files of a view that a report names by their paths.
 
-use crate::query::parse::report::trace::Frame;
 use crate::query::parse::mentions;
+use crate::query::parse::report::trace::Frame;
 use crate::query::view::View;
 use crate::store::entries::NO_DOC;
 use crate::text::Mention;
@@ -9,11 +9,47 @@ use rustc_hash::FxHashMap;
 
 /// Names that most projects have several files of: alone they name none.
 const COMMON: &[&str] = &[
-    "__init__.py", "__main__.py", "index.js", "index.ts", "index.tsx", "index.mjs", "mod.rs", "lib.rs",
-    "main.rs", "main.go", "main.py", "main.c", "main.cpp", "app.py", "app.js", "app.ts", "utils.py",
-    "utils.js", "utils.ts", "util.py", "util.js", "test.py", "test.js", "init.lua", "package.json",
-    "conftest.py", "setup.py", "Program.cs", "Main.java", "Main.kt", "index.php", "README.md", "config.py",
-    "config.js", "server.js", "base.py", "core.py", "types.ts", "types.py", "errors.py", "exceptions.py",
+    "__init__.py",
+    "__main__.py",
+    "index.js",
+    "index.ts",
+    "index.tsx",
+    "index.mjs",
+    "mod.rs",
+    "lib.rs",
+    "main.rs",
+    "main.go",
+    "main.py",
+    "main.c",
+    "main.cpp",
+    "app.py",
+    "app.js",
+    "app.ts",
+    "utils.py",
+    "utils.js",
+    "utils.ts",
+    "util.py",
+    "util.js",
+    "test.py",
+    "test.js",
+    "init.lua",
+    "package.json",
+    "conftest.py",
+    "setup.py",
+    "Program.cs",
+    "Main.java",
+    "Main.kt",
+    "index.php",
+    "README.md",
+    "config.py",
+    "config.js",
+    "server.js",
+    "base.py",
+    "core.py",
+    "types.ts",
+    "types.py",
+    "errors.py",
+    "exceptions.py",
 ];
 
 /// A file and how well it fits a named path, 0–1.

@@ -38,30 +38,25 @@ impl<'a> MessageSearch<'a> {
         MessageSearch { view, blobs, read: FxHashMap::default(), docs: FxHashMap::default() }
     }
 
-    /// Docs that have one of `messages`, with a share for each: a message counts 1, divided among its
-    /// holders.
-    pub fn docs(&mut self, messages: &[Message]) -> Result<FxHashMap<u32, f32>, QueryError> {
-        let mut all: FxHashMap<u32, f32> = FxHashMap::default();
-        for message in messages {
-            let mut of_message: FxHashMap<u32, f32> = FxHashMap::default();
-            for window in &message.windows {
-                let holders = self.holders(window)?;
-                let is_test = |doc: u32| {
-                    self.view.entries_of(doc).all(|entry| self.view.entry(entry).1.contains(PathFlags::TEST))
-                };
-                let n = holders.iter().filter(|&&doc| !is_test(doc)).count();
-                if n == 0 || n > MAX_HOLDERS {
-                    continue;
-                }
-                for doc in holders {
-                    *of_message.entry(doc).or_default() += 1.0 / n as f32;
-                }
+    /// Docs that have a window of `message`, with how much that says, 0–1: less if others have it too.
+    pub fn docs(&mut self, message: &Message) -> Result<FxHashMap<u32, f32>, QueryError> {
+        let mut found: FxHashMap<u32, f32> = FxHashMap::default();
+        for window in &message.windows {
+            let holders = self.holders(window)?;
+            let n = holders.iter().filter(|&&doc| !self.is_test(doc)).count();
+            if n == 0 || n > MAX_HOLDERS {
+                continue;
             }
-            for (doc, sum) in of_message {
-                *all.entry(doc).or_default() += sum.min(1.0);
+            for doc in holders {
+                *found.entry(doc).or_default() += 1.0 / n as f32;
             }
         }
-        Ok(all)
+        found.values_mut().for_each(|share| *share = share.min(1.0));
+        Ok(found)
+    }
+
+    fn is_test(&self, doc: u32) -> bool {
+        self.view.entries_of(doc).all(|entry| self.view.entry(entry).1.contains(PathFlags::TEST))
     }
 
     /// The docs that have `window`; none if its words are too common.

@@ -30,6 +30,8 @@ use std::time::Instant;
 
 /// Maximum length of the text that is embedded.
 const MAX_EMBEDDED_BYTES: usize = 2000;
+/// Certainty of an identifier that is formatted as code, as against 1 of one in the title.
+const CODE_SPAN_CERTAINTY: f32 = 0.8;
 /// Number of innermost own frames whose lines and functions are looked for.
 const MAX_OWN_FRAMES: usize = 8;
 
@@ -101,8 +103,9 @@ fn whole_query(report: &Report, title: &ParsedQuery, found: &FileEvidence, view:
     for function in frames.iter().filter_map(|frame| frame.function.as_deref()) {
         add(function, 1.0);
     }
-    report.names.iter().for_each(|name| add(name, 0.8));
-    let places = frames.iter().filter_map(|frame| Some(Mention { path: frame.path.clone()?, line: frame.line }));
+    report.names.iter().for_each(|name| add(name, CODE_SPAN_CERTAINTY));
+    let places =
+        frames.iter().filter_map(|frame| Some(Mention { path: frame.path.clone()?, line: frame.line }));
     ParsedQuery {
         text: report.title.clone(),
         names,

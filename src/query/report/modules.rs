@@ -5,6 +5,8 @@ use crate::query::view::View;
 use crate::store::entries::NO_DOC;
 use rustc_hash::FxHashMap;
 
+use super::frames::Fit;
+
 /// Stems of files that stand for their folder.
 const FOLDER_FILES: &[&str] = &["__init__", "mod", "index", "init", "lib"];
 /// Names at the end that may be of things inside of the module.
@@ -12,8 +14,9 @@ const MAX_INNER: usize = 2;
 /// A module that fits more files names none.
 const MAX_FILES: usize = 4;
 
-/// Files with how well the best of `modules` fits, 0–1: at least two segments must agree with the path.
-pub fn resolve(view: &View, modules: &[String]) -> Vec<(u32, f32)> {
+/// The files of each of `modules` by entry, with how well they fit, 0–1: at least two segments must agree with
+/// the path.
+pub fn resolve(view: &View, modules: &[String]) -> Vec<Vec<Fit>> {
     let mut wanted: FxHashMap<String, Vec<(usize, Vec<String>)>> = FxHashMap::default();
     for (at, module) in modules.iter().enumerate() {
         let segments: Vec<String> = module.split('.').map(names::normalised).collect();
@@ -23,9 +26,9 @@ pub fn resolve(view: &View, modules: &[String]) -> Vec<(u32, f32)> {
             wanted.entry(last.clone()).or_default().push((at, kept.to_vec()));
         }
     }
-    let mut found: Vec<Vec<(u32, usize, usize)>> = vec![Vec::new(); modules.len()];
+    let mut found: Vec<Vec<(u32, usize)>> = vec![Vec::new(); modules.len()];
     if wanted.is_empty() {
-        return Vec::new();
+        return vec![Vec::new(); modules.len()];
     }
     for (entry, record, path) in view.reader.live_entries(&view.snapshot.entries) {
         if record.doc == NO_DOC {
@@ -40,27 +43,23 @@ pub fn resolve(view: &View, modules: &[String]) -> Vec<(u32, f32)> {
         let last = components.last().map(|it| names::normalised(it)).unwrap_or_default();
         for (at, kept) in wanted.get(&last).into_iter().flatten() {
             let pairs = kept.iter().rev().zip(components.iter().rev());
-            let n = pairs.take_while(|(segment, component)| **segment == names::normalised(component)).count();
+            let n =
+                pairs.take_while(|(segment, component)| **segment == names::normalised(component)).count();
             if n >= 2 {
-                found[*at].push((entry, n, kept.len()));
+                found[*at].push((entry, n));
             }
         }
     }
-    let mut best: FxHashMap<u32, f32> = FxHashMap::default();
-    for (fits, module) in found.into_iter().zip(modules) {
-        let n_segments = module.split('.').count();
-        let most = fits.iter().map(|(_, n, _)| *n).max().unwrap_or(0);
-        let fits: Vec<_> = fits.into_iter().filter(|(_, n, _)| *n == most).collect();
+    let best = |(mut fits, module): (Vec<(u32, usize)>, &String)| {
+        let most = fits.iter().map(|(_, n)| *n).max().unwrap_or(0);
+        fits.retain(|(_, n)| *n == most);
+        // One file fits in two ways if the module is `a.a`.
+        fits.dedup();
         if fits.len() > MAX_FILES {
-            continue;
+            return Vec::new();
         }
-        let share = most as f32 / n_segments as f32 / fits.len() as f32;
-        for (entry, ..) in fits {
-            let slot = best.entry(entry).or_default();
-            *slot = slot.max(share.min(1.0));
-        }
-    }
-    let mut best: Vec<(u32, f32)> = best.into_iter().collect();
-    best.sort_unstable_by_key(|(entry, _)| *entry);
-    best
+        let share = (most as f32 / module.split('.').count() as f32 / fits.len() as f32).min(1.0);
+        fits.into_iter().map(|(entry, _)| (entry, share)).collect()
+    };
+    found.into_iter().zip(modules).map(best).collect()
 }

@@ -11,10 +11,12 @@ use rustc_hash::FxHashMap;
 const MAX_TERMS: usize = 64;
 /// Maximum number of different terms that are considered.
 const MAX_CONSIDERED: usize = 1500;
-/// Weight of a word of the prose, as against 1 of the title.
+/// Weight of an identifier of the title or in a code span, as against 1 of a word of the title.
+const NAMES: f32 = 0.8;
+/// Weight of a word of the prose or of a message.
 const PROSE: f32 = 0.45;
 /// Weight of a word of a code block.
-const CODE: f32 = 0.15;
+const CODE: f32 = 0.05;
 /// Factor for a word that occurs again.
 const AGAIN: f32 = 0.1;
 
@@ -28,9 +30,12 @@ pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> Vec<QueryT
     let names = report.names.join(" ");
     let messages: Vec<&str> = report.messages.iter().map(|message| message.text.as_str()).collect();
     let messages = messages.join("\n");
-    for (text, weight) in
-        [(names.as_str(), 0.8), (messages.as_str(), PROSE), (report.prose.as_str(), PROSE), (report.code.as_str(), CODE)]
-    {
+    for (text, weight) in [
+        (names.as_str(), NAMES),
+        (messages.as_str(), PROSE),
+        (report.prose.as_str(), PROSE),
+        (report.code.as_str(), CODE),
+    ] {
         add_terms(text, weight, &known, &mut count, &mut more);
     }
     let idf = lexical::idf_of(view, &more);

@@ -39,16 +39,22 @@ fn regex(pattern: &str) -> Option<Regex> {
 
 /// `ValueError: text`, `error[E0308]: text`, `FATAL: text`.
 static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    regex(r"^[\s>E*|-]*(?:[\w.:$\\\[\]-]*(?:[Ee]rror|[Ee]xception|Warning|Fault|Failure|Panic)\b(?:\[\w+\]|\([^)]*\))?|panic|fatal|FATAL|ERROR|Caused by|thread '[^']*' panicked at [^:]*:\d+)[^:\s]{0,20}: *(?P<message>\S.*)$")
+    regex(
+        r"^[\s>E*|-]*(?:[\w.:$\\\[\]-]*(?:[Ee]rror|[Ee]xception|Warning|Fault|Failure|Panic)\b(?:\[\w+\]|\([^)]*\))?|panic|fatal|FATAL|ERROR|Caused by|thread '[^']*' panicked at [^:]*:\d+)[^:\s]{0,20}: *(?P<message>\S.*)$",
+    )
 });
 /// A link to a file of a hosted repository.
 static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    regex(r"https?://[^\s/]+/[^\s/]+/[^\s/]+/(?:-/)?(?:blob|tree|blame|src)/[^\s/]+/(?P<path>[^\s#?)>\]]+)(?:#L(?P<line>\d+))?")
+    regex(
+        r"https?://[^\s/]+/[^\s/]+/[^\s/]+/(?:-/)?(?:blob|tree|blame|src)/[^\s/]+/(?P<path>[^\s#?)>\]]+)(?:#L(?P<line>\d+))?",
+    )
 });
 static URL: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"(?:https?|ftp|git|ssh)://[^\s)>\]`'\x22]+"));
 /// Tags of HTML, and images.
 static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    regex(r"!\[[^\]]*\]\([^)]*\)|</?(?:details|summary|br|p|b|i|em|strong|code|pre|img|h\d|ul|li|ol|a|kbd|sub|sup|hr|div|span|table|tr|td|th)\b[^>]*>")
+    regex(
+        r"!\[[^\]]*\]\([^)]*\)|</?(?:details|summary|br|p|b|i|em|strong|code|pre|img|h\d|ul|li|ol|a|kbd|sub|sup|hr|div|span|table|tr|td|th)\b[^>]*>",
+    )
 });
 
 impl Lines {
@@ -182,7 +188,10 @@ mod tests {
         let lines = Lines::of(
             "It fails\n\n### Environment\nUbuntu, some laptop\n### The parser loops\n<!-- say\nwhat -->See [this](https://x.org/a/b/blob/main/src/p.rs#L7) <br>now.\n\n    let x = 1;\n\nEnd\n~~~\nerror[E0308]: mismatched types\n~~~\n",
         );
-        assert_eq!(lines.prose.split_whitespace().collect::<Vec<_>>().join(" "), "It fails The parser loops See [this]() now. End");
+        assert_eq!(
+            lines.prose.split_whitespace().collect::<Vec<_>>().join(" "),
+            "It fails The parser loops See [this]() now. End"
+        );
         assert_eq!(lines.code, "    let x = 1;\nerror[E0308]: mismatched types\n");
         assert_eq!(lines.links, "src/p.rs:7\n");
         assert_eq!(lines.errors, ["mismatched types"]);
@@ -198,7 +207,10 @@ mod tests {
             ("fatal: not a repository", "not a repository"),
         ] {
             let found = Lines::of(line).errors;
-            assert!(found.iter().any(|it| it == message) || line.starts_with("Uncaught"), "{line}: {found:?}");
+            assert!(
+                found.iter().any(|it| it == message) || line.starts_with("Uncaught"),
+                "{line}: {found:?}"
+            );
         }
         assert_eq!(Lines::of("The server: it fails").errors, [""; 0]);
     }

@@ -91,8 +91,13 @@ fn windows(text: &str) -> Vec<String> {
             continue;
         }
         for window in words.windows(size).map(|window| window.join(" ")) {
-            let window = window.trim_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '"' | '\'' | '`'));
-            if window.len() >= MIN_BYTES && windows.len() < MAX_WINDOWS && !windows.iter().any(|it| it == window) {
+            let window = window.trim_matches(|c: char| {
+                matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '"' | '\'' | '`')
+            });
+            if window.len() >= MIN_BYTES
+                && windows.len() < MAX_WINDOWS
+                && !windows.iter().any(|it| it == window)
+            {
                 windows.push(window.to_owned());
             }
         }
@@ -140,7 +145,11 @@ mod tests {
     #[test]
     fn errors_quoted_texts_and_codes_are_messages() {
         assert_eq!(
-            texts("E108 is shown", "it says \"no free slot left\" but don't panic, it's `x`", &["cannot seek backwards"]),
+            texts(
+                "E108 is shown",
+                "it says \"no free slot left\" but don't panic, it's `x`",
+                &["cannot seek backwards"]
+            ),
             ["cannot seek backwards", "E108", "no free slot left"]
         );
         assert_eq!(texts("a", "use UTF_8 or `name`", &[]), [""; 0]);
@@ -151,7 +160,10 @@ mod tests {
         assert_eq!(windows("expected 3 arguments but got 4"), ["arguments but got"]);
         assert_eq!(windows("unknown key 'abc' in the table"), ["unknown key", "in the table"]);
         assert_eq!(windows("E108"), ["E108"]);
-        assert_eq!(windows("Could not load: no such module exists"), ["Could not load", "no such module", "such module exists"]);
+        assert_eq!(
+            windows("Could not load: no such module exists"),
+            ["Could not load", "no such module", "such module exists"]
+        );
         assert_eq!(windows("abc"), [""; 0]);
     }
 }

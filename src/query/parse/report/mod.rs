@@ -20,6 +20,7 @@ pub mod trace;
 use crate::text::{self, Mention};
 use lines::Lines;
 use messages::Message;
+use std::borrow::Cow;
 use trace::Frame;
 
 /// A text of one line is a report if it has more words.
@@ -62,7 +63,11 @@ impl Report {
 
     fn of(text: &str) -> Report {
         let lines = Lines::of(text);
-        let (title, prose) = title::split(&lines.prose);
+        let (mut title, prose) = title::split(&lines.prose);
+        if title.is_empty() {
+            let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+            title = title::split(lines.errors.first().map_or(first.unwrap_or_default(), String::as_str)).0;
+        }
         let names = names_of(&title, &prose);
         let mut other_names = text::identifiers(&prose);
         other_names.retain(|name| !names.contains(name));
@@ -87,6 +92,14 @@ impl Report {
     }
 }
 
+/// `query` in one line, for a heading: of a report, its title.
+pub fn heading(query: &str) -> Cow<'_, str> {
+    match Report::parse(query) {
+        Some(report) => report.title.into(),
+        None => query.into(),
+    }
+}
+
 /// Whether `text` is of several lines, or long.
 pub fn is_report(text: &str) -> bool {
     let n_lines = text.lines().filter(|line| !line.trim().is_empty()).take(2).count();
@@ -95,7 +108,7 @@ pub fn is_report(text: &str) -> bool {
 }
 
 /// The first two thirds and the last third of [`MAX_BYTES`].
-fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_BYTES {
         return text.into();
     }

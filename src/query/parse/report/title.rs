@@ -39,8 +39,11 @@ fn without_tags(title: &str) -> String {
         }
     }
     let scoped = title.split_once(':').and_then(|(head, rest)| {
-        let (kind, scope) = head.trim_end_matches('!').split_once('(').unwrap_or((head.trim_end_matches('!'), ""));
-        TYPES.contains(&kind.to_ascii_lowercase().as_str()).then(|| (scope.trim_end_matches(')'), rest.trim()))
+        let (kind, scope) =
+            head.trim_end_matches('!').split_once('(').unwrap_or((head.trim_end_matches('!'), ""));
+        TYPES
+            .contains(&kind.to_ascii_lowercase().as_str())
+            .then(|| (scope.trim_end_matches(')'), rest.trim()))
     });
     let mut title = match scoped {
         Some((scope, rest)) if !rest.is_empty() => format!("{scope} {rest}").trim().to_owned(),

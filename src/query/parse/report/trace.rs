@@ -86,10 +86,7 @@ const FORMS: &[(&str, Innermost)] = &[
     // Firefox and Safari: `f@a.js:1:2`
     (r"^\s*(?P<function>[^\s@]*)@(?P<path>\S+?\.\w{1,5}):(?P<line>\d+):\d+\s*$", Innermost::First),
     // Ruby: `from a.rb:1:in 'f'`; with a number, the innermost is last.
-    (
-        r"^\s*\d+: from (?P<path>[^\s:]+):(?P<line>\d+):in [`'](?P<function>[^']+)'",
-        Innermost::Last,
-    ),
+    (r"^\s*\d+: from (?P<path>[^\s:]+):(?P<line>\d+):in [`'](?P<function>[^']+)'", Innermost::Last),
     (
         r"^\s*(?:from )?(?P<path>[^\s:]+\.(?:rb|rake|ru|erb)):(?P<line>\d+)(?::in [`'](?P<function>[^']+)')",
         Innermost::First,
@@ -111,10 +108,16 @@ const FORMS: &[(&str, Innermost)] = &[
         r"^\s*#\d+\s+(?:0x[0-9a-fA-F]+ )?(?:in )?(?P<function>[\w:~<>*&, .$-]+?) *\(.*\) at (?P<path>\S+?):(?P<line>\d+)",
         Innermost::First,
     ),
-    (r"^\s*#\d+\s+(?P<function>\S+)\s+\((?:package:|file://)?(?P<path>[^:)\s]+\.dart):(?P<line>\d+)", Innermost::First),
+    (
+        r"^\s*#\d+\s+(?P<function>\S+)\s+\((?:package:|file://)?(?P<path>[^:)\s]+\.dart):(?P<line>\d+)",
+        Innermost::First,
+    ),
     (r"^\s*(?:==\d+==)?\s*#\d+\s+0x[0-9a-fA-F]+ in (?P<function>[\w:~]+)", Innermost::First),
     // valgrind: `by 0x1: f (a.c:1)`
-    (r"^==\d+==\s+(?:at|by) 0x[0-9A-F]+: (?P<function>\S+)[^(]*(?:\((?P<path>[^:)]+\.\w+):(?P<line>\d+)\))?", Innermost::First),
+    (
+        r"^==\d+==\s+(?:at|by) 0x[0-9A-F]+: (?P<function>\S+)[^(]*(?:\((?P<path>[^:)]+\.\w+):(?P<line>\d+)\))?",
+        Innermost::First,
+    ),
     // Lua: `a.lua:1: in function 'f'`
     (
         r"^\s*(?:\.\.\.)?(?P<path>[^\s:]+\.lua):(?P<line>\d+): in (?:function|method|upvalue|local|field|main|global)[^'<]*(?:['<](?P<function>[^'>]+)['>])?",
@@ -123,22 +126,36 @@ const FORMS: &[(&str, Innermost)] = &[
     // Zig: `a.zig:1:2: 0x1 in f (exe)`
     (r"^\s*(?P<path>\S+\.zig):(?P<line>\d+):\d+: 0x[0-9a-f]+ in (?P<function>\S+)", Innermost::First),
     // Haskell: `f, called at a.hs:1:2 in pkg:M`
-    (r"^\s*(?:(?P<function>[\w.']+), )?called at (?P<path>\S+\.l?hs):(?P<line>\d+):\d+ in ", Innermost::First),
+    (
+        r"^\s*(?:(?P<function>[\w.']+), )?called at (?P<path>\S+\.l?hs):(?P<line>\d+):\d+ in ",
+        Innermost::First,
+    ),
     // Swift and Objective-C: `3 App 0x1 f + 12 (A.swift:1)`
     (
         r"^\s*\d+\s+[\w.-]+\s+0x[0-9a-f]+ (?P<function>.+?) \+ \d+(?: \((?P<path>[^:)]+):(?P<line>\d+)\))?",
         Innermost::First,
     ),
     // Go, Rust and others: the path alone, below its function.
-    (r"^\s+(?:at )?(?P<path>\S+\.(?:go|rs|c|cc|cpp|h|hpp|s)):(?P<line>\d+)(?::\d+)?(?: \+0x[0-9a-f]+)?\s*$", Innermost::First),
+    (
+        r"^\s+(?:at )?(?P<path>\S+\.(?:go|rs|c|cc|cpp|h|hpp|s)):(?P<line>\d+)(?::\d+)?(?: \+0x[0-9a-f]+)?\s*$",
+        Innermost::First,
+    ),
     // `panicked at a.rs:1:2`, `in a.php:1`, `a.php on line 1`, `file A.swift, line 1`
     (r"panicked at (?:'.*', )?(?P<path>[^\s':,]+\.rs):(?P<line>\d+)", Innermost::First),
-    (r"(?:\b(?:in|at)|thrown in) (?P<path>(?:[A-Za-z]:)?[/\\]\S+?\.php)(?::| on line |\()(?P<line>\d+)", Innermost::First),
-    (r"(?:[Ff]atal error|[Pp]recondition failed|[Aa]ssertion failed).*: file (?P<path>\S+\.swift), line (?P<line>\d+)", Innermost::First),
+    (
+        r"(?:\b(?:in|at)|thrown in) (?P<path>(?:[A-Za-z]:)?[/\\]\S+?\.php)(?::| on line |\()(?P<line>\d+)",
+        Innermost::First,
+    ),
+    (
+        r"(?:[Ff]atal error|[Pp]recondition failed|[Aa]ssertion failed).*: file (?P<path>\S+\.swift), line (?P<line>\d+)",
+        Innermost::First,
+    ),
 ];
 
 static COMPILED: LazyLock<Vec<Form>> = LazyLock::new(|| {
-    let form = |(pattern, innermost): &(&str, Innermost)| Some(Form { regex: regex(pattern)?, innermost: *innermost });
+    let form = |(pattern, innermost): &(&str, Innermost)| {
+        Some(Form { regex: regex(pattern)?, innermost: *innermost })
+    };
     FORMS.iter().filter_map(form).collect()
 });
 
@@ -160,17 +177,67 @@ static HEADERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Parts of paths and packages that belong to installed code.
 const LIBRARIES: &[&str] = &[
-    "site-packages/", "dist-packages/", "node_modules/", "/rustc/", ".cargo/registry", "/usr/lib/",
-    "/usr/include/", "/usr/local/lib/", "node:", "internal/modules", "internal/process", "<frozen",
-    "<anonymous>", "/lib/python3", "/lib/python2", "/lib/ruby/", "/gems/", "/go/pkg/mod/", "/usr/local/go/",
-    "/go/src/runtime", "vendor/", "/deps/", "/nix/store/", "library/std/", "library/core/", "/libexec/",
+    "site-packages/",
+    "dist-packages/",
+    "node_modules/",
+    "/rustc/",
+    ".cargo/registry",
+    "/usr/lib/",
+    "/usr/include/",
+    "/usr/local/lib/",
+    "node:",
+    "internal/modules",
+    "internal/process",
+    "<frozen",
+    "<anonymous>",
+    "/lib/python3",
+    "/lib/python2",
+    "/lib/ruby/",
+    "/gems/",
+    "/go/pkg/mod/",
+    "/usr/local/go/",
+    "/go/src/runtime",
+    "vendor/",
+    "/deps/",
+    "/nix/store/",
+    "library/std/",
+    "library/core/",
+    "/libexec/",
 ];
 /// Beginnings of qualified functions of standard libraries and test runners.
 const LIBRARY_PACKAGES: &[&str] = &[
-    "java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "kotlinx.", "scala.", "org.junit.", "junit.",
-    "org.gradle.", "android.", "androidx.", "System.", "Microsoft.", "Xunit.", "NUnit.", "std::", "core::",
-    "alloc::", "<alloc::", "<core::", "<std::", "__rust", "rust_begin_unwind", "runtime.", "testing.", "panic",
-    "__libc", "_start", "main.main", "libsystem",
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "com.sun.",
+    "kotlin.",
+    "kotlinx.",
+    "scala.",
+    "org.junit.",
+    "junit.",
+    "org.gradle.",
+    "android.",
+    "androidx.",
+    "System.",
+    "Microsoft.",
+    "Xunit.",
+    "NUnit.",
+    "std::",
+    "core::",
+    "alloc::",
+    "<alloc::",
+    "<core::",
+    "<std::",
+    "__rust",
+    "rust_begin_unwind",
+    "runtime.",
+    "testing.",
+    "panic",
+    "__libc",
+    "_start",
+    "main.main",
+    "libsystem",
 ];
 
 /// Collects the frames of the lines that it is given.
@@ -197,7 +264,8 @@ impl TraceReader {
             self.indent = (innermost == Innermost::Last).then_some(indent);
             self.push(frame, innermost);
             // A message and its place are on one line.
-            let is_sentence = line.contains("panicked at") || line.contains("rror") && !line.trim_start().starts_with("at ");
+            let is_sentence = line.contains("panicked at")
+                || line.contains("rror") && !line.trim_start().starts_with("at ");
             return Some(if is_sentence { TraceLine::Header } else { TraceLine::Frame });
         }
         if let Some(function) = FUNCTION_LINES.iter().find_map(|regex| regex.captures(line)) {
@@ -288,7 +356,9 @@ fn frame(line: &str) -> Option<(Frame, Innermost)> {
 fn of_captures(captures: &Captures<'_>) -> Option<Frame> {
     let group = |name: &str| captures.name(name).map(|it| it.as_str()).filter(|it| !it.is_empty());
     let (path, function) = match group("class") {
-        Some(class) => (group("file").map(|file| jvm_path(class, file)), Some(jvm_function(class, group("function")?))),
+        Some(class) => {
+            (group("file").map(|file| jvm_path(class, file)), Some(jvm_function(class, group("function")?)))
+        }
         None => (group("path").map(cleaned_path), group("function").map(cleaned)),
     };
     let function = function.filter(|it| !it.is_empty() && it.len() < 300);
@@ -307,9 +377,11 @@ fn jvm_path(class: &str, file: &str) -> String {
 /// `C.f` of `org.a.C$D$1`, `f`; of a constructor or lambda `C` alone.
 fn jvm_function(class: &str, function: &str) -> String {
     let name = class.rsplit('.').next().unwrap_or(class);
-    let outer = name.split('$').filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic())).next_back();
+    let outer =
+        name.split('$').filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic())).next_back();
     let outer = outer.unwrap_or(name).trim_end_matches("Kt");
-    let function = function.strip_prefix("lambda$").and_then(|rest| rest.split('$').next()).unwrap_or(function);
+    let function =
+        function.strip_prefix("lambda$").and_then(|rest| rest.split('$').next()).unwrap_or(function);
     let function = function.split(['$', '-']).next().unwrap_or(function);
     let package = class.rsplit_once('.').map_or("", |(package, _)| package);
     let qualified = if package.is_empty() { outer.to_owned() } else { format!("{package}.{outer}") };
@@ -342,7 +414,16 @@ pub fn cleaned_path(path: &str) -> String {
 /// A function without arguments, generics, hashes and what compilers add.
 fn cleaned(function: &str) -> String {
     let mut name = function.trim();
-    for prefix in ["async ", "new ", "block in ", "rescue in ", "ensure in ", "specialized ", "static ", "closure #1 in "] {
+    for prefix in [
+        "async ",
+        "new ",
+        "block in ",
+        "rescue in ",
+        "ensure in ",
+        "specialized ",
+        "static ",
+        "closure #1 in ",
+    ] {
         name = name.strip_prefix(prefix).unwrap_or(name);
     }
     // `<T as Trait>::f` is a method of T.
@@ -388,7 +469,12 @@ mod tests {
             reader.add(line);
         });
         let shown = |it: Frame| {
-            (it.path.unwrap_or_default(), it.line.unwrap_or(0), it.function.unwrap_or_default(), it.is_library)
+            (
+                it.path.unwrap_or_default(),
+                it.line.unwrap_or(0),
+                it.function.unwrap_or_default(),
+                it.is_library,
+            )
         };
         reader.finish().into_iter().map(shown).collect()
     }
@@ -410,7 +496,10 @@ mod tests {
     #[test]
     fn python() {
         let text = "Traceback (most recent call last):\n  File \"/srv/app.py\", line 3, in <module>\n    run()\n    ^^^^^\n  File \"/usr/lib/python3/dist-packages/web/jar.py\", line 40, in filter\n    raise ValueError\nValueError: no";
-        assert_eq!(shown(text), ["/usr/lib/python3/dist-packages/web/jar.py:40 filter library", "/srv/app.py:3 "]);
+        assert_eq!(
+            shown(text),
+            ["/usr/lib/python3/dist-packages/web/jar.py:40 filter library", "/srv/app.py:3 "]
+        );
         let compiled = "  File \"/a/__pycache__/jar.cpython-311.pyc\", line 7, in f";
         assert_eq!(shown(compiled), ["/a/jar.py:7 f"]);
         assert_eq!(cleaned_path("a/jar.pyc"), "a/jar.py");
@@ -474,9 +563,14 @@ mod tests {
         let text = "a.rb:3:in `parse': bad (ArgumentError)\n\tfrom lib/rack/utils.rb:9:in 'Rack::Utils.parse'\n\tfrom /usr/lib/ruby/gems/puma/x.rb:1:in `block in run'";
         assert_eq!(
             shown(text),
-            ["a.rb:3 parse", "lib/rack/utils.rb:9 Rack::Utils.parse", "/usr/lib/ruby/gems/puma/x.rb:1 run library"]
+            [
+                "a.rb:3 parse",
+                "lib/rack/utils.rb:9 Rack::Utils.parse",
+                "/usr/lib/ruby/gems/puma/x.rb:1 run library"
+            ]
         );
-        let reversed = "Traceback (most recent call last):\n\t1: from a.rb:1:in `main'\n\t0: from b.rb:2:in `f'";
+        let reversed =
+            "Traceback (most recent call last):\n\t1: from a.rb:1:in `main'\n\t0: from b.rb:2:in `f'";
         assert_eq!(shown(reversed), ["b.rb:2 f", "a.rb:1 main"]);
     }
 
@@ -485,7 +579,10 @@ mod tests {
         let text = "PHP Fatal error:  Uncaught Error: x in /srv/src/Log/Logger.php:7\nStack trace:\n#0 /srv/src/Log/Handler.php(12): Log\\Logger->add('x')\n#1 [internal function]: f()\n#2 {main}\n  thrown in /srv/src/Log/Logger.php on line 7";
         assert_eq!(
             shown(text)[..2],
-            ["/srv/src/Log/Logger.php:7 ".to_owned(), "/srv/src/Log/Handler.php:12 Log\\Logger->add".to_owned()]
+            [
+                "/srv/src/Log/Logger.php:7 ".to_owned(),
+                "/srv/src/Log/Handler.php:12 Log\\Logger->add".to_owned()
+            ]
         );
     }
 
@@ -505,7 +602,10 @@ mod tests {
     #[test]
     fn elixir_lua_zig_and_haskell() {
         for (text, expected) in [
-            ("    (phoenix 1.7.2) lib/phoenix/router.ex:406: Phoenix.Router.__call__/5", "lib/phoenix/router.ex:406 Phoenix.Router.__call__"),
+            (
+                "    (phoenix 1.7.2) lib/phoenix/router.ex:406: Phoenix.Router.__call__/5",
+                "lib/phoenix/router.ex:406 Phoenix.Router.__call__",
+            ),
             ("\t...telescope/pickers.lua:33: in function 'find'", "telescope/pickers.lua:33 find"),
             ("\tlua/a.lua:3: in function <lua/a.lua:1>", "lua/a.lua:3 lua/a.lua:1"),
             ("/home/a/src/analysis.zig:7:3: 0x10a in resolve (zls)", "/home/a/src/analysis.zig:7 resolve"),
@@ -524,7 +624,10 @@ mod tests {
             ("    #0 0x4a1b in uv__read /src/unix/stream.c:1100:3", "/src/unix/stream.c:1100 uv__read"),
             ("==12==    by 0x4C2E: uv_run (core.c:400)", "core.c:400 uv_run"),
             ("#2      Client.get (package:http/src/client.dart:9:3)", "http/src/client.dart:9 Client.get"),
-            ("3   Alamofire  0x0000000104b1c2d4 specialized Session.request() + 132 (Session.swift:41)", "Session.swift:41 Session.request"),
+            (
+                "3   Alamofire  0x0000000104b1c2d4 specialized Session.request() + 132 (Session.swift:41)",
+                "Session.swift:41 Session.request",
+            ),
             ("Fatal error: x: file Source/Session.swift, line 12", "Source/Session.swift:12 "),
         ] {
             assert_eq!(shown(text), [expected], "{text}");
