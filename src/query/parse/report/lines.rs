@@ -33,6 +33,9 @@ struct Reader {
     is_after_blank: bool,
 }
 
+/// What follows the name of an error is data if it is longer.
+const MAX_MESSAGE_BYTES: usize = 600;
+
 fn regex(pattern: &str) -> Option<Regex> {
     Regex::new(&ascii(pattern)).ok()
 }
@@ -82,8 +85,10 @@ impl Reader {
             return;
         }
         if self.fence.is_some() {
-            self.add_error(&line);
-            return push(&mut self.lines.code, &line);
+            if !self.add_error(&line) {
+                push(&mut self.lines.code, &line);
+            }
+            return;
         }
         if line.trim().is_empty() {
             return push(&mut self.lines.prose, "");
@@ -148,11 +153,12 @@ impl Reader {
         true
     }
 
-    fn add_error(&mut self, line: &str) {
+    /// Whether `line` begins with the name of an error.
+    fn add_error(&mut self, line: &str) -> bool {
         let message = ERROR.as_ref().and_then(|regex| regex.captures(line)).and_then(|it| it.name("message"));
-        if let Some(message) = message.filter(|it| it.len() < 600) {
-            self.lines.errors.push(message.as_str().trim().to_owned());
-        }
+        let Some(message) = message.filter(|it| it.len() < MAX_MESSAGE_BYTES) else { return false };
+        self.lines.errors.push(message.as_str().trim().to_owned());
+        true
     }
 
     /// `line` without addresses and tags; what the addresses name goes to the links.
@@ -192,7 +198,7 @@ mod tests {
             lines.prose.split_whitespace().collect::<Vec<_>>().join(" "),
             "It fails The parser loops See [this]() now. End"
         );
-        assert_eq!(lines.code, "    let x = 1;\nerror[E0308]: mismatched types\n");
+        assert_eq!(lines.code, "    let x = 1;\n");
         assert_eq!(lines.links, "src/p.rs:7\n");
         assert_eq!(lines.errors, ["mismatched types"]);
     }

@@ -49,7 +49,10 @@ fn without_tags(title: &str) -> String {
         Some((scope, rest)) if !rest.is_empty() => format!("{scope} {rest}").trim().to_owned(),
         _ => title.to_owned(),
     };
-    while let Some(open) = title.rfind("(#").filter(|_| title.ends_with(')')) {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    while let Some(open) =
+        title.rfind("(#").filter(|&at| title[at + 2..].strip_suffix(')').is_some_and(is_number))
+    {
         title.truncate(open);
         title.truncate(title.trim_end().len());
     }
