@@ -68,6 +68,7 @@ mod paths;
 mod printed;
 mod recompute;
 mod reference;
+mod reports;
 mod sandbox;
 mod search;
 mod settings;

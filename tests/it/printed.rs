@@ -192,7 +192,8 @@ fn help_of_search() {
     Usage: git codeweaver search [OPTIONS] <QUERY>...
 
     Arguments:
-      <QUERY>...  Words or a name to search for
+      <QUERY>...  Words or a name to search for, or a text of several lines such as an issue report or a
+                  stack trace; `-` reads it from standard input
 
     Options:
       -i, --intent <INTENT>         Task the results are for: understand, implement, debug, optimize,

@@ -112,7 +112,11 @@ impl FileEvidence {
     /// Adds the files of frames: of each trace, the innermost own frame counts most.
     fn add_frames(&mut self, view: &View, report: &Report) {
         let named: Vec<_> = report.frames.iter().map(frames::mention).collect();
-        let fits = frames::resolve(view, &named);
+        // Without sources, .NET prints the type alone, whose namespace is often its folder.
+        let types: Vec<_> = report.frames.iter().map(frames::type_of).collect();
+        let by_type = modules::resolve(view, &types).into_iter();
+        let by_path = frames::resolve(view, &named).into_iter();
+        let fits: Vec<_> = by_path.zip(by_type).map(|(path, of_type)| [path, of_type].concat()).collect();
         self.is_own =
             report.frames.iter().zip(&fits).map(|(frame, fits)| frames::is_own(frame, fits)).collect();
         for trace in 0..=report.frames.last().map_or(0, |frame| frame.trace) {

@@ -8,49 +8,12 @@ use crate::text::Mention;
 use rustc_hash::FxHashMap;
 
 /// Names that most projects have several files of: alone they name none.
-const COMMON: &[&str] = &[
-    "__init__.py",
-    "__main__.py",
-    "index.js",
-    "index.ts",
-    "index.tsx",
-    "index.mjs",
-    "mod.rs",
-    "lib.rs",
-    "main.rs",
-    "main.go",
-    "main.py",
-    "main.c",
-    "main.cpp",
-    "app.py",
-    "app.js",
-    "app.ts",
-    "utils.py",
-    "utils.js",
-    "utils.ts",
-    "util.py",
-    "util.js",
-    "test.py",
-    "test.js",
-    "init.lua",
-    "package.json",
-    "conftest.py",
-    "setup.py",
-    "Program.cs",
-    "Main.java",
-    "Main.kt",
-    "index.php",
-    "README.md",
-    "config.py",
-    "config.js",
-    "server.js",
-    "base.py",
-    "core.py",
-    "types.ts",
-    "types.py",
-    "errors.py",
-    "exceptions.py",
-];
+const COMMON: &str = "\
+    __init__.py __main__.py index.js index.ts index.tsx index.mjs mod.rs lib.rs main.rs main.go \
+    main.py main.c main.cpp app.py app.js app.ts utils.py utils.js utils.ts util.py util.js \
+    test.py test.js init.lua package.json conftest.py setup.py Program.cs Main.java Main.kt \
+    index.php README.md config.py config.js server.js base.py core.py types.ts types.py \
+    errors.py exceptions.py";
 
 /// A file and how well it fits a named path, 0–1.
 pub type Fit = (u32, f32);
@@ -87,15 +50,28 @@ fn best(mut fits: Vec<(u32, f32, usize)>, mention: &Mention) -> Vec<Fit> {
     let most = fits.iter().map(|(_, _, n)| *n).max().unwrap_or(0);
     fits.retain(|(_, _, n)| *n == most);
     let is_bare = !mention.path.contains('/');
-    let is_common = most < 2 && COMMON.contains(&mention.path.rsplit('/').next().unwrap_or(&mention.path));
+    let is_common = most < 2 && is_common_name(&mention.path);
     let n = fits.len() as f32;
     let factor = if is_common && (n > 1.0 || !is_bare) { 0.0 } else { 1.0 / n };
     fits.into_iter().map(|(entry, fit, _)| (entry, fit * factor)).filter(|(_, fit)| *fit > 0.0).collect()
 }
 
+fn is_common_name(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    COMMON.split_ascii_whitespace().any(|known| known == name)
+}
+
 /// The path of `frame` as a mention; empty if it has none.
 pub fn mention(frame: &Frame) -> Mention {
     Mention { path: frame.path.clone().unwrap_or_default(), line: frame.line }
+}
+
+/// The qualified function of a frame without a path, with `.` between its segments; empty if it has a path.
+pub fn type_of(frame: &Frame) -> String {
+    match (&frame.path, &frame.function) {
+        (None, Some(function)) => function.replace("::", "."),
+        _ => String::new(),
+    }
 }
 
 /// Whether a frame whose file fits with `fit` is one of the repository's. An installed package has files of

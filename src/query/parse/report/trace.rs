@@ -4,11 +4,13 @@
 //! innermost frame last; the JVM prints the cause after what it caused. Here the innermost frame of the cause
 //! is first.
 
+use crate::text;
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Maximum number of frames that are kept of one trace: the innermost.
-const MAX_FRAMES: usize = 40;
+/// Maximum number of frames that are kept of one trace: three quarters are the innermost, the others the
+/// outermost.
+const MAX_FRAMES: usize = 200;
 /// Maximum number of traces: a dump of all threads has hundreds.
 const MAX_TRACES: usize = 8;
 
@@ -176,69 +178,16 @@ static HEADERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Parts of paths and packages that belong to installed code.
-const LIBRARIES: &[&str] = &[
-    "site-packages/",
-    "dist-packages/",
-    "node_modules/",
-    "/rustc/",
-    ".cargo/registry",
-    "/usr/lib/",
-    "/usr/include/",
-    "/usr/local/lib/",
-    "node:",
-    "internal/modules",
-    "internal/process",
-    "<frozen",
-    "<anonymous>",
-    "/lib/python3",
-    "/lib/python2",
-    "/lib/ruby/",
-    "/gems/",
-    "/go/pkg/mod/",
-    "/usr/local/go/",
-    "/go/src/runtime",
-    "vendor/",
-    "/deps/",
-    "/nix/store/",
-    "library/std/",
-    "library/core/",
-    "/libexec/",
-];
+const LIBRARIES: &str = "\
+    site-packages/ dist-packages/ node_modules/ /rustc/ .cargo/registry /usr/lib/ /usr/include/ \
+    /usr/local/lib/ node: internal/modules internal/process <frozen <anonymous> /lib/python3 \
+    /lib/python2 /lib/ruby/ /gems/ /go/pkg/mod/ /usr/local/go/ /go/src/runtime vendor/ /deps/ \
+    /nix/store/ library/std/ library/core/ /libexec/";
 /// Beginnings of qualified functions of standard libraries and test runners.
-const LIBRARY_PACKAGES: &[&str] = &[
-    "java.",
-    "javax.",
-    "jdk.",
-    "sun.",
-    "com.sun.",
-    "kotlin.",
-    "kotlinx.",
-    "scala.",
-    "org.junit.",
-    "junit.",
-    "org.gradle.",
-    "android.",
-    "androidx.",
-    "System.",
-    "Microsoft.",
-    "Xunit.",
-    "NUnit.",
-    "std::",
-    "core::",
-    "alloc::",
-    "<alloc::",
-    "<core::",
-    "<std::",
-    "__rust",
-    "rust_begin_unwind",
-    "runtime.",
-    "testing.",
-    "panic",
-    "__libc",
-    "_start",
-    "main.main",
-    "libsystem",
-];
+const LIBRARY_PACKAGES: &str = "\
+    java. javax. jdk. sun. com.sun. kotlin. kotlinx. scala. org.junit. junit. org.gradle. \
+    android. androidx. System. Microsoft. Xunit. NUnit. std:: core:: alloc:: <alloc:: <core:: \
+    <std:: __rust rust_begin_unwind runtime. testing. panic __libc _start main.main libsystem";
 
 /// Collects the frames of the lines that it is given.
 #[derive(Default)]
@@ -331,7 +280,10 @@ impl TraceReader {
         if self.is_reversed {
             trace.reverse();
         }
-        trace.truncate(MAX_FRAMES);
+        // Both ends say something: what failed, and what was asked for.
+        if trace.len() > MAX_FRAMES {
+            trace.drain(MAX_FRAMES / 4 * 3..trace.len() - MAX_FRAMES / 4);
+        }
         let number = self.n_traces;
         self.frames.extend(trace.into_iter().map(|frame| Frame { trace: number, ..frame }));
         self.n_traces += 1;
@@ -363,6 +315,9 @@ fn of_captures(captures: &Captures<'_>) -> Option<Frame> {
     };
     let function = function.filter(|it| !it.is_empty() && it.len() < 300);
     let line = group("line").and_then(|line| line.parse().ok()).filter(|&line| line > 0);
+    // What a form has in place of its arguments may be a place.
+    let place = captures.get(0).filter(|_| path.is_none()).and_then(|it| text::mentions(it.as_str()).pop());
+    let (path, line) = place.map_or((path, line), |place| (Some(cleaned_path(&place.path)), place.line));
     (path.is_some() || function.is_some()).then_some(Frame { path, line, function, ..Frame::default() })
 }
 
@@ -377,8 +332,7 @@ fn jvm_path(class: &str, file: &str) -> String {
 /// `C.f` of `org.a.C$D$1`, `f`; of a constructor or lambda `C` alone.
 fn jvm_function(class: &str, function: &str) -> String {
     let name = class.rsplit('.').next().unwrap_or(class);
-    let outer =
-        name.split('$').filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic())).next_back();
+    let outer = name.split('$').rfind(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()));
     let outer = outer.unwrap_or(name).trim_end_matches("Kt");
     let function =
         function.strip_prefix("lambda$").and_then(|rest| rest.split('$').next()).unwrap_or(function);
@@ -454,8 +408,9 @@ fn is_hash(part: &str) -> bool {
 }
 
 fn is_library(frame: &Frame) -> bool {
-    let has_library = |path: &String| LIBRARIES.iter().any(|part| path.contains(part));
-    let of_package = |name: &String| LIBRARY_PACKAGES.iter().any(|package| name.starts_with(package));
+    let has_library = |path: &String| LIBRARIES.split_ascii_whitespace().any(|part| path.contains(part));
+    let of_package =
+        |name: &String| LIBRARY_PACKAGES.split_ascii_whitespace().any(|package| name.starts_with(package));
     frame.path.as_ref().is_some_and(has_library) || frame.function.as_ref().is_some_and(of_package)
 }
 
