@@ -11,6 +11,7 @@ use super::screen::Screen;
 use super::width;
 use crate::chunk::LanguageId;
 use crate::index::status;
+use crate::query::parse::report;
 use crate::query::response::{Focus, n_of};
 use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
@@ -332,7 +333,7 @@ pub fn hints(
     if !names.is_empty() {
         writeln!(out, "Languages in this index: {}", names.join(", "))?;
     }
-    for word in request.query.split_whitespace() {
+    for word in report::heading(&request.query).split_whitespace() {
         let known = LanguageId::by_name(&word.to_ascii_lowercase()).filter(|l| !names.contains(&l.name()));
         if let Some(absent) = known.filter(|l| !l.is_prose()) {
             writeln!(out, "This index contains no {}.", absent.name())?;

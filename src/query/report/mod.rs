@@ -19,6 +19,7 @@ mod words;
 use super::answer::Ranking;
 use super::answer::evidence::Evidence;
 use super::parse::report::Report;
+use super::parse::report::trace::Frame;
 use super::parse::{ParsedQuery, intent, names};
 use super::rank::{Weights, near_duplicates};
 use super::request::{Mode, Request};
@@ -32,7 +33,7 @@ use std::time::Instant;
 const MAX_EMBEDDED_BYTES: usize = 2000;
 /// Certainty of an identifier that is formatted as code, as against 1 of one in the title.
 const CODE_SPAN_CERTAINTY: f32 = 0.8;
-/// Number of innermost own frames whose lines and functions are looked for.
+/// Number of innermost own frames whose functions are looked for.
 const MAX_OWN_FRAMES: usize = 8;
 
 impl Searcher {
@@ -90,7 +91,7 @@ fn title_query(report: &Report, request: &Request) -> ParsedQuery {
     ParsedQuery { is_report: true, ..ParsedQuery::parse(&report.title, Mode::Hybrid, request.intent) }
 }
 
-/// The whole text as a query: weighted words, the names that it gives, and the lines of own frames.
+/// The whole text as a query: weighted words, the names that it gives, and the files of own frames.
 fn whole_query(report: &Report, title: &ParsedQuery, found: &FileEvidence, view: &View) -> ParsedQuery {
     let terms = words::weighted(view, report, title);
     let mut names = title.names.clone();
@@ -104,8 +105,12 @@ fn whole_query(report: &Report, title: &ParsedQuery, found: &FileEvidence, view:
         add(function, 1.0);
     }
     report.names.iter().for_each(|name| add(name, CODE_SPAN_CERTAINTY));
-    let places =
-        frames.iter().filter_map(|frame| Some(Mention { path: frame.path.clone()?, line: frame.line }));
+    // A report is rarely about this version of the code, so a line counts only where no function is known.
+    let place = |frame: &Frame| {
+        let line = frame.line.filter(|_| frame.function.is_none());
+        Some(Mention { path: frame.path.clone()?, line })
+    };
+    let places = frames.iter().filter_map(|frame| place(frame));
     ParsedQuery {
         text: report.title.clone(),
         names,
