@@ -76,7 +76,7 @@ fn the_innermost_own_frame_comes_first_and_its_function_is_the_focus() {
     let answer = search(&repo, &["-o", "json", "--explain"], ISSUE).success().json();
     assert_eq!(paths(&answer)[..2], ["web/jar.py", "web/client.py"], "{answer:#}");
     let first = &answer["matches"][0];
-    assert_eq!(first["focus"]["symbol"], "Jar::filter", "{first:#}");
+    assert_eq!(first["focus"]["symbol"], "Jar.filter", "{first:#}");
     assert!(first["explanation"]["parts"]["frames"].as_f64().unwrap() > 0.0);
     let reasons = first["reasons"].to_string();
     assert!(reasons.contains("web/jar.py:5 in filter"), "{reasons}");

@@ -58,7 +58,7 @@ pub struct FileEvidence {
 impl Parts {
     /// How certain it is that the report names the file, 0–1.
     pub fn named(&self) -> f32 {
-        self.frames.max(self.paths).max(self.messages)
+        self.frames.max(self.paths).max(self.modules).max(self.messages)
     }
 }
 
