@@ -126,9 +126,10 @@ fn a_text_longer_than_an_argument_is_read_from_standard_input_and_not_echoed() {
     let markdown = search(&repo, &["-o", "markdown"], &text).success().stdout();
     assert!(markdown.starts_with("# Search: wrong answer after a redirect\n"), "{}", &markdown[..200]);
     assert!(!markdown.contains("Traceback") && !markdown.contains("nothing to do"));
-    let json = search(&repo, &["-o", "json"], &text).success();
-    assert_eq!(paths(&json.json())[0], "web/jar.py");
-    assert!(!json.stdout().contains("nothing to do"));
+    let run = search(&repo, &["-o", "json"], &text);
+    let answer = run.success().json();
+    assert_eq!(paths(&answer)[0], "web/jar.py");
+    assert!(!run.stdout().contains("nothing to do"));
     search(&repo, &[], " \n").is_an_error("there is nothing to search for", "git codeweaver search");
 }
 
