@@ -252,6 +252,7 @@ fn help_of_search() {
       git codeweaver search --lang python --path src/api "pagination"
       git codeweaver search --rev v1.2 "config lookup"      search any revision without a checkout
       git codeweaver search --mode regex 'TODO|FIXME'       all lines that match, as git grep
+      git codeweaver search - < issue.md                     an issue report or stack trace
       git codeweaver search -o json -l 3 "retry" | jq -r '.matches[].file.path'
 
     Uncommitted and untracked files are searched too; each match shows the state of its file.
