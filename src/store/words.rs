@@ -297,7 +297,7 @@ impl<'a> Words<'a> {
     pub fn docs_with(&self, needle: &Needle) -> Option<DocSet> {
         let mut docs = DocSet::empty(self.n_docs);
         // What is longer may be in no part of a word as a whole.
-        let text = &needle.text.as_bytes()[..needle.text.len().min(OVERLAP)];
+        let text = &needle.text.as_bytes()[..needle.text.floor_char_boundary(OVERLAP)];
         let is_end = needle.is_end && text.len() == needle.text.len();
         let mut wanted = Vec::with_capacity(text.len() + 2);
         wanted.extend(needle.is_start.then_some(b'\n'));
@@ -552,6 +552,9 @@ mod tests {
             let needle = Needle { text: long[range].to_owned(), is_start, is_end, ignore_case: false };
             assert_eq!(found(built(&docs), &needle), [0, 1], "{needle:?}");
         }
+        let many = "汉字".repeat(40);
+        let needle = Needle { text: many.clone(), is_start: true, is_end: true, ignore_case: true };
+        assert_eq!(found(built(&[Some(many), Some("short".to_owned())]), &needle), [0]);
         let absent = Needle { text: "shor".to_owned(), is_start: true, is_end: true, ignore_case: false };
         assert_eq!(found(built(&docs), &absent), [0]);
     }
