@@ -154,6 +154,8 @@ fn update_readable(
         }
         // Another program damages files while this one works.
         Err(IndexError::Store(error)) if error.is_repairable() => {
+            // What is damaged under unchanged stat data is taken for right until the record of it is gone.
+            OpenFiles::default().distrust(&codebase.store());
             let files = super::repair::make_readable(codebase)?;
             update(&UpdateContext { files: &files, ..context }, target, options)
         }

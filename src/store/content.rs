@@ -64,8 +64,8 @@ struct Known {
 }
 
 impl HashedFiles {
-    /// Checks the content of `map`, opened from `path` below the store, by `verify`, unless that was done for
-    /// exactly this file before.
+    /// Checks the content of `files`, each with the path below the store that it was opened from, by `verify`,
+    /// unless that was done for exactly these files before.
     pub fn check(
         &self,
         layout: &StoreLayout,
@@ -77,14 +77,17 @@ impl HashedFiles {
             .iter()
             .filter_map(|(path, map)| Some((key(path)?.into_encoded_bytes(), FileStat::of(map.metadata()?))))
             .collect();
-        let is_known = |known: &Known| stats.iter().all(|(path, stat)| known.files.get(path) == Some(stat));
+        let is_known = |known: &Known| {
+            stats.len() == files.len() && stats.iter().all(|(path, stat)| known.files.get(path) == Some(stat))
+        };
         if is_known(sync::lock(&self.0).get_or_insert_with(|| Known::load(layout))) {
             return Ok(());
         }
+        // Before the content is read, so that what is written meanwhile is not taken for what was read.
+        let now = Time::now();
         verify()?;
         let mut known = sync::lock(&self.0);
         let known = known.get_or_insert_with(|| Known::load(layout));
-        let now = Time::now();
         for (path, stat) in stats {
             // What was written just now could be changed within the same tick of the clock. The next process
             // hashes it again.
@@ -115,9 +118,7 @@ impl HashedFiles {
         }
         cache_file::write(&layout.hashed(), bytes);
     }
-}
 
-impl HashedFiles {
     /// Forgets everything, in the record too: a file that cannot be read is not proved by its stat data.
     pub fn forget(&self, layout: &StoreLayout) {
         *sync::lock(&self.0) = None;

@@ -289,8 +289,10 @@ impl OpenFiles {
             if is_unchanged(&path, map)? && is_unchanged(&shard, shard_map)? {
                 return Ok(segment.clone());
             }
+            let suspect =
+                content::may_be_overwritten(&path, map) || content::may_be_overwritten(&shard, shard_map);
             open.remove(&wanted.name);
-            self.n_dropped.fetch_add(1, SeqCst);
+            self.drop_read(suspect);
         }
         let segment = Arc::new(Segment::open(&path, &shard)?);
         let [map, shard_map] = segment.maps();
@@ -310,8 +312,9 @@ impl OpenFiles {
             if is_unchanged(&path, entries.map())? {
                 return Ok(entries.clone());
             }
+            let suspect = content::may_be_overwritten(&path, entries.map());
             open.remove(&wanted.name);
-            self.n_dropped.fetch_add(1, SeqCst);
+            self.drop_read(suspect);
         }
         let entries = Arc::new(Entries::open(&path)?);
         self.hashed.check(layout, &[(&*path, entries.map())], || entries.verify(&wanted.name))?;
@@ -320,6 +323,14 @@ impl OpenFiles {
         }
         open.insert(wanted.name.clone(), entries.clone());
         Ok(entries)
+    }
+
+    /// Notes that a file is read again. One that was replaced by another leaves what was read right; one that
+    /// was overwritten makes it `suspect`.
+    fn drop_read(&self, suspect: bool) {
+        if suspect {
+            self.n_dropped.fetch_add(1, SeqCst);
+        }
     }
 
     /// What [`Self::may_have_changed_since`] compares with. Asked before files are used.
