@@ -249,7 +249,7 @@ fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resu
         if let Some(bytes) = bytes {
             let vectors = &data.vectors[rows.start * data.dim..rows.end * data.dim];
             builder.push_doc(doc.clone(), data.rows[rows].to_vec(), vectors, &text::to_utf8(bytes));
-            words::set_last(&mut blobs, doc, |blob| builder.set_words(blob))?;
+            words::set_last(&mut blobs, doc, |blob| builder.set_words(blob));
         }
     }
     write_segment(store, builder)

@@ -4,7 +4,7 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use super::plan::skip_reason;
 use super::progress::Progress;
-use crate::git::{BlobReader, GitError};
+use crate::git::BlobReader;
 use crate::policy::SkipReason;
 use crate::store::layout::write_content_addressed;
 use crate::store::reader::OpenFiles;
@@ -36,7 +36,7 @@ pub fn complete(codebase: &Codebase, files: &OpenFiles, progress: &dyn Progress)
                 return Ok(());
             }
             words.push_unknown();
-            set_last(&mut blobs, doc, |blob| words.set_last(blob))?;
+            set_last(&mut blobs, doc, |blob| words.set_last(blob));
         }
         write_content_addressed(&store.segment(&reference.name), &segment.with_words(words))?;
     }
@@ -56,20 +56,18 @@ pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     }
 }
 
-/// Calls `set` with the blob of `doc`, if its words are stored and it is in this clone.
-pub(super) fn set_last(
-    blobs: &mut BlobReader,
-    doc: &DocMeta,
-    set: impl FnOnce(&[u8]),
-) -> Result<(), GitError> {
+/// Calls `set` with the blob of `doc`, if its words are stored and it can be read. Without words, the doc is
+/// read by each search.
+pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&[u8])) {
     let skipped = skip_reason(doc.skipped);
     if skipped == Some(SkipReason::TooLarge) && u64::from(doc.blob_bytes) > MAX_BYTES {
-        return Ok(());
+        return;
     }
-    if let Some(blob) = blobs.read(&doc.key.blob_oid)?
-        && are_stored(skipped, blob)
-    {
-        set(blob);
+    match blobs.read(&doc.key.blob_oid) {
+        Ok(Some(blob)) if are_stored(skipped, blob) => set(blob),
+        Ok(_) => {}
+        Err(error) => {
+            tracing::debug!(component = "index", operation = "words", %error, "a blob could not be read");
+        }
     }
-    Ok(())
 }
