@@ -34,19 +34,27 @@ fn forget(codebase: &Codebase, store: &StoreLayout) -> Result<bool, IndexError> 
     let failed = StoreError::io("remove", store.root());
     let Ok(mut state) = read_state(store) else {
         // An unreadable store answers no requests.
-        std::fs::remove_dir_all(store.root()).map_err(failed)?;
+        remove(store).map_err(failed)?;
         return Ok(true);
     };
     let was_there =
         state.heads.remove(&codebase.worktree_key).is_some() | state.lost.remove(&codebase.worktree_key);
     state.rebuilding.remove(&codebase.worktree_key);
     if state.heads.is_empty() && !others_index(codebase) {
-        std::fs::remove_dir_all(store.root()).map_err(failed)?;
+        remove(store).map_err(failed)?;
     } else if was_there {
         let _ = std::fs::remove_file(store.checkpoint(&codebase.worktree_key));
         write_state(store, &mut state)?;
     }
     Ok(was_there)
+}
+
+/// Removes a store, the previous state first: left without its successor, it would be taken for damage.
+fn remove(store: &StoreLayout) -> std::io::Result<()> {
+    for state in [store.previous_state(), store.state()] {
+        let _ = std::fs::remove_file(state);
+    }
+    std::fs::remove_dir_all(store.root())
 }
 
 /// Whether a run of another worktree has files in the store that no state names yet.
