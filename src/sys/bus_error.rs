@@ -177,16 +177,22 @@ mod handler {
     }
 
     unsafe extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-        // SAFETY: the kernel passes a valid `siginfo_t`. A signal that a process sent has no address but
-        // other data in its place, and on Linux a code up to zero, on macOS one from 0x10001.
-        let address = unsafe {
-            let is_fault = (1..0x10000).contains(&(*info).si_code);
-            is_fault.then(|| (*info).si_addr().addr())
-        };
+        // SAFETY: the kernel passes a valid `siginfo_t`, which has an address if it is about a fault.
+        let address = unsafe { is_fault(&*info).then(|| (*info).si_addr().addr()) };
         if !address.is_some_and(replace_by_zeros) {
             // SAFETY: the arguments are those of this call.
             unsafe { pass_on(signal, info, context) };
         }
+    }
+
+    /// Whether the signal is about memory that this thread has just read and that is not there. One that a
+    /// process sent has other data in place of the address; one about memory that failed without being read
+    /// (`BUS_MCEERR_AO`) may come while another thread unmaps it.
+    fn is_fault(info: &siginfo_t) -> bool {
+        #[cfg(target_os = "linux")]
+        return matches!(info.si_code, libc::BUS_ADRERR | libc::BUS_MCEERR_AR);
+        #[cfg(not(target_os = "linux"))]
+        return (1..0x10000).contains(&info.si_code);
     }
 
     /// Replaces the registered map from the page of `address` to its end by zeros; false if there is none.
