@@ -203,12 +203,13 @@ impl<'a> RangeSpec<'a> {
         if let Some(commit) = text.strip_suffix("^!") {
             return Some(RangeSpec::Only(or_head(commit)));
         }
-        if let Some((from, to)) = text.split_once("...") {
+        // `HEAD:../x` is a path of a tree.
+        let is_revision = |(from, _): &(&str, &str)| !from.contains(':');
+        if let Some((from, to)) = text.split_once("...").filter(is_revision) {
             return Some(RangeSpec::SinceMergeBase(or_head(from), or_head(to)));
         }
-        let (from, to) = text.split_once("..")?;
-        // `HEAD:../x` is a path of a tree.
-        (!from.contains(':')).then(|| RangeSpec::Between(or_head(from), or_head(to)))
+        let (from, to) = text.split_once("..").filter(is_revision)?;
+        Some(RangeSpec::Between(or_head(from), or_head(to)))
     }
 }
 
