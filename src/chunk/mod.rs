@@ -166,6 +166,7 @@ mod chain;
 pub mod classes;
 mod delimiter;
 mod doc;
+pub mod document;
 mod fingerprint;
 pub(crate) mod grammar;
 pub mod language;

@@ -33,6 +33,8 @@ pub mod outline;
 #[doc(hidden)]
 pub mod parse;
 #[doc(hidden)]
+pub mod passages;
+#[doc(hidden)]
 pub mod path_facts;
 #[doc(hidden)]
 pub mod rank;

@@ -56,6 +56,8 @@ pub struct Filters {
     pub kinds: Vec<String>,
     /// Whether test files are searched.
     pub include_tests: bool,
+    /// Whether only documents with headings are searched: Markdown, reStructuredText, AsciiDoc, Org and alike.
+    pub only_documents: bool,
     /// Code must have one of these lines; `None` for any.
     pub lines: Option<Arc<LineSet>>,
 }
@@ -69,7 +71,7 @@ impl Filters {
 
     /// Whether the path of a file can make it fail.
     pub fn are_about_paths(&self) -> bool {
-        !self.paths.is_empty() || !self.exclude_paths.is_empty() || !self.include_tests
+        !self.paths.is_empty() || !self.exclude_paths.is_empty() || !self.include_tests || self.only_documents
     }
 }
 

@@ -17,6 +17,7 @@ mod split;
 mod titles;
 
 use super::Chunk;
+use super::document::{DocumentCode, DocumentSection};
 use super::language::LanguageId;
 use crate::config::ChunkerSettings;
 use crate::text::LineIndex;
@@ -46,6 +47,19 @@ pub(super) fn chunk_markdown(
     let sections = sections::sections(text, outline.headings);
     let document = Document { text, lines, language, settings, sections, fences: outline.fences };
     Builder::new(&document, fenced).chunks()
+}
+
+/// The sections and the fenced blocks of a document, each in order of position.
+pub(super) fn structure(text: &str, language: LanguageId) -> (Vec<DocumentSection>, Vec<DocumentCode>) {
+    let lines = LineIndex::new(text.as_bytes());
+    let outline = outline::outline(text, &lines, Dialect::of(language));
+    let fences = outline.fences.into_iter();
+    let codes = fences.map(|fence| DocumentCode { range: fence.range, code: fence.code }).collect();
+    let section = |section: sections::Section| DocumentSection {
+        body: section.heading.map_or(section.range.start, |heading| heading.range.end)..section.range.end,
+        path: section.path,
+    };
+    (sections::sections(text, outline.headings).into_iter().map(section).collect(), codes)
 }
 
 /// Whether documents in this language are chunked by their headings.

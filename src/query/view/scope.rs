@@ -2,7 +2,7 @@
 //!
 //! A filter narrows the results only. Term statistics stay those of the whole snapshot.
 
-use crate::chunk::{LanguageId, SemanticClass, SymbolKind};
+use crate::chunk::{LanguageId, SemanticClass, SymbolKind, document};
 use crate::git::Pathspec;
 use crate::policy::PathFlags;
 use crate::query::grep::query_line::LineSet;
@@ -114,6 +114,7 @@ impl Scope {
 pub fn passes_path(filters: &Filters, path: &[u8], flags: PathFlags) -> bool {
     let matches = |pathspecs: &[Pathspec]| pathspecs.iter().any(|pathspec| pathspec.matches(path));
     (filters.include_tests || !flags.contains(PathFlags::TEST))
+        && (!filters.only_documents || document::is_document(path))
         && (filters.paths.is_empty() || matches(&filters.paths))
         && !matches(&filters.exclude_paths)
 }
