@@ -10,6 +10,7 @@ mod blobs;
 mod display;
 mod error;
 mod history;
+pub mod import;
 mod line_diff;
 mod object_names;
 mod operation;

@@ -1,0 +1,130 @@
+//! Import: files as commits of a private bare repository, by `git fast-import`.
+//!
+//! For documents outside of any repository: with their contents in an object database they are indexed,
+//! updated and quoted like those of a repository. The branch moves only when everything is written.
+
+use super::error::{GitError, one_line};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+/// The branch of a private repository.
+const BRANCH: &str = "refs/heads/main";
+
+/// Creates a bare repository in `git_dir`, or does nothing if there is one.
+///
+/// # Errors
+/// git cannot be run, or the directory cannot be written.
+pub fn create_bare(git_dir: &Path) -> Result<(), GitError> {
+    if git_dir.join("HEAD").is_file() {
+        return Ok(());
+    }
+    let mut command = git();
+    command.args(["init", "--quiet", "--bare", "--initial-branch=main", "--template="]).arg(git_dir);
+    let output = command.output().map_err(io_error("create", git_dir))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
+/// A commit that is being written. Dropped without [`Self::finish`], it leaves the branch as it was.
+pub struct Import<'a> {
+    git_dir: &'a Path,
+    child: Child,
+    input: BufWriter<ChildStdin>,
+}
+
+impl<'a> Import<'a> {
+    /// Begins a commit on the branch of the repository in `git_dir`. With `anew` it has none of the files of
+    /// the commit before.
+    pub fn begin(git_dir: &'a Path, anew: bool) -> Result<Import<'a>, GitError> {
+        let failed = io_error("write", git_dir);
+        let mut command = git();
+        command.arg("--git-dir").arg(git_dir).args(["fast-import", "--quiet", "--done", "--force"]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(&failed)?;
+        let Some(input) = child.stdin.take() else { return Err(failed(io::ErrorKind::BrokenPipe.into())) };
+        let mut import = Import { git_dir, child, input: BufWriter::new(input) };
+        let has_branch = git_dir.join(BRANCH).is_file();
+        let mut head =
+            format!("commit {BRANCH}\ncommitter codeweaver <codeweaver@localhost> 0 +0000\ndata 0\n");
+        if has_branch {
+            head.push_str(&format!("from {BRANCH}^0\n"));
+        }
+        if anew {
+            head.push_str("deleteall\n");
+        }
+        import.write(&[head.as_bytes()])?;
+        Ok(import)
+    }
+
+    /// Adds a file, or replaces it. `path` is relative, with `/` and without `.` and `..`.
+    pub fn add(&mut self, path: &[u8], bytes: &[u8]) -> Result<(), GitError> {
+        let length = format!("\ndata {}\n", bytes.len());
+        self.write(&[b"M 100644 inline ", &quoted(path), length.as_bytes(), bytes, b"\n"])
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, path: &[u8]) -> Result<(), GitError> {
+        self.write(&[b"D ", &quoted(path), b"\n"])
+    }
+
+    /// Makes the commit current.
+    ///
+    /// # Errors
+    /// git has failed, with the first line of what it says.
+    pub fn finish(mut self) -> Result<(), GitError> {
+        self.write(&[b"\ndone\n"])?;
+        let Import { git_dir, child, mut input } = self;
+        let flushed = input.flush();
+        drop(input);
+        let output = child.wait_with_output().map_err(io_error("write", git_dir))?;
+        if output.status.success() && flushed.is_ok() {
+            return Ok(());
+        }
+        let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+        Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+    }
+
+    fn write(&mut self, parts: &[&[u8]]) -> Result<(), GitError> {
+        let mut written = parts.iter().map(|part| self.input.write_all(part));
+        written.try_for_each(|written| written).map_err(io_error("write", self.git_dir))
+    }
+}
+
+/// git, without the variables by which another git command would redirect it.
+fn git() -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A path in double quotes, as `git fast-import` reads it.
+fn quoted(path: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'"'];
+    for &byte in path {
+        match byte {
+            b'"' | b'\\' => quoted.extend([b'\\', byte]),
+            b'\n' => quoted.extend(b"\\n"),
+            byte => quoted.push(byte),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> GitError {
+    let path = path.to_owned();
+    move |source| GitError::Io { action, path: path.clone(), source }
+}
