@@ -60,6 +60,7 @@
 //! * `store`: the files in `.codeweaver/`.
 //! * [`index`]: the update, from a wanted tree to a published snapshot.
 //! * [`query`]: a request to ranked matches, with the freshness of what was searched.
+//! * `ask`: a question to what the documents say about it, with its sources.
 //! * `xref`: definitions, references, callers and callees of a symbol.
 //! * `eval`: labelled queries to figures of ranking quality.
 //! * `mcp`: the stdio server for coding agents.
@@ -70,6 +71,8 @@
 
 #![warn(missing_docs)]
 
+#[doc(hidden)]
+pub mod ask;
 #[doc(hidden)]
 pub mod chunk;
 #[doc(hidden)]

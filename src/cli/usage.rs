@@ -25,7 +25,10 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
     let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .into_iter()
         .find_map(part)
-        .map(|name| format!("did you mean `{name}`? `{help}` shows what there is"));
+        .map(|names| {
+            let names = names.replace(", ", "` or `");
+            format!("did you mean `{names}`? `{help}` shows what there is")
+        });
     let fix = meant.unwrap_or_else(|| format!("`{help}` shows the usage"));
     Ok(match what {
         ErrorKind::UnknownArgument => CliError::new(

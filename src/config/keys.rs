@@ -135,6 +135,24 @@ static KEYS: &[KeySpec] = &[
         "Directories whose repositories agents may use by `path`, with all below, besides the workspace: absolute or below `~`; `*` stands for a part of a name."),
     key!("mcp.token_limit", mcp.token_limit, Integer { min: 1, max: 1_000_000 }, SHARED,
         "Maximum number of tokens in an answer to an agent that gives no `token_limit`."),
+    key!("qa.min_relevance", qa.min_relevance, Number { min: 0.0, max: 1.0 }, SHARED,
+        "Minimum relevance of an answer of `ask`; below it, no relevant information is found."),
+    key!("qa.api_base_url", qa.api_base_url, Text, USER,
+        "Base URL of an OpenAI-compatible API that words the answers of `ask`, such as `https://api.openai.com/v1`; unset: answers are quoted from the documents. Also `MARKDOWN_QA_API_BASE_URL`."),
+    key!("qa.api_key_command", qa.api_key_command, Text, USER,
+        "Command that prints the key of the API, run by the shell; unset: the key is in `MARKDOWN_QA_API_KEY`."),
+    key!("qa.llm_model", qa.llm_model, Text, USER,
+        "Name of the language model of the API. Also `MARKDOWN_QA_LLM_MODEL`."),
+    key!("qa.timeout_ms", qa.timeout_ms, Integer { min: 100, max: 600_000 }, USER,
+        "Time that the API may take to respond, and between two parts of its answer, in milliseconds."),
+    key!("qa.directories", qa.directories, List, USER,
+        "Directories that `serve --ask` answers about instead of the repository: absolute or below `~`."),
+    key!("qa.port", qa.port, Integer { min: 0, max: 65_535 }, USER,
+        "Port of `serve --ask`."),
+    key!("qa.index_name", qa.index_name, Text, USER,
+        "Name of the index of `serve --ask` that queries without a name ask."),
+    key!("qa.reload_interval", qa.reload_interval, Integer { min: 1, max: 86_400 }, USER,
+        "Time between two looks of `serve --ask` for changed documents, in seconds."),
 ];
 
 /// Every key, grouped by section.
@@ -259,7 +277,16 @@ mod tests {
 
     #[test]
     fn keys_that_load_code_are_user_only() {
-        for path in ["model.name", "model.path", "model.ort_library", "hooks.mode", "mcp.allow"] {
+        for path in [
+            "model.name",
+            "model.path",
+            "model.ort_library",
+            "hooks.mode",
+            "mcp.allow",
+            "qa.api_base_url",
+            "qa.api_key_command",
+            "qa.llm_model",
+        ] {
             assert!(find(path).is_some_and(|(spec, _)| spec.user_only), "{path}");
         }
     }

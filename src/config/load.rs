@@ -15,6 +15,9 @@ use crate::text::LineIndex;
 
 const MAX_PROBLEMS: usize = 20;
 const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
+/// Further names of variables, which the variable with the prefix overrides.
+const ALIASES: [(&str, &str); 2] =
+    [("MARKDOWN_QA_API_BASE_URL", "qa.api_base_url"), ("MARKDOWN_QA_LLM_MODEL", "qa.llm_model")];
 
 /// Sources of settings. Missing files are treated as empty.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +26,7 @@ pub struct Sources {
     pub repository_file: Option<PathBuf>,
     /// The TOML file of the user, or where YAML is beside it.
     pub user_file: Option<PathBuf>,
-    /// Names with their values: `CODEWEAVER_SECTION_KEY`, and `HOME` for paths that begin with `~/`.
+    /// Names with their values: `CODEWEAVER_SECTION_KEY`, [`ALIASES`], and `HOME` for paths that begin with `~/`.
     pub environment: Vec<(String, String)>,
     /// `section.key` with its value, from the command line. The last value of a key wins.
     pub overrides: Vec<(String, String)>,
@@ -39,7 +42,10 @@ impl Sources {
             .or_else(|| absolute("APPDATA"));
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .filter(|(name, _)| name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX))
+            .filter(|(name, _)| {
+                let is_alias = ALIASES.iter().any(|(alias, _)| alias == name);
+                name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX) || is_alias
+            })
             .collect();
         Self {
             repository_file: worktree_root.map(|root| root.join(REPOSITORY_FILE_NAME)),
@@ -207,6 +213,15 @@ impl Loader {
     }
 
     fn environment(&mut self, sources: &Sources) {
+        for (name, text) in &sources.environment {
+            let Some((_, path)) = ALIASES.iter().find(|(alias, _)| alias == name) else { continue };
+            let Some((spec, _)) = find(path) else { continue };
+            let origin = Origin::Environment(name.clone());
+            match spec.kind.check_plain(text) {
+                Ok(value) => self.put(spec, value, &origin),
+                Err(error) => self.value_error(spec.path, error, &origin),
+            }
+        }
         for (name, text) in &sources.environment {
             let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
             let origin = Origin::Environment(excerpt(name));

@@ -26,7 +26,7 @@ pub use keys::{KeySpec, documentation, get, keys};
 pub use load::{Loaded, Origin, SettingRow, Sources};
 pub use settings::{
     ChunkerSettings, CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode, HooksSettings,
-    IndexSettings, MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings,
+    IndexSettings, MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings, QaSettings,
     SearchSettings, Settings,
 };
 pub use value::KeyKind;

@@ -16,6 +16,7 @@ pub struct Settings {
     pub overlay: OverlaySettings,
     pub hooks: HooksSettings,
     pub mcp: McpSettings,
+    pub qa: QaSettings,
 }
 
 /// How blobs are split into chunks.
@@ -220,6 +221,45 @@ pub struct McpSettings {
 impl Default for McpSettings {
     fn default() -> Self {
         Self { allow: Vec::new(), gate: GateMode::default(), token_limit: 2000 }
+    }
+}
+
+/// Answers to questions about documents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QaSettings {
+    /// Minimum relevance of an answer, from 0 to 1.
+    pub min_relevance: f32,
+    /// Base URL of an OpenAI-compatible API; none for extractive answers.
+    pub api_base_url: Option<String>,
+    /// Command whose output is the key of the API; none if the key is in the environment.
+    pub api_key_command: Option<String>,
+    /// Name of the language model.
+    pub llm_model: String,
+    /// Time that the API may take to respond and between two parts of its answer.
+    pub timeout_ms: u64,
+    /// Directories that a server answers about, instead of the repository.
+    pub directories: Vec<String>,
+    /// Port of the server.
+    pub port: u16,
+    /// Name of the index that queries without a name ask.
+    pub index_name: String,
+    /// Seconds between two looks for changed documents.
+    pub reload_interval: u64,
+}
+
+impl Default for QaSettings {
+    fn default() -> Self {
+        Self {
+            min_relevance: 0.4,
+            api_base_url: None,
+            api_key_command: None,
+            llm_model: "qwen-flash".to_owned(),
+            timeout_ms: 30_000,
+            directories: Vec::new(),
+            port: 8765,
+            index_name: "default".to_owned(),
+            reload_interval: 300,
+        }
     }
 }
 

@@ -390,7 +390,7 @@ macro_rules! integer_fields {
         }
     )*};
 }
-integer_fields!(u32, u64, usize);
+integer_fields!(u16, u32, u64, usize);
 
 impl Field for f32 {
     fn read(&self) -> Value {

@@ -44,6 +44,24 @@ impl Tool {
         probe: &["-c", "import mcp"],
         install: "pip install 'mcp>=2'",
     };
+    pub const PYTHON_OPENAI: Tool = Tool {
+        name: "Python with the package openai",
+        location: Location::Variable("CODEWEAVER_TEST_PYTHON"),
+        probe: &["-c", "import openai"],
+        install: "pip install openai",
+    };
+    pub const PYTHON_WEBSOCKETS: Tool = Tool {
+        name: "Python with the package websockets",
+        location: Location::Variable("CODEWEAVER_TEST_PYTHON"),
+        probe: &["-c", "import websockets.sync.client"],
+        install: "pip install websockets",
+    };
+    pub const LITELLM: Tool = Tool {
+        name: "litellm",
+        location: Location::Variable("CODEWEAVER_TEST_LITELLM"),
+        probe: &[],
+        install: "pip install 'litellm[proxy]'",
+    };
     pub const MCP_INSPECTOR: Tool = Tool {
         name: "mcp-inspector",
         location: Location::Variable("CODEWEAVER_TEST_INSPECTOR"),

@@ -55,7 +55,7 @@ fn completes_on_a_terminal(repo: &TestRepo, shell: &str) {
 
 /// Command lines without their first word, and candidates that are offered for their last.
 const TABLE: &[(&str, &[&str])] = &[
-    ("se", &["search"]),
+    ("sea", &["search"]),
     ("help dei", &["deinit"]),
     ("search --mod", &["--mode"]),
     ("search --mode sem", &["semantic"]),

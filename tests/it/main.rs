@@ -6,6 +6,10 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod ask;
+mod ask_api;
+mod ask_collections;
+mod ask_server;
 mod authentication;
 mod campaign;
 mod clock;

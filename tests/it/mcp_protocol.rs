@@ -48,6 +48,7 @@ fn the_handshake_lists_capabilities_and_touches_no_repository() {
             "find_code",
             "find_text",
             "find_symbol",
+            "ask_docs",
             "find_similar",
             "file_outline",
             "call_graph",

@@ -360,9 +360,9 @@ fn errors_have_three_lines() {
       fix: git codeweaver similar FILE:LINE
     [exit code 2]
     ");
-    insta::assert_snapshot!(shown(&repo, &["serch", "x"]), @r"
-    $ git codeweaver serch x
-    error: there is no command 'serch'
+    insta::assert_snapshot!(shown(&repo, &["seach", "x"]), @r"
+    $ git codeweaver seach x
+    error: there is no command 'seach'
       why: `git codeweaver` does not have it
       fix: did you mean `search`? `git codeweaver -h` shows what there is
     [exit code 2]

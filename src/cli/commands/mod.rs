@@ -1,9 +1,12 @@
 //! One file per command: parses arguments, calls the library, prints the result.
 
+pub mod ask;
+mod ask_server;
 pub mod chunks;
 pub mod completions;
 pub mod config;
 pub mod deinit;
+pub mod docs;
 pub mod doctor;
 pub mod eval;
 pub mod gc;
@@ -16,6 +19,7 @@ pub mod mcp;
 pub mod outline;
 pub mod read;
 pub mod search;
+pub mod serve;
 pub mod similar;
 pub mod status;
 pub mod verify;

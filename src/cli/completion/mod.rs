@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn commands_options_and_fixed_values_are_completed() {
-        assert_eq!(values(&["se"]), ["search"]);
-        assert_eq!(values(&["help", "se"]), ["search"]);
+        assert_eq!(values(&["sea"]), ["search"]);
+        assert_eq!(values(&["help", "sea"]), ["search"]);
         assert_eq!(values(&["search", "--mo"]), ["--mode"]);
         assert_eq!(values(&["search", "--mode", "s"]), ["semantic", "symbol"]);
         assert_eq!(values(&["search", "--mode=key"]), ["--mode=keyword"]);

@@ -19,6 +19,7 @@
 //!   [`Call::fit`] builds the largest answer within the limit, and the answer ends with [`text::more`] if
 //!   items are left.
 
+mod ask_docs;
 mod call_graph;
 mod call_graph_text;
 mod changes;
@@ -93,6 +94,7 @@ static TOOLS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         ToolSpec::of::<find_code::FindCode>(),
         ToolSpec::of::<find_text::FindText>(),
         ToolSpec::of::<find_symbol::FindSymbol>(),
+        ToolSpec::of::<ask_docs::AskDocs>(),
         ToolSpec::of::<find_similar::FindSimilar>(),
         ToolSpec::of::<file_outline::FileOutline>(),
         ToolSpec::of::<call_graph::CallGraph>(),

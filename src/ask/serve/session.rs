@@ -1,0 +1,195 @@
+//! Session: one connection of a client, from the handshake to its end.
+
+use super::protocol::{MAX_QUERY_BYTES, Query, Readiness, Reply};
+use super::shared::Shared;
+use crate::ask::answer::NOTHING_FOUND;
+use crate::ask::{self, Answer};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tungstenite::http::StatusCode;
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Message, WebSocket};
+
+/// Time for the handshake, and to take one message.
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time between two looks whether the server ends.
+const TICK: Duration = Duration::from_millis(500);
+/// Number of queries that a client may send at once, and how many it gets back each second.
+const BURST: f64 = 40.0;
+const PER_SECOND: f64 = 20.0;
+
+/// Serves one client until it leaves.
+pub fn serve(stream: TcpStream, shared: &Shared) {
+    if let Err(error) = converse(stream, shared) {
+        tracing::debug!(component = "serve", operation = "session", %error, "the connection has ended");
+    }
+}
+
+fn converse(stream: TcpStream, shared: &Shared) -> Result<(), Box<dyn std::error::Error>> {
+    stream.set_read_timeout(Some(IO_TIMEOUT))?;
+    stream.set_write_timeout(Some(IO_TIMEOUT))?;
+    stream.set_nodelay(true)?;
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(MAX_QUERY_BYTES))
+        .max_frame_size(Some(MAX_QUERY_BYTES))
+        .max_write_buffer_size(1 << 20);
+    // The callback of the crate has this large error type.
+    #[expect(clippy::result_large_err, reason = "given by tungstenite")]
+    let check = |request: &Request, response: Response| match is_allowed(request) {
+        true => Ok(response),
+        false => {
+            let mut refusal = ErrorResponse::new(Some("this origin may not ask".to_owned()));
+            *refusal.status_mut() = StatusCode::FORBIDDEN;
+            Err(refusal)
+        }
+    };
+    let mut socket = tungstenite::accept_hdr_with_config(stream, check, Some(config))
+        .map_err(|error| error.to_string())?;
+    socket.get_ref().set_read_timeout(Some(TICK))?;
+    send(&mut socket, &Reply::Status { status: shared.readiness() })?;
+    let mut allowance = Allowance::new();
+    loop {
+        let message = match socket.read() {
+            Ok(message) => message,
+            Err(tungstenite::Error::Io(error)) if is_timeout(&error) && !shared.is_ending() => continue,
+            Err(tungstenite::Error::Capacity(_)) => {
+                // The rest of the frame cannot be skipped.
+                send(
+                    &mut socket,
+                    &Reply::Error { message: format!("a message has at most {MAX_QUERY_BYTES} bytes") },
+                )?;
+                return Ok(socket.close(None)?);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let text = match &message {
+            Message::Text(text) => Ok(text.as_str()),
+            Message::Binary(_) => Err("the message is binary; send JSON as text".to_owned()),
+            Message::Close(_) => return Ok(()),
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
+        };
+        if !allowance.take() {
+            let message = format!("more than {PER_SECOND} messages a second; wait a moment");
+            send(&mut socket, &Reply::Error { message })?;
+            continue;
+        }
+        match text.and_then(Query::parse) {
+            Ok(Query::Query { question, index }) => reply(&mut socket, shared, &question, index.as_deref())?,
+            Err(message) => send(&mut socket, &Reply::Error { message })?,
+        }
+    }
+}
+
+/// Answers one question.
+fn reply(
+    socket: &mut WebSocket<TcpStream>,
+    shared: &Shared,
+    question: &str,
+    index: Option<&str>,
+) -> Result<(), tungstenite::Error> {
+    let served = match shared.index(index) {
+        Ok(served) => served,
+        Err(message) => return send(socket, &Reply::Error { message }),
+    };
+    let Some(held) = served else {
+        return send(socket, &Reply::Status { status: Readiness::NotReady });
+    };
+    if held.n_documents() == 0 {
+        return send(socket, &Reply::Status { status: Readiness::NoContent });
+    }
+    let api = shared.api();
+    let max_passages = if api.is_some() { ask::GIVEN_PASSAGES } else { ask::SHOWN_PASSAGES };
+    let mut answer = match held.answer(question, max_passages) {
+        Ok(answer) => answer,
+        Err(error) => return send(socket, &Reply::Error { message: error.to_string() }),
+    };
+    send(socket, &Reply::StreamStart)?;
+    if let Some(api) = api {
+        let mut failure = None;
+        ask::generate(&mut answer, &api, &mut |chunk| {
+            let sent = send(socket, &Reply::StreamChunk { chunk: chunk.to_owned() });
+            sent.map_err(|error| failure = Some(error)).is_ok()
+        });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+    }
+    for chunk in rest(&answer) {
+        send(socket, &Reply::StreamChunk { chunk })?;
+    }
+    let cited = answer.generated.as_ref().map(|generated| &generated.cited).filter(|cited| !cited.is_empty());
+    let sources = answer.sources.iter().filter(|it| cited.is_none_or(|cited| cited.contains(&it.number)));
+    let sources = sources.filter(|_| answer.is_answered()).map(|source| source.path.clone()).collect();
+    send(socket, &Reply::StreamEnd { sources })
+}
+
+/// What is said besides the words of a language model.
+fn rest(answer: &Answer) -> Vec<String> {
+    if !answer.is_answered() {
+        return if answer.generated.is_some() { Vec::new() } else { vec![NOTHING_FOUND.to_owned()] };
+    }
+    if answer.generated.is_some() {
+        let warnings = answer.warnings.iter().map(|warning| format!("\n({warning})"));
+        return warnings.collect();
+    }
+    let failure = answer.failure.iter().map(|failure| format!("({failure})\n\n"));
+    let quotes = answer.answer.iter().map(|quote| format!("{} [{}]\n\n", quote.text, quote.source));
+    let passages = answer.passages.iter().map(|quote| {
+        format!("[{}] {} {}\n{}\n\n", quote.source, quote.place(), quote.headings.join(" > "), quote.text)
+    });
+    failure.chain(quotes).chain(passages).collect()
+}
+
+fn send(socket: &mut WebSocket<TcpStream>, reply: &Reply) -> Result<(), tungstenite::Error> {
+    let text = serde_json::to_string(reply).map_err(|error| tungstenite::Error::Io(error.into()))?;
+    socket.send(Message::text(text))
+}
+
+fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock)
+}
+
+/// Whether a request comes from this machine: neither from a page of another host, nor to a name that only
+/// pretends to be this machine.
+fn is_allowed(request: &Request) -> bool {
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
+    let is_local = |authority: &str| {
+        let host = match authority.strip_prefix('[') {
+            Some(v6) => v6.split(']').next().unwrap_or_default(),
+            None => authority.rsplit_once(':').map_or(authority, |(host, _)| host),
+        };
+        host.eq_ignore_ascii_case("localhost")
+            || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    let origin_is_local = header("origin").is_none_or(|origin| {
+        origin
+            .split_once("://")
+            .is_some_and(|(scheme, rest)| ["http", "https"].contains(&scheme) && is_local(rest))
+    });
+    origin_is_local && header("host").is_some_and(is_local)
+}
+
+/// How many queries a client may still send.
+struct Allowance {
+    left: f64,
+    since: Instant,
+}
+
+impl Allowance {
+    fn new() -> Allowance {
+        Allowance { left: BURST, since: Instant::now() }
+    }
+
+    fn take(&mut self) -> bool {
+        let now = Instant::now();
+        let earned = now.duration_since(self.since).as_secs_f64() * PER_SECOND;
+        self.since = now;
+        self.left = (self.left + earned).min(BURST);
+        let may = self.left >= 1.0;
+        if may {
+            self.left -= 1.0;
+        }
+        may
+    }
+}

@@ -1,0 +1,295 @@
+//! `ask`: answers a question from the documents of the repository.
+
+use super::ask_server::Connection;
+use super::docs::absolute;
+use super::search::{Format, report_error, run_query};
+use crate::ask;
+use crate::ask::answer::{Answer, NOTHING_FOUND, Quote};
+use crate::ask::api::{Api, KEY_VARIABLE};
+use crate::ask::collection::{self, Collections};
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::exit;
+use crate::cli::places::Places;
+use crate::cli::render::{self, Paint, safe, safe_lines};
+use crate::config::QaSettings;
+use crate::index::progress::Silent;
+use crate::index::{Codebase, background};
+use crate::query::Searcher;
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  git codeweaver ask \"how do I turn hooks off\"
+  git codeweaver ask --dir ~/notes \"when is the rent due\"
+  git codeweaver ask --json \"what is the default port\" | jq -r '.answer[].text'
+
+The answer is quoted from Markdown and other documents with headings, with its places; nothing is made up.
+Exit codes: 0 answered, 1 no relevant information found, 2 error or not indexed.";
+
+/// Answer a question from the documentation, with its sources
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct AskArgs {
+    /// The question, in plain language
+    #[arg(required_unless_present = "interactive")]
+    question: Vec<String>,
+    /// Ask further questions, one a line, until `quit`
+    #[arg(long)]
+    interactive: bool,
+    /// Ask this server (see `serve`) instead of this process
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["dir", "extractive"]
+    )]
+    server: Option<String>,
+    /// Answer from the documents in this directory instead of the repository; can be repeated
+    #[arg(long, value_name = "DIR", conflicts_with = "index")]
+    dir: Vec<PathBuf>,
+    /// Answer from the documents of this collection (see `docs`)
+    #[arg(long, value_name = "NAME")]
+    index: Option<String>,
+    /// Quote the documents, also if a language model is configured
+    #[arg(long)]
+    extractive: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: AskArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let question = args.question.join(" ");
+    if question.trim().is_empty() && !args.interactive {
+        return Err(CliError::new(
+            "there is no question",
+            "the text is empty",
+            "git codeweaver ask \"how do I …\", or --interactive",
+        ));
+    }
+    if let Some(url) = &args.server {
+        let mut connection = Connection::open(url, args.index.as_deref(), context)?;
+        return conversation(&args, &question, context, &mut |question| connection.ask(question, args.json));
+    }
+    let local = Local::open(&args, context)?;
+    conversation(&args, &question, context, &mut |question| local.ask(question))
+}
+
+/// Asks the question, and with `--interactive` those that follow, until `quit` or the end of the input. An
+/// error ends a conversation only if it is that of the one question.
+fn conversation(
+    args: &AskArgs,
+    question: &str,
+    context: &Context,
+    ask: &mut dyn FnMut(&str) -> Result<ExitCode, CliError>,
+) -> Result<ExitCode, CliError> {
+    if !args.interactive {
+        return ask(question);
+    }
+    let told = |result: Result<ExitCode, CliError>| {
+        if let Err(error) = result {
+            error.report(context.err_paint, false);
+        }
+    };
+    if !question.trim().is_empty() {
+        told(ask(question));
+    }
+    let mut lines = std::io::stdin().lines();
+    loop {
+        if context.is_interactive {
+            eprint!("? ");
+        }
+        match lines.next() {
+            Some(Ok(line)) if ["quit", "exit"].contains(&line.trim()) => break,
+            Some(Ok(line)) if line.trim().is_empty() => {}
+            Some(Ok(line)) => told(ask(line.trim())),
+            Some(Err(_)) | None => break,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers in this process.
+struct Local<'a> {
+    searcher: Searcher,
+    is_collection: bool,
+    api: Option<Api>,
+    places: Shown,
+    json: bool,
+    context: &'a Context,
+}
+
+impl<'a> Local<'a> {
+    fn open(args: &AskArgs, context: &'a Context) -> Result<Local<'a>, CliError> {
+        let (codebase, is_collection) = match collection(args, context)? {
+            Some(codebase) => (codebase, true),
+            None => (context.codebase()?, false),
+        };
+        let places = match is_collection {
+            true => Shown::OnDisk,
+            false => Shown::InRepository(Places::new(context, &codebase, None)),
+        };
+        let api = if args.extractive { None } else { api(&codebase.settings.qa)? };
+        Ok(Local { searcher: Searcher::new(codebase), is_collection, api, places, json: args.json, context })
+    }
+
+    fn ask(&self, question: &str) -> Result<ExitCode, CliError> {
+        let Local { searcher, context, places, .. } = self;
+        let format = if self.json { Format::Json } else { Format::Table };
+        let request = ask::request(question, searcher);
+        let max_passages = if self.api.is_some() { ask::GIVEN_PASSAGES } else { ask::SHOWN_PASSAGES };
+        let result = run_query(searcher, context, |updater| {
+            ask::extractive(searcher, &request, max_passages, updater)
+        });
+        let mut answer = match result {
+            Ok(answer) if self.is_collection => answer.with_paths(collection::disk_path),
+            Ok(answer) => answer,
+            Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
+        };
+        let mut out = context.out();
+        if let Some(api) = &self.api {
+            let mut has_begun = false;
+            let mut stream = |chunk: &str| {
+                has_begun |= !self.json;
+                self.json || write!(out, "{}", safe_lines(chunk)).and_then(|()| out.flush()).is_ok()
+            };
+            ask::generate(&mut answer, api, &mut stream);
+            if has_begun {
+                writeln!(out)?;
+            }
+        }
+        if self.json {
+            writeln!(out, "{}", render::json(&answer, true)?)?;
+        } else {
+            write(&mut out, &answer, places, context)?;
+            out.flush()?;
+            answer.warnings.iter().chain(&answer.failure).for_each(|warning| context.warn(warning));
+        }
+        out.flush()?;
+        background::update_if_due(&searcher.codebase, answer.index.needs_update);
+        Ok(ExitCode::from(if answer.is_answered() { 0 } else { exit::NEGATIVE }))
+    }
+}
+
+/// The codebase of the directories or of the collection that the arguments name, brought up to date; `None`
+/// if they name none.
+fn collection(args: &AskArgs, context: &Context) -> Result<Option<Codebase>, CliError> {
+    let (collection, directories) = match (&args.index, args.dir.as_slice()) {
+        (None, []) => return Ok(None),
+        (Some(name), _) => (Collections::of_user()?.named(name)?, None),
+        (None, directories) => {
+            let directories = absolute(directories);
+            (Collections::of_user()?.of_directories(&directories)?, Some(directories))
+        }
+    };
+    let report = collection.update(directories.as_deref(), &Silent)?;
+    report.skipped.iter().for_each(|skipped| context.warn(&format!("{skipped}; it is left out")));
+    if report.files == 0 {
+        context.warn("no indexed content: there is no document to answer from");
+    }
+    Ok(Some(collection.codebase()?))
+}
+
+/// How paths are printed.
+enum Shown {
+    InRepository(Places),
+    /// They are absolute.
+    OnDisk,
+}
+
+impl Shown {
+    fn path(&self, path: &str) -> String {
+        match self {
+            Shown::InRepository(places) => places.path(path),
+            Shown::OnDisk => shown_path(Path::new(path)),
+        }
+    }
+
+    fn link(&self, path: &str, line: u32, text: &str, paint: Paint) -> String {
+        match self {
+            Shown::InRepository(places) => places.link(path, line, text),
+            Shown::OnDisk => paint.link(Path::new(path), line, text),
+        }
+    }
+}
+
+/// The API of the settings, with the key in the environment.
+fn api(settings: &QaSettings) -> Result<Option<Api>, CliError> {
+    let key = std::env::var(KEY_VARIABLE).ok();
+    Api::open(settings, key).map_err(|error| {
+        CliError::new(
+            "the language model cannot be asked",
+            error.to_string(),
+            format!("{}; or --extractive", error.fix()),
+        )
+    })
+}
+
+/// Writes the short answer, the passages around it and the sources.
+fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Context) -> Result<(), CliError> {
+    let paint = context.paint;
+    if !answer.is_answered() {
+        if answer.generated.is_some() {
+            return Ok(());
+        }
+        let (files, absent) = (answer.index.files, answer.absent_words.join(", "));
+        let absent =
+            if absent.is_empty() { String::new() } else { format!("; nowhere in it: {}", safe(&absent)) };
+        writeln!(
+            out,
+            "{NOTHING_FOUND} (searched the documents among {}{absent})",
+            render::plural(files, "file")
+        )?;
+        return Ok(());
+    }
+    if answer.generated.is_some() {
+        writeln!(out, "\n{}", paint.bold("Sources"))?;
+        return sources(out, answer, places);
+    }
+    for quote in &answer.answer {
+        // A fence takes a line of its own.
+        let separator = if quote.text.ends_with("```") { "\n" } else { " " };
+        let number = paint.dim(format!("[{}]", quote.source));
+        writeln!(out, "{}{separator}{number}\n", safe_lines(&quote.text))?;
+    }
+    writeln!(out, "{}", paint.bold("Passages"))?;
+    for quote in &answer.passages {
+        let linked = places.link(&quote.path, quote.lines.0, &paint.title(place(quote, places)), paint);
+        let headings = if quote.headings.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", paint.dim(safe(&quote.headings.join(" > "))))
+        };
+        writeln!(out, "\n[{}] {linked}{headings}", quote.source)?;
+        for line in safe_lines(&quote.text).lines() {
+            writeln!(out, "  {}", line)?;
+        }
+    }
+    writeln!(out, "\n{}", paint.bold("Sources"))?;
+    sources(out, answer, places)?;
+    writeln!(
+        out,
+        "\n{}",
+        paint.dim("Quoted from the documents, word for word; no language model was used.")
+    )?;
+    Ok(())
+}
+
+/// Writes the files, of which a generated answer lists those that it cites.
+fn sources(out: &mut impl Write, answer: &Answer, places: &Shown) -> Result<(), CliError> {
+    let cited = answer.generated.as_ref().map(|generated| &generated.cited).filter(|cited| !cited.is_empty());
+    for source in answer.sources.iter().filter(|it| cited.is_none_or(|cited| cited.contains(&it.number))) {
+        writeln!(out, "[{}] {}", source.number, places.path(&source.path))?;
+    }
+    Ok(())
+}
+
+/// `path:first-last`, relative to the current directory.
+fn place(quote: &Quote, places: &Shown) -> String {
+    let lines = quote.place();
+    let lines = lines.strip_prefix(&quote.path).unwrap_or_default();
+    format!("{}{lines}", places.path(&quote.path))
+}

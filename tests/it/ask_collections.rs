@@ -1,0 +1,233 @@
+//! Documents outside of repositories: `ask --dir`, `docs add|update|list|remove`.
+
+use codeweaver_testkit::TestRepo;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A directory that is no repository, with documents in two directories.
+fn place() -> TestRepo {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day of a month.\n");
+    place.write("notes/deep/garden.md", "# Garden\n\nTomatoes are watered in the evening.\n");
+    place.write("notes/code.rs", "/// The rent.\nfn rent() {}\n");
+    place.write(
+        "wiki/deploy.md",
+        "# Deployment\n\n## Rollback\n\nTo roll a deployment back, run:\n\n```sh\nfleet rollback\n```\n",
+    );
+    place
+}
+
+fn docs(place: &TestRepo, args: &[&str]) -> Value {
+    place.codeweaver([&["docs"], args, &["--json"]].concat()).success().json()
+}
+
+fn ask(place: &TestRepo, args: &[&str]) -> Value {
+    let run = place.codeweaver([&["ask", "--json"], args].concat());
+    assert!([0, 1].contains(&run.code()), "{}", run.explain());
+    run.json()
+}
+
+fn counts(report: &Value) -> [u64; 4] {
+    ["files", "added", "modified", "deleted"].map(|name| report[name].as_u64().unwrap())
+}
+
+fn manifest(place: &TestRepo, name: &str) -> PathBuf {
+    place.beside("home/.cache/codeweaver/collections").join(name).join("manifest.json")
+}
+
+#[test]
+fn scenario_load_markdown_files_from_directory() {
+    let place = place();
+    let answer = ask(&place, &["--dir", "notes", "when is the rent due?"]);
+    let source = place.path("notes/house.md").display().to_string();
+    assert_eq!(
+        (&answer["status"], &answer["sources"][0]["path"]),
+        (&json!("answered"), &json!(source)),
+        "{answer:#}"
+    );
+    assert_eq!(answer["answer"][0]["text"], "The rent is due on the third working day of a month.");
+    let deep = ask(&place, &["--dir", "notes", "when are tomatoes watered?"]);
+    assert_eq!(
+        deep["sources"][0]["path"],
+        place.path("notes/deep/garden.md").display().to_string(),
+        "{deep:#}"
+    );
+    place
+        .codeweaver(["ask", "--dir", "notes", "when is the rent due?"])
+        .success()
+        .says(&["notes/house.md:3", "House"]);
+    // Nothing is written where the documents are.
+    assert!(!place.path("notes/.codeweaver").exists() && !place.path(".git").exists());
+}
+
+#[test]
+fn scenario_handle_missing_or_empty_directories() {
+    let place = place();
+    let run = place.codeweaver([
+        "ask",
+        "--dir",
+        "notes",
+        "--dir",
+        "missing",
+        "--dir",
+        "notes/code.rs",
+        "when is the rent due?",
+    ]);
+    run.success().says(&[
+        "missing does not exist; it is left out",
+        "notes/code.rs is not a directory",
+        "third working day",
+    ]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    for directory in ["missing", "empty"] {
+        let run = place.codeweaver(["ask", "--dir", directory, "when is the rent due?"]);
+        run.fails(1).says(&["no indexed content", "No relevant information found"]);
+    }
+}
+
+#[test]
+fn scenario_multiple_directories_in_one_index() {
+    let place = place();
+    let report = docs(&place, &["add", "all", "notes", "wiki"]);
+    assert_eq!(counts(&report), [3, 3, 0, 0], "{report:#}");
+    for (question, path) in
+        [("when is the rent due?", "notes/house.md"), ("how do I roll a deployment back", "wiki/deploy.md")]
+    {
+        let answer = ask(&place, &["--index", "all", question]);
+        assert_eq!(answer["sources"][0]["path"], place.path(path).display().to_string(), "{answer:#}");
+    }
+    let listed = docs(&place, &["list"]);
+    assert_eq!((&listed["name"], &listed["files"]), (&json!("all"), &json!(3)), "{listed:#}");
+    place.codeweaver(["docs", "list"]).success().says(&["all", "3 documents", "notes", "wiki"]);
+}
+
+#[test]
+fn scenario_index_persistence() {
+    let place = place();
+    docs(&place, &["add", "notes", "notes"]);
+    assert!(manifest(&place, "notes").is_file());
+    let report = docs(&place, &["update", "notes"]);
+    assert_eq!(
+        (counts(&report), &report["embedded_chunks"], &report["rebuilt"]),
+        ([2, 0, 0, 0], &json!(0), &json!(false))
+    );
+    place.codeweaver(["docs", "remove", "notes"]).success();
+    assert!(!manifest(&place, "notes").exists() && place.path("notes/house.md").is_file());
+    place
+        .codeweaver(["ask", "--index", "notes", "rent"])
+        .fails(2)
+        .is_an_error("no collection 'notes'", "docs add notes");
+    place.codeweaver(["docs", "remove", "notes"]).fails(2).is_an_error("no collection 'notes'", "docs add");
+    place
+        .codeweaver(["docs", "add", "../x", "notes"])
+        .fails(2)
+        .is_an_error("'../x' cannot be the name", "another name");
+}
+
+#[test]
+fn scenario_track_per_file_metadata_in_manifest() {
+    let place = place();
+    docs(&place, &["add", "notes", "notes"]);
+    let text = std::fs::read_to_string(manifest(&place, "notes")).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    let files = manifest["files"].as_object().unwrap();
+    assert_eq!(files.len(), 2, "{manifest:#}");
+    for (path, record) in files {
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(record["size_bytes"], bytes.len(), "{path}");
+        assert_eq!(record["blake3"], blake3::hash(&bytes).to_hex().to_string(), "{path}");
+        assert!(record["mtime_ns"].as_i64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn scenario_incremental_update_process() {
+    let place = place();
+    docs(&place, &["add", "notes", "notes"]);
+    place.write("notes/house.md", "# House\n\nThe rent is due on the first Friday, and paid in advance.\n");
+    place.write("notes/car.md", "# Car\n\nThe car is parked behind the library.\n");
+    place.remove("notes/deep/garden.md");
+    let report = docs(&place, &["update", "notes"]);
+    assert_eq!((counts(&report), &report["embedded_chunks"]), ([2, 1, 1, 1], &json!(2)), "{report:#}");
+    // A question brings the collection up to date itself.
+    place.write("notes/car.md", "# Car\n\nThe car is parked in front of the station today.\n");
+    let answer = ask(&place, &["--index", "notes", "where is the car parked"]);
+    assert!(answer["answer"][0]["text"].as_str().unwrap().contains("station"), "{answer:#}");
+    let answer = ask(&place, &["--index", "notes", "when are tomatoes watered?"]);
+    assert_eq!(answer["status"], "nothing_found", "{answer:#}");
+}
+
+#[test]
+fn scenario_detect_file_changes() {
+    let place = place();
+    docs(&place, &["add", "notes", "notes"]);
+    // Another time alone reads the file again, and finds it unchanged.
+    place.set_mtime("notes/house.md", 1_000_000_000);
+    assert_eq!(counts(&docs(&place, &["update", "notes"])), [2, 0, 0, 0]);
+    place.write("notes/house.md", "# House\n\nThe rent is due on the fourth working day of the month.\n");
+    place.set_mtime("notes/house.md", 1_000_000_001);
+    assert_eq!(counts(&docs(&place, &["update", "notes"])), [2, 0, 1, 0]);
+}
+
+#[test]
+fn scenario_fallback_to_full_rebuild() {
+    let place = place();
+    docs(&place, &["add", "notes", "notes"]);
+    for damage in ["", "{\"version\":1}", "{\"version\":99,\"directories\":[],\"files\":{}}"] {
+        std::fs::write(manifest(&place, "notes"), damage).unwrap();
+        place.remove("notes/old.md");
+        let report = docs(&place, &["add", "notes", "notes"]);
+        assert_eq!((counts(&report), &report["rebuilt"]), ([2, 2, 0, 0], &json!(true)), "{report:#}");
+        // The contents are known by their hash.
+        assert_eq!(report["embedded_chunks"], 0, "{report:#}");
+        let answer = ask(&place, &["--index", "notes", "when is the rent due?"]);
+        assert_eq!(answer["status"], "answered", "{answer:#}");
+    }
+}
+
+#[test]
+fn scenario_assign_stable_chunk_identifiers() {
+    let place = place();
+    let first = ask(&place, &["--dir", "notes", "when is the rent due?"]);
+    place.codeweaver(["docs", "list"]).success();
+    std::fs::remove_dir_all(place.beside("home/.cache/codeweaver/collections")).unwrap();
+    let second = ask(&place, &["--dir", "notes", "when is the rent due?"]);
+    for part in ["answer", "passages", "sources"] {
+        assert_eq!(first[part], second[part]);
+    }
+}
+
+/// Names with quotes, blanks and line breaks are documents as well.
+#[test]
+fn any_file_name_is_indexed() {
+    let place = TestRepo::empty_dir();
+    for (i, name) in
+        ["with blank.md", "quo\"te.md", "back\\slash.md", "new\nline.md", "ünï.md"].iter().enumerate()
+    {
+        place.write(
+            &format!("d/{name}"),
+            format!("# T{i}\n\nThe secret colour number {i} is turquoise{i}.\n"),
+        );
+    }
+    let report = docs(&place, &["add", "odd", "d"]);
+    assert_eq!(counts(&report)[0], 5, "{report:#}");
+    let answer = ask(&place, &["--index", "odd", "turquoise1"]);
+    assert_eq!(
+        answer["sources"][0]["path"].as_str().map(|path| path.contains("quo")),
+        Some(true),
+        "{answer:#}"
+    );
+}
+
+/// The environment of a hook does not lead to another repository.
+#[test]
+fn variables_of_git_have_no_influence() {
+    let repo = TestRepo::with_files(&[("a.txt", "x\n")]);
+    repo.write("notes/house.md", "# House\n\nThe rent is due on the third working day of a month.\n");
+    let head = repo.git_text(["rev-parse", "HEAD"]);
+    let git_dir = repo.path(".git").display().to_string();
+    let repo = repo.env("GIT_DIR", &git_dir).env("GIT_OBJECT_DIRECTORY", &format!("{git_dir}/objects"));
+    let answer = ask(&repo, &["--dir", "notes", "when is the rent due?"]);
+    assert_eq!(answer["status"], "answered", "{answer:#}");
+    assert_eq!(repo.git_text(["rev-parse", "HEAD"]), head);
+}

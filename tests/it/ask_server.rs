@@ -1,0 +1,555 @@
+//! `serve --ask` and `ask --server`: the WebSocket protocol, reloads, limits, and clients.
+
+use codeweaver_testkit::{Run, TestRepo, Tool, program};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use tungstenite::client::IntoClientRequest;
+use tungstenite::{Message, WebSocket};
+
+const GUIDE: &str = "# Guide\n\n## Hooks\n\nTo turn hooks off, run `program hooks disable`. The index is then updated by \
+    queries.\n\n## Port\n\nThe server listens on port 8765.\n";
+const BACKUP: &str =
+    "# Backup\n\nBackups are encrypted with a passphrase. The port of the server is not part of a backup.\n";
+
+fn repo() -> TestRepo {
+    let repo = TestRepo::with_files(&[("docs/guide.md", GUIDE), ("docs/backup.md", BACKUP)]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+/// A running server, which is ended when dropped.
+struct Server {
+    child: Child,
+    url: String,
+    lines: Receiver<String>,
+}
+
+impl Server {
+    /// Starts a server on a free port and waits until it listens.
+    fn start(repo: &TestRepo, args: &[&str]) -> Server {
+        let mut command = repo.command(program());
+        command.args(["serve", "--ask", "--port", "0"]).args(args).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            stderr.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
+        });
+        let mut server = Server { child, url: String::new(), lines };
+        let line = server.wait_for("Listening on ws://");
+        server.url = line.split_whitespace().nth(2).unwrap().trim_end_matches(',').to_owned();
+        server
+    }
+
+    /// Starts a server and waits until it is ready.
+    fn ready(repo: &TestRepo, args: &[&str]) -> Server {
+        let server = Server::start(repo, args);
+        server.wait_for("Ready: ");
+        server
+    }
+
+    /// Waits for a line of stderr that has `words`.
+    fn wait_for(&self, words: &str) -> String {
+        let started = Instant::now();
+        let mut seen = Vec::new();
+        loop {
+            match self.lines.recv_timeout(Duration::from_secs(30)) {
+                Ok(line) if line.contains(words) => return line,
+                Ok(line) => seen.push(line),
+                Err(error) => panic!("{error} while waiting for {words:?}: {seen:#?}"),
+            }
+            assert!(started.elapsed() < Duration::from_secs(60), "{words:?} is missing: {seen:#?}");
+        }
+    }
+
+    fn address(&self) -> &str {
+        self.url.strip_prefix("ws://").unwrap()
+    }
+
+    fn connect(&self) -> Client {
+        connect(&self.url)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn connect(url: &str) -> Client {
+    let stream = TcpStream::connect(url.strip_prefix("ws://").unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let (socket, _) = tungstenite::client(url, stream).unwrap();
+    Client { socket }
+}
+
+struct Client {
+    socket: WebSocket<TcpStream>,
+}
+
+impl Client {
+    fn send(&mut self, text: impl Into<String>) {
+        self.socket.send(Message::text(text.into())).unwrap();
+    }
+
+    fn receive(&mut self) -> Value {
+        loop {
+            if let Message::Text(text) = self.socket.read().unwrap() {
+                return serde_json::from_str(&text).unwrap();
+            }
+        }
+    }
+
+    /// All messages of the answer to a question.
+    fn ask(&mut self, question: &str) -> Vec<Value> {
+        self.send(json!({ "type": "query", "question": question }).to_string());
+        let mut messages = Vec::new();
+        loop {
+            let message = self.receive();
+            let kind = message["type"].as_str().unwrap().to_owned();
+            messages.push(message);
+            if ["stream_end", "error", "status"].contains(&kind.as_str()) {
+                return messages;
+            }
+        }
+    }
+}
+
+/// The chunks of an answer, joined.
+fn text(messages: &[Value]) -> String {
+    messages.iter().filter_map(|message| message["chunk"].as_str()).collect()
+}
+
+fn client(repo: &TestRepo, server: &Server, args: &[&str]) -> Run {
+    repo.codeweaver([&["ask", "--server", &server.url], args].concat())
+}
+
+#[test]
+fn scenario_client_connects_to_server() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut client = server.connect();
+    assert_eq!(client.receive(), json!({ "type": "status", "status": "ready" }));
+    // The connection stays open for questions.
+    assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end");
+    assert_eq!(client.ask("which port").last().unwrap()["type"], "stream_end");
+}
+
+#[test]
+fn scenario_streaming_response_format() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut client = server.connect();
+    client.receive();
+    let messages = client.ask("how do I turn hooks off");
+    assert_eq!(messages[0], json!({ "type": "stream_start" }));
+    let (end, chunks) = messages[1..].split_last().unwrap();
+    assert!(!chunks.is_empty());
+    for chunk in chunks {
+        assert!(
+            chunk["type"] == "stream_chunk"
+                && chunk["chunk"].is_string()
+                && chunk.as_object().unwrap().len() == 2
+        );
+    }
+    assert!(text(&messages).starts_with("To turn hooks off, run `program hooks disable`."), "{messages:#?}");
+    assert_eq!(end["type"], "stream_end");
+}
+
+#[test]
+fn scenario_response_format_with_sources() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut client = server.connect();
+    client.receive();
+    let messages = client.ask("the port of the server");
+    let mut sources: Vec<&str> = messages.last().unwrap()["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|path| path.as_str().unwrap())
+        .collect();
+    sources.sort();
+    assert_eq!(sources, ["docs/backup.md", "docs/guide.md"], "paths only, each once");
+    let nothing = client.ask("what is the capital of Mongolia");
+    assert_eq!(text(&nothing), "No relevant information found");
+    assert_eq!(nothing.last().unwrap(), &json!({ "type": "stream_end", "sources": [] }));
+}
+
+#[test]
+fn scenario_query_message_format() {
+    let repo = repo();
+    repo.write("../other/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    repo.codeweaver(["docs", "add", "house", "../other"]).success();
+    let server = Server::ready(&repo, &["--index", "house"]);
+    let mut client = server.connect();
+    client.receive();
+    client.send(r#"{"type":"query","question":"when is the rent due","index":"house"}"#);
+    assert_eq!(client.receive(), json!({ "type": "stream_start" }));
+    assert!(client.receive()["chunk"].as_str().unwrap().starts_with("The rent is due"));
+    while client.receive()["type"] != "stream_end" {}
+    client.send(r#"{"type":"query","question":"hooks","index":"unknown"}"#);
+    let error = client.receive();
+    assert!(error["message"].as_str().unwrap().starts_with("unknown index \"unknown\""), "{error}");
+}
+
+#[test]
+fn scenario_invalid_message_handling() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut client = server.connect();
+    client.receive();
+    for message in [
+        "{",
+        "[]",
+        "null",
+        "{\"type\":\"x\"}",
+        "{\"type\":\"query\"}",
+        "{\"type\":\"query\",\"question\":3}",
+        "\u{0}",
+    ] {
+        client.send(message);
+        let reply = client.receive();
+        assert!(
+            reply["type"] == "error" && !reply["message"].as_str().unwrap().is_empty(),
+            "{message}: {reply}"
+        );
+    }
+    client.socket.send(Message::binary(vec![1, 2, 3])).unwrap();
+    assert_eq!(client.receive()["type"], "error");
+    assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end", "still open");
+}
+
+/// Random bytes on the socket, before and after the handshake, end at most their own connection.
+#[test]
+fn malformed_frames_do_no_harm() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut random = fastrand::Rng::with_seed(7);
+    for round in 0..60 {
+        let length = random.usize(1..300);
+        let mut bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(length).collect();
+        let mut stream = if round % 3 == 0 {
+            TcpStream::connect(server.address()).unwrap()
+        } else {
+            let mut client = server.connect();
+            client.receive();
+            if round % 3 == 1 {
+                // A text frame with a mask, its length and a random rest.
+                bytes.splice(..0, [0x81, 0x80 | random.u8(0..126)]);
+            }
+            client.socket.get_ref().try_clone().unwrap()
+        };
+        let _ = stream.write_all(&bytes);
+    }
+    let huge = format!("{{\"type\":\"query\",\"question\":\"{}\"}}", "x".repeat(100_000));
+    let mut client = server.connect();
+    client.receive();
+    client.send(huge);
+    assert!(client.receive()["message"].as_str().unwrap().contains("at most 65536 bytes"));
+    let mut client = server.connect();
+    client.receive();
+    assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end");
+}
+
+/// A page of another host cannot ask, nor can a name that only resolves to this machine.
+#[test]
+fn only_this_machine_may_ask() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    for (header, value, allowed) in [
+        ("origin", "https://evil.example", false),
+        ("origin", "null", false),
+        ("origin", "http://localhost:3000", true),
+        ("host", "evil.example:8765", false),
+        ("host", "127.0.0.1:8765", true),
+    ] {
+        let mut request = server.url.as_str().into_client_request().unwrap();
+        request.headers_mut().insert(header, value.parse().unwrap());
+        let stream = TcpStream::connect(server.address()).unwrap();
+        assert_eq!(tungstenite::client(request, stream).is_ok(), allowed, "{header}: {value}");
+    }
+}
+
+#[test]
+fn too_many_questions_and_connections_are_refused() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut client = server.connect();
+    client.receive();
+    for _ in 0..100 {
+        client.send("{}");
+    }
+    let replies: Vec<Value> = (0..100).map(|_| client.receive()).collect();
+    assert!(replies.iter().any(|reply| reply["message"].as_str().unwrap().contains("messages a second")));
+    let mut open: Vec<Client> = (0..63).map(|_| server.connect()).collect();
+    open.iter_mut().for_each(|client| assert_eq!(client.receive()["type"], "status"));
+    let stream = TcpStream::connect(server.address()).unwrap();
+    assert!(tungstenite::client(server.url.as_str(), stream).is_err(), "the 65th connection");
+    drop(open);
+}
+
+/// While an index is being loaded, and without documents, the status says so.
+#[test]
+fn scenario_handle_server_not_ready() {
+    let place = TestRepo::empty_dir();
+    for i in 0..1500 {
+        place.write(
+            &format!("many/{i}.md"),
+            format!("# Title {i}\n\n{}\n", format!("Sentence {i} of words. ").repeat(40)),
+        );
+    }
+    let server = Server::start(&place, &["--dir", "many"]);
+    let mut client = server.connect();
+    assert_eq!(client.receive(), json!({ "type": "status", "status": "not_ready" }));
+    assert_eq!(client.ask("sentence 7"), [json!({ "type": "status", "status": "not_ready" })]);
+    server.wait_for("Ready: 1,500 documents");
+    assert_eq!(client.ask("sentence 7").last().unwrap()["type"], "stream_end");
+}
+
+#[test]
+fn a_server_without_documents_says_so() {
+    let place = TestRepo::empty_dir();
+    let server = Server::start(&place, &["--dir", "missing"]);
+    server.wait_for("missing does not exist");
+    server.wait_for("no indexed content");
+    let mut client = server.connect();
+    assert_eq!(client.receive(), json!({ "type": "status", "status": "no_content" }));
+    assert_eq!(client.ask("anything"), [json!({ "type": "status", "status": "no_content" })]);
+    self::client(&place, &server, &["anything"])
+        .fails(1)
+        .says(&["without documents", "No relevant information found"]);
+}
+
+/// A failure to load at the start ends the server.
+#[test]
+fn scenario_load_index_at_server_startup() {
+    let not_indexed = TestRepo::with_files(&[("a.md", "# A\n")]);
+    let run = not_indexed.codeweaver(["serve", "--ask", "--port", "0"]);
+    run.fails(2).is_an_error("not indexed", "git codeweaver init");
+    // The second start uses what the first has indexed.
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    for _ in 0..2 {
+        let server = Server::ready(&place, &["--dir", "notes"]);
+        let mut client = server.connect();
+        client.receive();
+        assert!(text(&client.ask("when is the rent due")).starts_with("The rent is due"));
+    }
+}
+
+#[test]
+fn scenario_periodic_index_reload_with_incremental_updates() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    let server = Server::ready(&place, &["--dir", "notes", "--reload-interval", "1"]);
+    let mut client = server.connect();
+    client.receive();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the first Friday.\n");
+    let started = Instant::now();
+    // Questions are answered all the time, from the old index or the new one.
+    loop {
+        let answer = text(&client.ask("when is the rent due"));
+        if answer.starts_with("The rent is due on the first Friday.") {
+            break;
+        }
+        assert!(answer.starts_with("The rent is due on the third working day."), "{answer}");
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The store and the documents may be gone: what is in memory answers.
+#[test]
+fn scenario_handle_queries_without_disk_io() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    let server = Server::ready(&place, &["--dir", "notes"]);
+    let mut client = server.connect();
+    client.receive();
+    let before = text(&client.ask("when is the rent due"));
+    std::fs::remove_dir_all(place.path("notes")).unwrap();
+    std::fs::remove_dir_all(place.beside("home/.cache")).unwrap();
+    // Messages are received, not read.
+    let reads = || {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", server.child.id())).unwrap_or_default();
+        io.lines().find_map(|line| line.strip_prefix("syscr: ")).map(str::to_owned)
+    };
+    let reads_before = reads();
+    for _ in 0..20 {
+        assert_eq!(text(&client.ask("when is the rent due")), before);
+    }
+    assert_eq!(reads(), reads_before, "read calls of the server");
+}
+
+#[test]
+fn scenario_configuration_file_watching() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    place.write("wiki/car.md", "# Car\n\nThe car is parked behind the library.\n");
+    let config = place.beside("home/.config/codeweaver");
+    std::fs::create_dir_all(&config).unwrap();
+    let write = |text: String| std::fs::write(config.join("config.toml"), text).unwrap();
+    let directories = |name: &str| format!("[qa]\ndirectories = [\"{}\"]\n", place.path(name).display());
+    write(directories("notes") + "port = 1\n");
+    let server = Server::ready(&place, &[]);
+    let mut client = server.connect();
+    client.receive();
+    assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
+    write("[qa]\nreload_interval = \"often\"\n".to_owned());
+    server.wait_for("the old settings stay");
+    assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
+    // `--port 0` keeps its precedence: the server stays where it is.
+    write(directories("wiki") + "port = 2\n");
+    server.wait_for("configuration was read again");
+    let started = Instant::now();
+    while !text(&client.ask("where is the car parked")).starts_with("The car is parked") {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_second_server_on_the_port_is_refused() {
+    let repo = repo();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let run = repo.codeweaver(["serve", "--ask", "--port", &port]);
+    run.fails(2).is_an_error(&format!("Server already running on port {port}"), "--port");
+}
+
+#[test]
+fn scenario_send_query_via_cli() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let run = client(&repo, &server, &["how", "do", "I", "turn", "hooks", "off"]);
+    run.success().says(&[
+        "Connected to ws://",
+        "(ready)",
+        "program hooks disable",
+        "Sources",
+        "docs/guide.md",
+    ]);
+    let json = client(&repo, &server, &["--json", "how do I turn hooks off"]).success().json();
+    assert_eq!(
+        (&json["status"], &json["sources"]),
+        (&json!("answered"), &json!(["docs/guide.md"])),
+        "{json:#}"
+    );
+    client(&repo, &server, &["what is the capital of Mongolia"])
+        .fails(1)
+        .says(&["No relevant information found"]);
+    client(&repo, &server, &["--index", "unknown", "hooks"]).fails(2).says(&["unknown index"]);
+}
+
+#[test]
+fn scenario_interactive_question_mode() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let input = b"how do I turn hooks off\n\nwhich port does the server listen on\nquit\nnever asked\n";
+    for args in [vec!["ask", "--interactive", "--server", &server.url], vec!["ask", "--interactive"]] {
+        let run = Run::with_input(repo.command(program()).args(&args), input);
+        run.success().says(&["program hooks disable", "port 8765"]);
+        assert!(!run.stdout().contains("never asked"));
+    }
+}
+
+#[test]
+fn scenario_handle_server_unavailable() {
+    let repo = TestRepo::empty_dir();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let run = repo.codeweaver(["ask", "--server", &format!("ws://{free}"), "hooks"]);
+    run.fails(2).is_an_error("cannot be reached", "git codeweaver serve");
+    repo.codeweaver(["ask", "--server", "localhost", "hooks"])
+        .fails(2)
+        .is_an_error("not the address of a server", "ws://");
+}
+
+/// A server that answers in one message is understood as well.
+#[test]
+fn scenario_streaming_response_display() {
+    let repo = TestRepo::empty_dir();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for replies in [
+            vec![json!({ "type": "answer", "answer": "In one piece.", "sources": ["a.md"] })],
+            vec![
+                json!({ "type": "stream_start" }),
+                json!({ "type": "stream_chunk", "chunk": "In two " }),
+                json!({ "type": "stream_chunk", "chunk": "pieces." }),
+                json!({ "type": "stream_end", "sources": ["b.md"] }),
+            ],
+            vec![json!({ "type": "error", "message": "the disk is on fire" })],
+        ] {
+            let mut socket = tungstenite::accept(listener.accept().unwrap().0).unwrap();
+            socket.send(Message::text(r#"{"type":"status","status":"ready"}"#)).unwrap();
+            socket.read().unwrap();
+            replies.iter().for_each(|reply| socket.send(Message::text(reply.to_string())).unwrap());
+        }
+    });
+    let ask = || repo.codeweaver(["ask", "--server", &url, "anything"]);
+    ask().success().says(&["In one piece.", "a.md"]);
+    ask().success().says(&["In two pieces.", "b.md"]);
+    ask().fails(2).says(&["the disk is on fire"]);
+}
+
+#[test]
+fn two_clients_ask_at_once_and_a_thousand_questions_leak_nothing() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let resident = || {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).map(str::to_owned);
+        line.and_then(|line| line.trim_end_matches("kB").trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    let url = server.url.clone();
+    let ask = |n: usize| {
+        let mut client = connect(&url);
+        client.receive();
+        for i in 0..n {
+            let started = Instant::now();
+            let messages =
+                client.ask(["how do I turn hooks off", "which port does the server listen on"][i % 2]);
+            assert_eq!(messages.last().unwrap()["type"], "stream_end");
+            // Within the allowance of messages.
+            std::thread::sleep(Duration::from_millis(52).saturating_sub(started.elapsed()));
+        }
+    };
+    ask(50);
+    let before = resident();
+    std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| ask(125)))));
+    let after = resident();
+    assert!(after < before + 20_000, "{before} kB before, {after} kB after");
+}
+
+/// Another implementation of the protocol is a client as well.
+#[test]
+fn the_websockets_package_is_a_client() {
+    let Some(python) = Tool::PYTHON_WEBSOCKETS.find() else { return };
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let script = format!(
+        "import json\nfrom websockets.sync.client import connect\nwith connect('{}') as socket:\n    \
+         print(json.loads(socket.recv())['status'])\n    \
+         socket.send(json.dumps({{'type': 'query', 'question': 'how do I turn hooks off'}}))\n    \
+         while True:\n        message = json.loads(socket.recv())\n        print(message.get('chunk', message['type']))\n        \
+         if message['type'] == 'stream_end':\n            print(message['sources'])\n            break\n",
+        server.url
+    );
+    let output = std::process::Command::new(python).args(["-c", &script]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.starts_with("ready\nstream_start\nTo turn hooks off"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(text.trim_end().ends_with("['docs/guide.md']"), "{text}");
+}
