@@ -36,6 +36,9 @@ const MIN_PASSAGE_SHARE: f32 = 0.5;
 const HEADING_SHARE: f32 = 0.7;
 /// What the rank of the passage is worth, at most.
 const PASSAGE_WEIGHT: f32 = 1.0;
+/// What a passage of a change log is worth, as a share of another one: it says what has changed, not how
+/// things are.
+const CHANGE_LOG_SHARE: f32 = 0.5;
 /// What the form that the question asks for is worth.
 const FORM_WEIGHT: f32 = 0.25;
 /// What the cosine of a unit with the question is worth.
@@ -201,6 +204,8 @@ impl<'a> Scorer<'a> {
         for passage in passages.list.iter().take(MAX_READ) {
             let Some(document) = documents.number(passage) else { continue };
             let prior = PASSAGE_WEIGHT * (passage.score / best).clamp(0.0, 1.0);
+            let is_about_changes = is_change_log(&passage.document.path);
+            let prior = if is_about_changes { prior * CHANGE_LOG_SHARE } else { prior };
             for unit in documents.list[document].1.units_in(&passage.bytes) {
                 let at = UnitAt { document, unit };
                 let scored = self.unit(at, documents, prior);
@@ -323,6 +328,14 @@ impl<'a> Scorer<'a> {
             },
         }
     }
+}
+
+/// Whether the file at `path` lists changes by release.
+fn is_change_log(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    ["changelog", "changes", "history", "news", "upgrad", "release_notes", "release-notes", "releases"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// Probability that the units answer the question: that of the retrieval, reduced by what no passage says.

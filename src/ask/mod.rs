@@ -39,7 +39,8 @@ pub const GIVEN_PASSAGES: usize = 8;
 /// The search for the documents that answer `question`, of the codebase of `searcher`.
 pub fn request(question: &str, searcher: &Searcher) -> Request {
     let settings = &searcher.codebase.settings;
-    let mut request = Request::new(question, settings);
+    let topic = question::topic(question);
+    let mut request = Request::new(if topic.trim().is_empty() { question } else { topic }, settings);
     request.filters = Filters { only_documents: true, ..request.filters };
     request.limit = MAX_DOCUMENTS;
     request.token_limit = u32::MAX;
@@ -48,20 +49,21 @@ pub fn request(question: &str, searcher: &Searcher) -> Request {
     request
 }
 
-/// Answers the question `request` with what the documents say, word for word, in at most `max_passages`
-/// passages.
+/// Answers `question`, for which `request` searches, with what the documents say, word for word, in at most
+/// `max_passages` passages.
 ///
 /// # Errors
 /// As [`Searcher::search`].
 pub fn extractive(
     searcher: &Searcher,
+    question: &str,
     request: &Request,
     max_passages: usize,
     update: RequestUpdate<'_>,
 ) -> Result<Answer, QueryError> {
     let passages = searcher.passages(request, update)?;
     let limits = Limits { min_relevance: searcher.codebase.settings.qa.min_relevance, max_passages };
-    Ok(extract::answer(&request.query, passages, limits, searcher.embedder()))
+    Ok(extract::answer(question, passages, limits, searcher.embedder()))
 }
 
 /// Has the language model of `api` word `answer`, if the documents answer the question. `chunk` gets each

@@ -47,9 +47,30 @@ impl QuestionKind {
     }
 }
 
+/// The words by which a question asks for a number. They say what is wanted, and documents answer without
+/// them.
+const MEASURES: [&str; 8] =
+    ["how often ", "how many ", "how much ", "how long ", "how large ", "how big ", "how old ", "how far "];
+
+/// The part of `question` that is searched for.
+pub fn topic(question: &str) -> &str {
+    let question = question.trim_start();
+    let starts = |measure: &&&str| {
+        question.get(..measure.len()).is_some_and(|start| start.eq_ignore_ascii_case(measure))
+    };
+    MEASURES.iter().find(starts).map_or(question, |measure| &question[measure.len()..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_ask_for_a_number_are_not_searched_for() {
+        assert_eq!(topic("How often is the lamp changed?"), "is the lamp changed?");
+        assert_eq!(topic("how do I"), "how do I");
+        assert_eq!(topic("how many "), "");
+    }
 
     #[test]
     fn the_first_words_decide() {

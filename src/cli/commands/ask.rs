@@ -142,7 +142,7 @@ impl<'a> Local<'a> {
         let request = ask::request(question, searcher);
         let max_passages = if self.api.is_some() { ask::GIVEN_PASSAGES } else { ask::SHOWN_PASSAGES };
         let result = run_query(searcher, context, |updater| {
-            ask::extractive(searcher, &request, max_passages, updater)
+            ask::extractive(searcher, question, &request, max_passages, updater)
         });
         let mut answer = match result {
             Ok(answer) if self.is_collection => answer.with_paths(collection::disk_path),

@@ -50,7 +50,7 @@ impl Tool for AskDocs {
         request.view.revision = arguments.rev;
         request.view.cancel = call.cancel();
         let found = call.run_query(&target, |updater| {
-            ask::extractive(&target.searcher, &request, MAX_PASSAGES, updater)
+            ask::extractive(&target.searcher, &arguments.question, &request, MAX_PASSAGES, updater)
         })?;
         background::update_if_due(codebase, found.index.needs_update);
         let total = found.passages.len();
