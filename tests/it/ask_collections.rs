@@ -231,3 +231,95 @@ fn variables_of_git_have_no_influence() {
     assert_eq!(answer["status"], "answered", "{answer:#}");
     assert_eq!(repo.git_text(["rev-parse", "HEAD"]), head);
 }
+
+/// Neighbouring chunks of a long section overlap by the setting, 200 characters by default.
+#[test]
+fn scenario_handle_chunk_overlap() {
+    let repo = TestRepo::init();
+    let sentences: String = (0..200).map(|i| format!("Sentence number {i} is about topic {i}. ")).collect();
+    repo.write("long.md", format!("# Long\n\n{sentences}\n")).commit("first");
+    let overlaps = |repo: &TestRepo| {
+        let chunks = repo.codeweaver(["chunks", "--json", "long.md"]).success().json();
+        let chunks = chunks["chunked"]["chunks"].as_array().unwrap().clone();
+        let at = |chunk: &Value, end: &str| chunk["byte_range"][end].as_i64().unwrap();
+        let pairs = chunks.windows(2);
+        pairs.map(|pair| at(&pair[0], "end") - at(&pair[1], "start")).collect::<Vec<_>>()
+    };
+    let by_default = overlaps(&repo);
+    assert!(by_default.len() > 4 && by_default.iter().all(|n| (100..=200).contains(n)), "{by_default:?}");
+    repo.write("codeweaver.toml", "[chunker.markdown]\noverlap = 0\n");
+    assert!(overlaps(&repo).iter().all(|&n| n <= 0));
+}
+
+/// A chunk is embedded once for each content: a copy costs nothing.
+#[test]
+fn scenario_generate_embeddings_for_chunks() {
+    let place = place();
+    let first = docs(&place, &["add", "notes", "notes"]);
+    assert!(first["embedded_chunks"].as_u64().unwrap() >= 2, "{first:#}");
+    place.write("notes/copy.md", place.read("notes/house.md"));
+    let copied = docs(&place, &["update", "notes"]);
+    assert_eq!((&copied["added"], &copied["embedded_chunks"]), (&json!(1), &json!(0)), "{copied:#}");
+}
+
+#[test]
+fn scenario_handle_large_indexes_efficiently() {
+    let place = TestRepo::empty_dir_in_memory();
+    let filler = "This paragraph describes the part in enough words to be a chunk of its own. ".repeat(12);
+    for file in 0..500 {
+        let sections = (0..21).map(|part| format!("## Part {part} of {file}\n\n{filler}\n\n"));
+        place.write(&format!("many/{file}.md"), format!("# File {file}\n\n{}", sections.collect::<String>()));
+    }
+    place.write("many/needle.md", "# Needle\n\nThe lighthouse is repainted every seventh summer.\n");
+    let answer = ask(&place, &["--dir", "many", "when is the lighthouse repainted"]);
+    assert!(answer["index"]["chunks"].as_u64().unwrap() >= 10_000, "{answer:#}");
+    assert_eq!(answer["answer"][0]["text"], "The lighthouse is repainted every seventh summer.");
+}
+
+/// Command line over file over environment; in YAML and TOML; errors name the line.
+#[test]
+fn scenario_load_server_configuration() {
+    let place = place().env("CODEWEAVER_QA_PORT", "1111");
+    let get = |key: &str| place.codeweaver(["config", "get", key]).success().stdout().trim().to_owned();
+    let repo = place.git(["init", "-q"]);
+    assert_eq!(get("qa.port"), "1111");
+    let config = repo.beside("home/.config/codeweaver");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.yaml"), "qa:\n  port: 2222\n").unwrap();
+    assert_eq!(get("qa.port"), "2222");
+    std::fs::remove_file(config.join("config.yaml")).unwrap();
+    std::fs::write(config.join("config.toml"), "[qa]\nport = 3333\n").unwrap();
+    assert_eq!(get("qa.port"), "3333");
+}
+
+#[test]
+fn scenario_server_configuration_settings() {
+    let repo = TestRepo::init();
+    let get = |key: &str| repo.codeweaver(["config", "get", key]).success().stdout().trim().to_owned();
+    for (key, default) in [
+        ("qa.port", "8765"),
+        ("qa.directories", "[]"),
+        ("qa.reload_interval", "300"),
+        ("qa.index_name", "default"),
+        ("qa.llm_model", "qwen-flash"),
+        ("qa.api_base_url", ""),
+    ] {
+        assert_eq!(get(key), default, "{key}");
+    }
+}
+
+#[test]
+fn scenario_configuration_file_format() {
+    let place = place();
+    let config = place.beside("home/.config/codeweaver");
+    std::fs::create_dir_all(&config).unwrap();
+    for (name, text, line) in [
+        ("config.yaml", "qa:\n  port: often\n", "config.yaml:2"),
+        ("config.toml", "[qa]\n\nprt = 1\n", "config.toml:3"),
+    ] {
+        std::fs::write(config.join(name), text).unwrap();
+        let run = place.codeweaver(["serve", "--ask", "--dir", "notes", "--port", "0"]);
+        run.fails(2).says(&["the settings are not valid", line]);
+        std::fs::remove_file(config.join(name)).unwrap();
+    }
+}

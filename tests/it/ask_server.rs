@@ -367,7 +367,7 @@ fn scenario_periodic_index_reload_with_incremental_updates() {
 
 /// The store and the documents may be gone: what is in memory answers.
 #[test]
-fn scenario_handle_queries_without_disk_io() {
+fn scenario_keep_indexes_in_memory_and_handle_queries_without_disk_io() {
     let place = TestRepo::empty_dir();
     place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
     let server = Server::ready(&place, &["--dir", "notes"]);
@@ -552,4 +552,40 @@ fn the_websockets_package_is_a_client() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(text.trim_end().ends_with("['docs/guide.md']"), "{text}");
+}
+
+#[test]
+fn scenario_connect_to_server() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    // The address is shown with the state of the server; the default port is that of `serve`.
+    let run = client(&repo, &server, &["which port does the server listen on"]);
+    assert!(
+        run.success().stderr().starts_with(&format!("Connected to {} (ready)", server.url)),
+        "{}",
+        run.explain()
+    );
+    assert_eq!(repo.codeweaver(["config", "get", "qa.port"]).success().stdout().trim(), "8765");
+}
+
+#[test]
+fn scenario_server_startup_and_index_loading() {
+    let repo = repo();
+    let server = Server::start(&repo, &[]);
+    assert!(server.url.starts_with("ws://127.0.0.1:"), "{}", server.url);
+    assert!(server.wait_for("Ready").ends_with("2 documents"));
+}
+
+/// After an error the same connection answers.
+#[test]
+fn scenario_error_handling() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let mut client = server.connect();
+    client.receive();
+    client.send(r#"{"type":"query","question":"hooks","index":"gone"}"#);
+    let error = client.receive();
+    assert_eq!(error.as_object().unwrap().keys().collect::<Vec<_>>(), ["message", "type"]);
+    assert_eq!(error["type"], "error");
+    assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end");
 }
