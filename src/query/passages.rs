@@ -6,6 +6,7 @@
 use super::answer::budget::Budget;
 use super::answer::{Answer, Ranking, content, index_info};
 use super::error::{QueryError, guarded};
+use super::rank::calibration::CALIBRATION;
 use super::rank::{RankedFile, WEIGHTS};
 use super::request::Request;
 use super::response::IndexInfo;
@@ -25,6 +26,8 @@ use std::time::Instant;
 
 /// Maximum number of chunks of one document.
 const MAX_PER_DOCUMENT: usize = 6;
+/// Number of best documents that decide the relevance.
+const MAX_JUDGED: usize = 5;
 /// What the rank of the document adds to the score of its chunks, at most.
 const DOCUMENT_WEIGHT: f32 = 1.0;
 
@@ -160,7 +163,7 @@ impl Searcher {
         Ok(Passages {
             list,
             terms: terms(request, view, &ranking),
-            relevance: ranking.files.first().map_or(0.0, |file| file.relevance),
+            relevance: relevance(&ranking.files),
             absent_words: ranking.absent_words,
             warnings,
             index: index_info(view, self.embedder().map_or("none", Embedder::name)),
@@ -172,6 +175,15 @@ impl Searcher {
 fn by_score(a: &Passage, b: &Passage) -> Ordering {
     let place = |passage: &Passage| (passage.document.path.clone(), passage.bytes.start);
     b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
+}
+
+/// Probability that one of `files` answers the question. The first one need not be it: what speaks for a file
+/// as a whole, such as the number of its chunks that match, says little about a sentence in another.
+fn relevance(files: &[RankedFile]) -> f32 {
+    let of_best = files.first().map_or(0.0, |file| file.relevance);
+    let has_vectors = |file: &&RankedFile| file.evidence.cosine != 0.0;
+    let others = files.iter().take(MAX_JUDGED).filter(has_vectors);
+    others.map(|file| CALIBRATION.hybrid.probability(&file.evidence)).fold(of_best, f32::max)
 }
 
 /// The largest evidence of any chunk, by which that of each is divided.

@@ -271,7 +271,7 @@ fn scenario_handle_large_indexes_efficiently() {
         place.write(&format!("many/{file}.md"), format!("# File {file}\n\n{}", sections.collect::<String>()));
     }
     place.write("many/needle.md", "# Needle\n\nThe lighthouse is repainted every seventh summer.\n");
-    let answer = ask(&place, &["--dir", "many", "when is the lighthouse repainted"]);
+    let answer = ask(&place, &["--dir", "many", "how often is the lighthouse repainted"]);
     assert!(answer["index"]["chunks"].as_u64().unwrap() >= 10_000, "{answer:#}");
     assert_eq!(answer["answer"][0]["text"], "The lighthouse is repainted every seventh summer.");
 }
