@@ -16,6 +16,7 @@ TOOLS = [
     "find_code",
     "find_text",
     "find_symbol",
+    "ask_docs",
     "find_similar",
     "file_outline",
     "call_graph",

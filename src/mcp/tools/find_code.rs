@@ -20,7 +20,7 @@ const MAX_QUERIES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    /// Plain words ("where are expired tokens refreshed"), a name, or a whole issue report or stack trace.
+    /// Plain words ("where are tokens refreshed"), a name or an issue report.
     query: Option<String>,
     /// Several at once.
     queries: Option<Vec<String>>,
@@ -59,7 +59,7 @@ pub enum Output {
 impl Tool for FindCode {
     const NAME: &'static str = "find_code";
     const ALIAS: Option<&'static str> = Some("search_codebase");
-    const DESCRIPTION: &'static str = "Search a git repository by meaning or name: the functions, types and sections that \
+    const DESCRIPTION: &'static str = "Search a repository by meaning or name: the functions, types and sections that \
         answer a question, best first. Use it first when you do not know where something is. Not for every occurrence \
         of an exact string.";
     const IS_BASIC: bool = true;
