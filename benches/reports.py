@@ -36,6 +36,7 @@ LEFT_OUT = (
     r"(merge|revert|release|prepare|bump|update dependenc|chore\(deps|\[?pre-commit|version|v?\d+\.\d|update changelog"
     r"|build\(deps|ci[:(]|docs?[:(]|tests?[:(]|changelog|copyright|tidy|style|typo|fmt\b|spelling|format|javadoc|refactor)"
 )
+FUNCTIONS = {"function", "method", "constructor", "macro", "test"}
 N_COMMITS, N_GROUP, GROUP_SECONDS = 40, 8, 150 * 86400
 TEMPLATE = """{title}
 
@@ -71,11 +72,12 @@ def is_source(path):
 
 def commits(repo):
     """The commits of a clone that are questions, newest first."""
-    log = git(repo, "log", "--no-merges", "--date-order", "-n", "6000", "--format=%x01%P%x02%ct%x02%B%x03", "--name-status")
+    log = git(repo, "log", "--no-merges", "--date-order", "-n", "6000", "--format=%x01%H %P%x02%ct%x02%B%x03", "--name-status")
     found = []
     for record in log.split("\x01")[1:]:
         head, names = record.split("\x03", 1)
-        parents, seconds, message = head.split("\x02", 2)
+        commits, seconds, message = head.split("\x02", 2)
+        commit, *parents = commits.split()
         title, *body = message.strip().split("\n")
         body = [line for line in body if not re.match(TRAILERS, line.strip(), re.I)]
         lines = [line for line in body if line.strip()]
@@ -89,7 +91,9 @@ def commits(repo):
         files = [change[1] for change in sources if change[0] == "M"]
         if 1 <= len(files) and len(sources) <= 3:
             text = "\n".join([title, *body]).strip()
-            found.append({"title": title, "text": text, "files": files, "seconds": int(seconds), "base": parents.split()[0]})
+            found.append(
+                {"id": commit, "title": title, "text": text, "files": files, "seconds": int(seconds), "base": parents[0]}
+            )
         if len(found) == N_COMMITS:
             break
     return found
@@ -117,20 +121,54 @@ def noisy(repo, commit, rng):
     return TEMPLATE.format(title=commit["title"], body=body, code="\n".join(code[start : start + 15]))
 
 
-def rank(program, repo, base, query, files):
-    """The place of the first of `files` among ten, 0 if there is none."""
+def outline(program, repo, rev, path):
+    run = subprocess.run([program, "outline", "--rev", rev, "-o", "json", path], cwd=repo, capture_output=True)
+    return json.loads(run.stdout)["symbols"] if run.returncode == 0 else []
+
+
+def functions(program, repo, commit, base, files):
+    """The functions that a commit changed and that exist at `base`, each as a file and a qualified name."""
+    found = set()
+    for path in files:
+        there = {symbol["qualified_name"] for symbol in outline(program, repo, base, path)}
+        before = [symbol for symbol in outline(program, repo, commit["base"], path) if symbol["kind"] in FUNCTIONS]
+        diff = git(repo, "diff", "-U0", "--no-ext-diff", commit["base"], commit["id"], "--", path)
+        for start, count in re.findall(r"^@@ -(\d+)(?:,(\d+))? ", diff, re.M):
+            first, n_lines = int(start), int(count or 1)
+            last = first + max(n_lines, 1) - 1
+            around = [symbol for symbol in before if symbol["span"][0] <= first and last <= symbol["span"][1]]
+            inner = min(around, key=lambda symbol: symbol["span"][1] - symbol["span"][0], default=None)
+            if inner and inner["qualified_name"] in there:
+                found.add((path, inner["qualified_name"]))
+    return found if len(found) <= 4 else set()
+
+
+def rank(program, repo, base, query, files, changed):
+    """The place of the first of `files` among ten, 0 if there is none. If it is the first and functions are `changed`,
+    also whether one of them is shown, and whether one is shown or named."""
     args = [program, "search", "--rev", base, "-o", "json", "--locations", "-l", "10", "-"]
     run = subprocess.run(args, cwd=repo, input=query.encode(), capture_output=True)
     for place, found in enumerate(json.loads(run.stdout)["matches"], 1):
-        if not {found["file"]["path"], *found.get("also_at", [])}.isdisjoint(files):
-            return place
-    return 0
+        path = found["file"]["path"]
+        if not {path, *found.get("also_at", [])}.isdisjoint(files):
+            if place > 1 or not any(of == path for of, _ in changed):
+                return place, None
+            shown = found["focus"].get("symbol", "")
+            named = [shown, *(more.get("symbol", "") for more in found["more_in_file"])]
+            return place, ((path, shown) in changed, any((path, name) in changed for name in named))
+    return 0, None
 
 
-def figures(ranks):
+def figures(found):
+    ranks = [place for place, _ in found]
     hits = [100 * sum(0 < place <= k for place in ranks) / len(ranks) for k in (1, 5, 10)]
     mrr = sum(1 / place for place in ranks if place) / len(ranks)
-    return f"{len(ranks):5} queries: first {hits[0]:.1f} %, five {hits[1]:.1f} %, ten {hits[2]:.1f} %, MRR {mrr:.3f}"
+    focused = [focus for _, focus in found if focus]
+    shown, named = (100 * sum(focus[i] for focus in focused) / max(1, len(focused)) for i in (0, 1))
+    return (
+        f"{len(ranks):5} queries: first {hits[0]:.1f} %, five {hits[1]:.1f} %, ten {hits[2]:.1f} %, MRR {mrr:.3f}\n"
+        f"{len(focused):22} functions: shown {shown:.1f} %, shown or named {named:.1f} %"
+    )
 
 
 def main():
@@ -157,8 +195,9 @@ def main():
                     files = tree.intersection(commit["files"])
                     if files:
                         text = noisy(repo, {**commit, "base": base}, rng) if args.noise else commit["text"]
-                        ranks[half, "title"].append(rank(args.program, repo, base, commit["title"], files))
-                        ranks[half, "whole"].append(rank(args.program, repo, base, text, files))
+                        changed = functions(args.program, repo, commit, base, files)
+                        for form, query in (("title", commit["title"]), ("whole", text)):
+                            ranks[half, form].append(rank(args.program, repo, base, query, files, changed))
     for (half, form), places in ranks.items():
         if places:
             print(f"{half:10} {form:5} {figures(places)}")

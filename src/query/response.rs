@@ -149,7 +149,7 @@ pub struct Match {
     pub rev: String,
     /// Whether the file is committed.
     pub state: MatchState,
-    /// Further good spans of the same file.
+    /// Further definitions of the same file that answer, best first.
     pub more_in_file: Vec<Span>,
     /// Other paths with the same blob.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -262,18 +262,17 @@ pub struct Place {
     pub span: (u32, u32),
 }
 
-/// A further chunk of the file of a match.
+/// A further definition in the file of a match, or a chunk of a file without definitions.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct Span {
     /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
-    /// As [`Content::title`].
+    /// Kind and name of the definition; of a chunk as [`Content::title`].
     pub title: String,
-    /// Qualified name of the definition in it that answers the query, if the chunk is about as good as the
-    /// match.
+    /// Qualified name of the definition.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub symbol: String,
-    /// First line of that definition, else of the chunk.
+    /// The first line.
     pub line: u32,
     /// 0–1, at most that of the match.
     pub relevance_score: f32,

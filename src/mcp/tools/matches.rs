@@ -140,6 +140,10 @@ struct Notes {
     signature: bool,
 }
 
+impl Notes {
+    const NONE: Notes = Notes { more_in_file: false, signature: false };
+}
+
 /// A match as it is shown, with its size in the form that is sent.
 struct Item {
     found: Match,
@@ -171,9 +175,10 @@ pub fn answer(
         frame.trim();
         items = fitted(&matches, page, page.limits.tokens.saturating_sub(frame.size(page, 1)), shown);
     }
-    let needed = matches.first().filter(|_| items.is_empty()).map(|first| {
-        frame.size(page, 1) + Item::line(first, page.limits.notes(0, 1.0), page.format).n_tokens
-    });
+    let needed = matches
+        .first()
+        .filter(|_| items.is_empty())
+        .map(|first| frame.size(page, 1) + Item::line(first, Notes::NONE, page.format).n_tokens);
     for item in items.iter().filter(|item| item.has_code) {
         shown.insert(place_of(&item.found));
     }
@@ -198,7 +203,11 @@ fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) ->
     let mut lines = matches
         .iter()
         .enumerate()
-        .map(|(place, found)| Item::line(found, notes(place, found), format))
+        .map(|(place, found)| {
+            let line = Item::line(found, notes(place, found), format);
+            // The best match is named as long as its place has room.
+            if place == 0 && line.n_tokens > room { Item::line(found, Notes::NONE, format) } else { line }
+        })
         .peekable();
     let mut used = 0;
     let mut items: Vec<Item> = Vec::new();

@@ -4,11 +4,13 @@
 
 use super::Ranking;
 use super::budget::{Budget, Draft, Fitted};
-use super::focus::{FocusBy, InChunk};
+use super::focus::{Choice, FocusBy, FoundChunk, InFile};
 use crate::chunk::SemanticClass;
 use crate::git::{BlobReader, Oid, quoting};
 use crate::index::Codebase;
+use crate::query::definitions::title_of;
 use crate::query::error::QueryError;
+use crate::query::parse::intent::Intent;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, Span};
 use crate::query::retrieve::Candidate;
@@ -20,10 +22,10 @@ use crate::store::symbols::SymbolRecord;
 /// Number of matches from the best whose text decides their focus; that of the others follows from names and
 /// documentation alone. An answer has room for the text of about as many.
 const FOCUSED_BY_TEXT: usize = 10;
-/// Maximum number of further spans of a file.
+/// Maximum number of chunks of a file in which the focus is looked for.
+const MAX_CHUNKS: usize = 6;
+/// Maximum number of further definitions of a file.
 const MAX_MORE_IN_FILE: usize = 5;
-/// Minimum share of the evidence of the best chunk of a file with which the focus of a further one is found.
-const MIN_FOCUSED_SHARE: f32 = 0.5;
 /// Maximum number of symbols of a match.
 const MAX_RELATED_SYMBOLS: usize = 12;
 
@@ -34,7 +36,7 @@ pub fn matches(
     ranking: &Ranking,
     budget: &Budget<'_>,
 ) -> Result<Fitted, QueryError> {
-    let by = FocusBy::new(&ranking.evidence);
+    let by = FocusBy::new(&ranking.evidence, ranking.intent.intent == Some(Intent::Test));
     let mut texts = Texts { view, blobs: codebase.repo.blobs(), last: None };
     let mut drafts = Vec::new();
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
@@ -61,7 +63,7 @@ pub fn matches(
 
 /// How much is read for a match.
 struct Depth {
-    /// Whether the text of the chunk decides the focus, besides names and documentation.
+    /// Whether the texts of the chunks decide the focus, besides names and documentation.
     by_text: bool,
     /// Whether the match is to have text.
     has_text: bool,
@@ -122,17 +124,25 @@ fn draft(
     budget: &Budget<'_>,
 ) -> Result<Draft, QueryError> {
     let view = texts.view;
-    let best = &file.chunks[0];
-    let (segment, row) = view.row(best.id);
+    let found_chunk = |chunk: &Candidate| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) };
+    let chunks: Vec<FoundChunk> = file.chunks.iter().take(MAX_CHUNKS).map(found_chunk).collect();
     let (path, _) = view.entry(file.entry);
+    let in_file = InFile::new(view, by, &chunks, path);
+    let mut read = Vec::new();
+    let mut is_missing = false;
+    if depth.by_text && !in_file.is_decided() {
+        for chunk in &chunks {
+            let text = texts.of(chunk.id)?;
+            is_missing |= text.is_none();
+            read.push(text.unwrap_or_default().to_vec());
+        }
+    }
+    let Choice { chunk, focus, further } = in_file.choice(&read);
+    let text = read.get_mut(chunk).map(|text| (!is_missing).then(|| std::mem::take(text)));
+    let best = &file.chunks[chunk];
+    let (segment, row) = view.row(best.id);
     let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
-    let in_chunk = InChunk::new(view, by, best.id, path);
-    let text = match depth.by_text && !in_chunk.is_decided() {
-        true => Some(texts.of(best.id)?.map(<[u8]>::to_vec)),
-        false => None,
-    };
-    let evident = text.as_ref().and_then(Option::as_deref).unwrap_or_default();
-    let (focus, head, class) = match in_chunk.focus(evident) {
+    let (focus, head, class) = match focus {
         Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
         None => {
             let (start_line, end_line) = (row.start_line, row.end_line);
@@ -146,21 +156,24 @@ fn draft(
     let mut names: Vec<&str> = symbols.iter().map(|symbol| segment.string(symbol.qualified_name)).collect();
     names.dedup();
     let names = names.into_iter().take(MAX_RELATED_SYMBOLS).map(str::to_owned);
-    let mut more_in_file = Vec::new();
-    for chunk in file.chunks.iter().skip(1).take(MAX_MORE_IN_FILE) {
-        let mut span = span(view, file, chunk);
-        if share_of_best(file, chunk) >= MIN_FOCUSED_SHARE {
-            let in_chunk = InChunk::new(view, by, chunk.id, path);
-            let text = match depth.has_text && depth.by_text && !in_chunk.is_decided() {
-                true => texts.of(chunk.id)?,
-                false => None,
-            };
-            if let Some((focus, _)) = in_chunk.focus(text.unwrap_or_default()) {
-                (span.line, span.symbol) = (focus.start_line, focus.symbol);
-            }
-        }
-        more_in_file.push(span);
-    }
+    let definitions = further.iter().map(|further| Span {
+        span: (further.symbol.start_line, further.symbol.end_line),
+        title: title_of(segment, &further.symbol),
+        symbol: segment.string(further.symbol.qualified_name).to_owned(),
+        line: further.symbol.start_line,
+        relevance_score: rounded(file.relevance * further.share),
+    });
+    // Chunks without definitions have no names.
+    let nameless = chunks.iter().enumerate().filter(|(other, _)| *other != chunk).filter_map(|(_, chunk)| {
+        let (_, row) = view.row(chunk.id);
+        (row.n_symbols == 0 && further.is_empty()).then(|| Span {
+            span: (row.start_line, row.end_line),
+            title: segment.string(row.title).to_owned(),
+            symbol: String::new(),
+            line: row.start_line,
+            relevance_score: rounded(file.relevance * chunk.share),
+        })
+    });
     let found = Match {
         file: FileInfo { path: quoting::text(path), language: segment.language(row.language).to_owned() },
         content: Content {
@@ -179,7 +192,7 @@ fn draft(
         blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
         rev: view.spec.clone(),
         state: view.state_of(path),
-        more_in_file,
+        more_in_file: definitions.chain(nameless).take(MAX_MORE_IN_FILE).collect(),
         also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
@@ -201,19 +214,6 @@ fn place(view: &View, duplicate: &NearDuplicate) -> Place {
     let (_, row) = view.row(duplicate.id);
     let path = quoting::text(view.entry(duplicate.entry).0);
     Place { path, span: (row.start_line, row.end_line) }
-}
-
-/// A further chunk of a file. Its relevance is that of the file, by its share of the evidence of the best
-/// chunk.
-fn span(view: &View, file: &RankedFile, chunk: &Candidate) -> Span {
-    let (segment, row) = view.row(chunk.id);
-    Span {
-        span: (row.start_line, row.end_line),
-        title: segment.string(row.title).to_owned(),
-        symbol: String::new(),
-        line: row.start_line,
-        relevance_score: rounded(file.relevance * share_of_best(file, chunk)),
-    }
 }
 
 /// The evidence of a chunk as a share of that of the best chunk of its file, at most 1.
