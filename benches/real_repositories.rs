@@ -7,7 +7,9 @@
 //! * no process ends by a panic or a signal, or writes more than a few lines to stderr;
 //! * the text shown is that of the span: `content.text` equals those lines of `blob`, as `git cat-file`
 //!   prints it;
-//! * a committed edit is found immediately.
+//! * a committed edit is found immediately;
+//! * a store that holds several revisions answers about each of them as one that holds nothing else. Compared
+//!   are CODEWEAVER_BENCH_REVISIONS (4) commits, evenly from the last 400.
 
 mod common;
 
@@ -89,6 +91,7 @@ fn measure(corpus: &Corpus, complaints: &mut Vec<String>) -> Result<()> {
         }
         check_spans(&scratch, query, &output.stdout, &mut complain)?;
     }
+    compare_revisions(corpus, &scratch, &mut complain)?;
     let commit = edit_and_find(&scratch, &mut complain)?;
     print_row(&scratch, &done, &cost, &cold, commit);
     Ok(())
@@ -123,6 +126,35 @@ fn check_spans(
         if !is_elided && !expected.replace('\r', "").contains(shown.replace('\r', "").trim_end_matches('\n'))
         {
             complain(format!("\"{query}\": {path}:{first}-{last} does not show these lines"));
+        }
+    }
+    Ok(())
+}
+
+/// Compares answers about earlier revisions, which are all in the store of `scratch`, with those of a store for each.
+fn compare_revisions(corpus: &Corpus, scratch: &Scratch, complain: &mut impl FnMut(String)) -> Result<()> {
+    let history = scratch.git.text(["log", "--first-parent", "-n", "400", "--format=%H"])?;
+    let history: Vec<&str> = history.lines().collect();
+    let n = common::setting("CODEWEAVER_BENCH_REVISIONS", 4);
+    let revisions: Vec<&str> =
+        (1..=n).filter_map(|i| history.get(i * history.len() / (n + 1))).copied().collect();
+    for revision in &revisions {
+        scratch.codeweaver.run(["index", "-q", revision])?;
+    }
+    for revision in revisions {
+        let alone = corpus.make()?;
+        alone.codeweaver.run(["init", "--no-hooks", "--no-index"])?;
+        alone.codeweaver.run(["index", "-q", revision])?;
+        for query in QUERIES {
+            let answer = |of: &Scratch| -> Result<serde_json::Value> {
+                let args = ["search", "--rev", revision, "--min-score", "0", "-o", "json", query];
+                let output = of.codeweaver.command(args).output()?;
+                let response: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+                Ok(response["matches"].clone())
+            };
+            if answer(scratch)? != answer(&alone)? {
+                complain(format!("\"{query}\" at {revision} depends on what else is in the store"));
+            }
         }
     }
     Ok(())

@@ -239,18 +239,27 @@ impl<'a> Postings<'a> {
         PostingStream { inner: self.fst.stream(), postings: self }
     }
 
-    /// Terms of `field` that begin with `prefix`, at most `limit`, in order.
-    pub fn terms_with_prefix(&self, field: Field, prefix: &str, limit: usize) -> Vec<String> {
+    /// The first `limit` terms of `field` that begin with `prefix` and that `is_wanted`, in order.
+    pub fn terms_where(
+        &self,
+        field: Field,
+        prefix: &str,
+        limit: usize,
+        mut is_wanted: impl FnMut(&str, &PostingList<'a>) -> bool,
+    ) -> Vec<String> {
         use fst::{IntoStreamer, Streamer};
         let mut from = vec![field as u8];
         from.extend_from_slice(prefix.as_bytes());
         let mut stream = self.fst.range().ge(&from).into_stream();
         let mut terms = Vec::new();
-        while let Some((key, _)) = stream.next() {
+        while let Some((key, offset)) = stream.next() {
             if !key.starts_with(&from) || terms.len() == limit {
                 break;
             }
-            terms.push(String::from_utf8_lossy(&key[1..]).into_owned());
+            let term = String::from_utf8_lossy(&key[1..]);
+            if self.list_at(offset).is_some_and(|list| is_wanted(&term, &list)) {
+                terms.push(term.into_owned());
+            }
         }
         terms
     }

@@ -673,6 +673,34 @@ fn answers_with_tied_scores_do_not_depend_on_history() {
     }
 }
 
+#[test]
+fn names_that_many_files_have_do_not_depend_on_history() {
+    let sandbox = Sandbox::new();
+    let mut order: Vec<usize> = (0..300).collect();
+    fastrand::Rng::with_seed(12).shuffle(&mut order);
+    for (n, part) in order.chunks(60).enumerate() {
+        for &i in part {
+            let text = format!("def handler_{i}(request):\n    return request.value_{}\n", i % 7);
+            sandbox.write(&format!("app_{i}/conf.py"), text);
+        }
+        sandbox.commit(&format!("part {n}"));
+        updated(&sandbox);
+    }
+    let fresh = sandbox.copy();
+    fresh.index();
+    assert!(reader(sandbox.root()).segments.len() > 1);
+    for query in [
+        hybrid("value in conf.py:2"),
+        hybrid("error in sites/conf.py"),
+        Query { mode: Mode::Symbol, ..hybrid("handler") },
+        Query { mode: Mode::Symbol, ..hybrid("handler_2") },
+    ] {
+        let answer = sandbox.ask(&query);
+        assert!(!answer["matches"].as_array().unwrap().is_empty(), "{query:?}");
+        assert_eq!(answer, fresh.ask(&query), "{query:?}");
+    }
+}
+
 /// After a change of attributes the same bytes on disk convert to other bytes in git.
 #[test]
 fn changed_attributes_are_not_answered_from_what_was_cleaned_under_the_old() {

@@ -68,17 +68,20 @@ pub fn share_with(view: &View, term: &str) -> f32 {
     share.min(1.0)
 }
 
-/// Rows of the files that `mentions` name, with those at the lines that they name.
+/// Rows of the files that `mentions` name best, ties by path, with those at the lines that they name.
 pub fn by_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<RowId> {
     if mentions.is_empty() {
         return Vec::new();
     }
     let mut found = Vec::new();
     let entries = view.reader.live_entries(&view.snapshot.entries);
-    let named = entries.filter(|(_, _, path)| mentions::best_fit(mentions, path) > 0.0);
-    for (_, record, _) in named.take(MAX_FILES) {
-        found.extend(first_rows(view, scope, record.doc));
-        let Some((s, ordinal)) = view.reader.locate_doc(record.doc) else { continue };
+    let named = entries
+        .map(|(_, record, path)| (mentions::best_fit(mentions, path), path, record.doc))
+        .filter(|(fit, ..)| *fit > 0.0);
+    let named = first(named.collect(), MAX_FILES, |a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    for (_, _, doc) in named {
+        found.extend(first_rows(view, scope, doc));
+        let Some((s, ordinal)) = view.reader.locate_doc(doc) else { continue };
         let segment = &view.reader.segments[s];
         let has_line = |row: &u32| {
             let record = &segment.rows()[*row as usize];

@@ -7,11 +7,12 @@ use crate::query::view::{RowId, View};
 use crate::store::postings::{Field, Postings};
 use crate::text::{self, stem};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Minimum length of a name that is completed or corrected.
 const MIN_FUZZY_BYTES: usize = 4;
-/// Maximum number of names in one segment that are searched for a part of a name.
-const MAX_NAMES: usize = 100_000;
+/// Maximum number of names that contain a part of a name.
+const MAX_CONTAINING: usize = 1000;
 /// Maximum number of names that a prefix is completed to.
 const MAX_COMPLETIONS: usize = 200;
 
@@ -35,20 +36,9 @@ pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> FxH
         if name.normalised.len() < MIN_FUZZY_BYTES || !(fuzzy || (is_only && best == 0.0)) {
             continue;
         }
+        let terms = search.similar_terms(&postings, &name.normalised, fuzzy);
         for (s, postings) in postings.iter().enumerate() {
             let Some(postings) = postings else { continue };
-            let mut terms = postings.terms_with_prefix(Field::Symbol, &name.normalised, MAX_COMPLETIONS);
-            terms.extend(
-                misspellings(&name.normalised)
-                    .into_iter()
-                    .filter(|term| postings.get(Field::Symbol, term).is_some()),
-            );
-            if fuzzy {
-                let all = postings.terms_with_prefix(Field::Symbol, "", MAX_NAMES);
-                terms.extend(all.into_iter().filter(|term| term.contains(&name.normalised)));
-            }
-            terms.sort();
-            terms.dedup();
             search.add(s, postings, &name, &terms, true);
         }
     }
@@ -63,6 +53,31 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The terms of symbols in scope that begin with `name` or differ by one edit; if `fuzzy`, those that
+    /// contain it as well. Limits hold for all segments together, so that the result does not depend on them.
+    fn similar_terms(&self, postings: &[Option<Postings<'_>>], name: &str, fuzzy: bool) -> Vec<String> {
+        let first = |prefix: &str, limit: usize| {
+            let mut terms = BTreeSet::new();
+            for (s, postings) in postings.iter().enumerate() {
+                let Some(postings) = postings else { continue };
+                terms.extend(postings.terms_where(Field::Symbol, prefix, limit, |term, list| {
+                    let mut is_in_scope = false;
+                    if term.contains(name) {
+                        list.for_each(|row, _| is_in_scope |= self.scope.rows[s].contains(row));
+                    }
+                    is_in_scope
+                }));
+            }
+            terms.into_iter().take(limit)
+        };
+        let mut terms: BTreeSet<String> = first(name, MAX_COMPLETIONS).collect();
+        terms.extend(misspellings(name));
+        if fuzzy {
+            terms.extend(first("", MAX_CONTAINING));
+        }
+        terms.into_iter().collect()
+    }
+
     /// Adds the rows of segment `s` that have one of `terms` as a symbol term and a symbol that fits `name`.
     /// Returns the best fit.
     fn add(
