@@ -2,11 +2,12 @@
 """Counts what coding agents spend for an answer: benches/agents.py --repositories DIR [--fetch]
 
 Runs the tasks of benches/agents/ (a question about a pinned commit of a public repository, with an answer that can be
-checked) by two policies and counts their calls, the tokens that they send and receive, and whether the facts of the
+checked) by three policies and counts their calls, the tokens that they send and receive, and whether the facts of the
 answer have been received:
 
-  ours   the plan of the task's kind in plans.toml, as calls of the MCP server of --binary, over stdio
-  grep   the shell commands that are written in the task: grep, git and reading of ranges
+  ours    the plan of the task's kind in plans.toml, as calls of the MCP server of --binary, over stdio
+  expert  the calls of that server that are written in the task
+  grep    the shell commands that are written in the task: grep, git and reading of ranges
 
 Tokens are those of o200k (`tiktoken` from PyPI). Where its table cannot be downloaded, --ranks names the file
 `dist/ranks/o200k_base.js` of the npm package `js-tiktoken`. benches/agents/README.md describes the format of the tasks, the
@@ -27,6 +28,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent / "agents"
 SETS = ("tuning", "kept_aside")
+# The policies that call the server, and the one to which they are compared.
+OURS, OTHER = ("ours", "expert"), "grep"
 # What a task gives to the plan of its kind. An argument with one of them is left out if the task does not
 # have it.
 WORDS = ("question", "query", "symbol", "within", "text", "file", "from", "to")
@@ -127,10 +130,10 @@ class Tree:
 class Policy:
     """Calls of one task and what they returned."""
 
-    def __init__(self, task, count):
+    def __init__(self, task, count, words=()):
         self.count = count
         self.question = task["question"]
-        self.words = {word: task[word] for word in WORDS if word in task}
+        self.words = {word: task[word] for word in words if word in task}
         self.taken = {}
         self.answers = []
         self.calls = self.sent = self.received = self.structured = 0
@@ -206,10 +209,8 @@ def git(root, *command):
     return done.stdout
 
 
-def run_grep(task, tree, count):
+def run_grep(policy, task, tree):
     """Runs the shell commands of a task."""
-    policy = Policy(task, count)
-    policy.words = {}
     for step in task["grep"]:
         if step.get("if_open") and not missing(task, tree, policy.answers):
             continue
@@ -249,10 +250,9 @@ def attributes_file():
     return file
 
 
-def run_ours(task, tree, server, plans, count):
-    """Makes the calls of the plan of a task's kind."""
-    policy = Policy(task, count)
-    for step in plans[task["kind"]]:
+def run_tools(steps, policy, task, tree, server):
+    """Makes the calls of a plan."""
+    for step in steps:
         if step.get("if_open") and not missing(task, tree, policy.answers):
             continue
         if any(word not in policy.words for word in step.get("with", [])):
@@ -280,10 +280,15 @@ def filled(policy, arguments):
             if isinstance(value, list):
                 out[name] = policy.fill_list(value)
             else:
-                out[name] = policy.fill(value) if isinstance(value, str) else value
+                out[name] = number(value, policy.fill(value)) if isinstance(value, str) else value
         except KeyError:
             continue
     return out
+
+
+def number(template, text):
+    """What a template gave: a number, if it is nothing but a placeholder of one."""
+    return int(text) if text.isdecimal() and re.fullmatch(r"\{[^{}]*\}", template) else text
 
 
 def compact(value):
@@ -372,6 +377,14 @@ def exists(fact, tree, rev):
     return all(holds(f"{path}:{needle}", tree, located, text) for needle in needles.split(" | ") if needle)
 
 
+def run_policy(name, task, tree, server, plans, count):
+    """Runs a scripted policy. Only a plan for a kind of task is filled with words of the task."""
+    policy = Policy(task, count, WORDS if name == "ours" else ())
+    if name == OTHER:
+        return run_grep(policy, task, tree)
+    return run_tools(plans[task["kind"]] if name == "ours" else task["expert"], policy, task, tree, server)
+
+
 def run_agent(task, tree, command):
     """Gives the question to a command on stdin; its output is the answer. It may report `calls` and `tokens`
     as JSON in the file that CODEWEAVER_BENCH_USAGE names."""
@@ -411,7 +424,7 @@ def prepare(name, repository, given):
         subprocess.run(["git", "-C", root, "checkout", "--quiet", repository["commit"]], check=True)
     if git(root, "rev-parse", "HEAD").strip() != repository["commit"]:
         sys.exit(f"{root} is not at {repository['commit']}: check it out, or run with --fetch and without {root}")
-    if "ours" in given.policies:
+    if set(OURS) & set(given.policies):
         done = subprocess.run([given.binary, "--project", root, "init", "--no-hooks"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{root}: {done.stderr}")
@@ -428,12 +441,12 @@ def run(given):
     """The results of all tasks, and the tokens of the list of tools."""
     count = Counter(given.ranks)
     repositories = tomllib.loads((HERE / "repositories.toml").read_text())
-    plans = tomllib.loads((given.plans or HERE / "plans.toml").read_text())["plan"] if "ours" in given.policies else {}
+    plans = tomllib.loads((given.plans or HERE / "plans.toml").read_text())["plan"]
     results, listed = [], None
     tasks = read_tasks(given.sets, given.task)
     for name in dict.fromkeys(task["repository"] for task in tasks):
         tree = prepare(name, repositories[name], given)
-        server = Server(given.binary, tree.root) if "ours" in given.policies else None
+        server = Server(given.binary, tree.root) if set(OURS) & set(given.policies) else None
         if server and listed is None:
             listed = count(compact(server.request("tools/list", {})["tools"]))
         for task in [task for task in tasks if task["repository"] == name]:
@@ -444,7 +457,7 @@ def run(given):
                 if policy == "agent":
                     result[policy] = run_agent(task, tree, given.agent)
                     continue
-                done = run_ours(task, tree, server, plans, count) if policy == "ours" else run_grep(task, tree, count)
+                done = run_policy(policy, task, tree, server, plans, count)
                 result[policy] = outcome(done, task, tree)
                 if given.show:
                     show(task, policy, done)
@@ -456,42 +469,82 @@ def run(given):
 
 def table(results, policies):
     """Prints a line for each task."""
-    print(f"{'task':<34} {'kind':<10}" + "".join(f"{name + ': calls':>13} {'tokens':>7} {'found':>6}" for name in policies) + "  ratio")
+    heads = (f"{name + ': calls':>15} {'tokens':>6} {'found':>5}" + f" {'ratio':>5}" * compared(name, policies) for name in policies)
+    print(f"{'task':<31} {'kind':<9}" + "".join(heads))
     for result in results:
-        cells = "".join(f"{cell['calls']:13} {cell['tokens']:7} {'no' if cell['missing'] else 'yes':>6}" for cell in map(result.get, policies))
-        ratio = f"{result['ours']['tokens'] / result['grep']['tokens']:7.2f}" if {"ours", "grep"} <= set(policies) else ""
-        print(f"{result['id']:<34} {result['kind']:<10}{cells}{ratio}")
+        line = f"{result['id']:<31} {result['kind']:<9}"
+        for name in policies:
+            cell = result[name]
+            line += f"{cell['calls']:15} {cell['tokens']:6} {'no' if cell['missing'] else 'yes':>5}"
+            line += f" {ratio(result, name):5.2f}" if compared(name, policies) else ""
+        print(line)
 
 
-def totals(results, policies, title):
-    """Prints found, calls and tokens of each policy, and the ratios of ours to grep."""
-    print(f"\n{title}: {len(results)} tasks")
+def compared(name, policies):
+    return name in OURS and OTHER in policies
+
+
+def ratio(result, name):
+    return result[name]["tokens"] / result[OTHER]["tokens"]
+
+
+def summary(results, policies):
+    """Of each policy: found, calls, tokens, and the ratios to grep."""
+    out = {}
     for name in policies:
         cells = [result[name] for result in results]
-        found = sum(not cell["missing"] for cell in cells)
         tokens = [cell["tokens"] for cell in cells]
-        print(
-            f"  {name:<6} found {found:3} ({100 * found / len(cells):.0f} %), {sum(cell['calls'] for cell in cells)} calls, "
-            f"{sum(tokens):,} tokens, median {statistics.median(tokens):,.0f}"
-        )
-        if name == "ours":
-            structured = [cell["tokens_structured"] for cell in cells]
-            print(f"         as structuredContent: {sum(structured):,} tokens, median {statistics.median(structured):,.0f}")
-    if {"ours", "grep"} <= set(policies):
-        ratios = [result["ours"]["tokens"] / result["grep"]["tokens"] for result in results]
-        print(f"  ratio  median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}, above 1.2: {sum(ratio > 1.2 for ratio in ratios)}")
+        out[name] = {
+            "tasks": len(cells),
+            "found": sum(not cell["missing"] for cell in cells),
+            "calls": sum(cell["calls"] for cell in cells),
+            "tokens": sum(tokens),
+            "tokens_structured": sum(cell.get("tokens_structured", 0) for cell in cells),
+            "median": statistics.median(tokens),
+        }
+        if compared(name, policies):
+            ratios = [ratio(result, name) for result in results]
+            out[name]["ratio"] = {
+                "median": round(statistics.median(ratios), 3),
+                "worst": round(max(ratios), 3),
+                "above_1.2": sum(one > 1.2 for one in ratios),
+            }
+    return out
 
 
-def kinds(results, policies):
-    """Prints for each kind of task how many were found, and the median of the tokens, by each policy."""
-    for kind in dict.fromkeys(result["kind"] for result in results):
-        part = [result for result in results if result["kind"] == kind]
-        cells = "".join(
-            f"{name:>8} {sum(not result[name]['missing'] for result in part):2}/{len(part)}"
-            f" {statistics.median(result[name]['tokens'] for result in part):6,.0f}"
-            for name in policies
+def summaries(results, given):
+    """The summaries of each set and of each kind of its tasks."""
+    out = {}
+    for name in given.sets:
+        part = [result for result in results if result["set"] == name]
+        if part:
+            kinds = dict.fromkeys(result["kind"] for result in part)
+            of_kinds = {kind: summary([one for one in part if one["kind"] == kind], given.policies) for kind in kinds}
+            out[name] = {"all": summary(part, given.policies), "kinds": of_kinds}
+    return out
+
+
+def print_summary(title, found):
+    """Prints the summary of a set: a line for each policy, then one for each kind, with the median of the
+    tokens, and the median and the worst ratio."""
+    print(f"\n{title}")
+    for name, cell in found["all"].items():
+        line = (
+            f"  {name:<6} found {cell['found']} of {cell['tasks']} ({100 * cell['found'] / cell['tasks']:.0f} %), "
+            f"{cell['calls']} calls, {cell['tokens']:,} tokens, median {cell['median']:,.0f}"
         )
-        print(f"  {kind:<10}{cells}")
+        if "ratio" in cell:
+            one = cell["ratio"]
+            line += f"; ratio: median {one['median']:.2f}, worst {one['worst']:.2f}, above 1.2: {one['above_1.2']}"
+        if name in OURS and cell["tokens_structured"] != cell["tokens"]:
+            line += f"; as structuredContent: {cell['tokens_structured']:,} tokens"
+        print(line)
+    for kind, cells in found["kinds"].items():
+        line = f"  {kind:<10}"
+        for name, cell in cells.items():
+            line += f"{name:>8} {cell['found']:2}/{cell['tasks']:<2} {cell['median']:6,.0f}"
+            line += f" {cell['ratio']['median']:5.2f} {cell['ratio']['worst']:5.2f}" if "ratio" in cell else ""
+        print(line)
 
 
 def report(results, listed, given):
@@ -501,11 +554,8 @@ def report(results, listed, given):
             for name in given.policies:
                 for fact in result[name]["missing"]:
                     print(f"missing {result['id']} by {name}: {fact}")
-    for name in given.sets:
-        part = [result for result in results if result["set"] == name]
-        if part:
-            totals(part, given.policies, name)
-            kinds(part, given.policies)
+    for name, found in summaries(results, given).items():
+        print_summary(name, found)
     if listed:
         print(f"\nlist of tools: {listed:,} tokens")
 
@@ -516,7 +566,7 @@ def main():
     options.add_argument("--fetch", action="store_true", help="clone what is missing")
     options.add_argument("--binary", default=os.environ.get("CODEWEAVER_BENCH_BINARY", "git-codeweaver"))
     options.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    options.add_argument("--policies", nargs="+", choices=("ours", "grep", "agent"), default=["ours", "grep"])
+    options.add_argument("--policies", nargs="+", choices=(*OURS, OTHER, "agent"), default=[*OURS, OTHER])
     options.add_argument("--plans", type=Path, help="another file than benches/agents/plans.toml")
     options.add_argument("--agent", help="command that answers a question on its stdin; implies the policy `agent`")
     options.add_argument("--task", nargs="+", help="only these tasks")
@@ -532,7 +582,7 @@ def main():
     results, listed = run(given)
     report(results, listed, given)
     if given.json:
-        given.json.write_text(json.dumps({"tools": listed, "tasks": results}, indent=1) + "\n")
+        given.json.write_text(json.dumps({"tools": listed, "summary": summaries(results, given), "tasks": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
