@@ -210,9 +210,9 @@ impl Match {
 /// none stands out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Focus {
-    /// First line, 1-based, inclusive; within the chunk.
+    /// First line, 1-based, inclusive. A long definition begins before the chunk.
     pub start_line: u32,
-    /// Last line, 1-based, inclusive; within the chunk.
+    /// Last line, 1-based, inclusive. A long definition ends after the chunk.
     pub end_line: u32,
     /// Qualified name of the definition.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -140,7 +140,7 @@ fn by_name(view: &View, symbol: &str, filters: &Filters) -> SymbolList {
         own.len() >= wanted.len() && own[own.len() - wanted.len()..] == *wanted
     };
     let fits = |fit: NameFit, name: &str, qualified: &str| match (fit, is_pattern) {
-        (NameFit::Exact, true) => glob(symbol, if is_qualified { qualified } else { name }),
+        // A part of a name has another case than the whole: `*evict*` is meant to find `performEvictions`.
         (_, true) => glob(&lower, &(if is_qualified { qualified } else { name }).to_lowercase()),
         // A name may contain a separator (`operator/`).
         (NameFit::Exact, false) => {
@@ -158,7 +158,7 @@ fn by_name(view: &View, symbol: &str, filters: &Filters) -> SymbolList {
         }
     };
     for fit in [NameFit::Exact, NameFit::Case, NameFit::Part] {
-        if fit == NameFit::Part && (is_pattern || symbol.len() < 3) {
+        if is_pattern && fit > NameFit::Exact || fit == NameFit::Part && symbol.len() < 3 {
             break;
         }
         let mut symbols = scan(view, filters, &|name, qualified| fits(fit, name, qualified));

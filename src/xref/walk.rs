@@ -174,6 +174,11 @@ fn answer(
             roots.push(id);
         }
     }
+    // A module or a package of the same name neither calls nor is called.
+    let kind = |id: DefId| defs.with(id, |_, def| def.kind);
+    if roots.iter().any(|&id| kind(id).is_some_and(SymbolKind::is_callable)) {
+        roots.retain(|&id| !matches!(kind(id), Some(SymbolKind::Module | SymbolKind::Namespace)));
+    }
     let n_found = roots.len();
     roots.truncate(MAX_ROOTS);
     for &root in &roots {

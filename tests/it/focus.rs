@@ -131,9 +131,14 @@ fn a_part_of_a_long_definition_is_named_after_it() {
     let text = format!("def enormous(value):\n{body}    launch_the_rocket(value)\n    return value\n");
     repo.write("src/long.py", &text).commit("long");
     let found = best(&repo, &["launch the rocket"]);
-    let (first, focus) = (found["span"][0].as_u64().unwrap(), &found["focus"]);
-    assert!(first > 1, "{found:#}");
-    assert_eq!((&focus["symbol"], &focus["start_line"]), (&json!("enormous"), &json!(first)), "{found:#}");
+    assert!(found["span"][0].as_u64().unwrap() > 1, "{found:#}");
+    let focus = &found["focus"];
+    assert_eq!((&focus["symbol"], &focus["start_line"]), (&json!("enormous"), &json!(1)), "{found:#}");
+    assert_eq!((&focus["end_line"], &found["more_in_file"]), (&json!(403), &json!([])), "{found:#}");
+    // The beginning is not in the chunk that an agent is shown.
+    let text = McpClient::start(&repo).text("find_code", json!({ "query": "launch the rocket" }));
+    assert!(text.contains("src/long.py:1-403 function enormous\ndef enormous(value):\n… "), "{text}");
+    assert!(text.contains("launch_the_rocket(value)\n"), "{text}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn the_text_has_one_line_for_a_call_site() {
     assert_eq!(
         ask(json!({ "symbol": "area" })),
         "callers of area, ambiguous: ask about one of these\n#1 shapes.py:2-3 def area(self)\n#2 shapes.py:7-8 def \
-         area(self)\napp.py: 6,7 sure → #1, 11 unsure → #1, #2 (2 candidates)\n"
+         area(self)\napp.py: 6,7 sure → #1, 11 unsure → any (2 candidates)\n"
     );
     assert_eq!(
         ask(json!({ "symbol": "unsure", "direction": "callees" })),

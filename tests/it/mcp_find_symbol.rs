@@ -44,6 +44,8 @@ fn one_definition_is_answered_with_everything_about_it() {
     assert!(uses.contains("src/app.py:") && !uses.contains("tests/test_retry.py"), "{text}");
     assert!(tests.contains("5 test_retry"), "{text}");
     assert!(tokens::count(&text) <= 400, "{text}");
+    let code = client.text("find_symbol", json!({ "symbol": "retry_call", "code_only": true }));
+    assert_eq!(code, format!("{}\n", text.split_once("\nused ").unwrap().0));
     // Places, in every form, are the same definition.
     for place in ["src/retry.py:9", "src/retry.py:11", "src/retry.py:9#retry_call"] {
         assert_eq!(client.text("find_symbol", json!({ "symbol": place })), text, "{place}");
@@ -110,6 +112,8 @@ fn several_definitions_are_one_line_each() {
         (&pattern["results"][0]["fit"], &pattern["results"][0]["total"]),
         (&json!("exact"), &json!(1))
     );
+    let any_case = client.text("find_symbol", json!({ "symbol": "*RETRY*", "kinds": "function" }));
+    assert!(any_case.starts_with("src/retry.py:9-12 function retry_call\n"), "{any_case}");
     let part = client.text("find_symbol", json!({ "symbol": "y_call" }));
     assert!(part.contains("not \"y_call\", but 1 with it in the name"), "{part}");
     let case = client.text("find_symbol", json!({ "symbol": "RETRY_CALL", "paths": ["src"] }));

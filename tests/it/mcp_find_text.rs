@@ -61,14 +61,18 @@ fn a_pattern_is_read_as_what_finds_something() {
 #[test]
 fn of_several_files_each_shows_some_lines() {
     let repo = TestRepo::with_files(FILES);
-    repo.write("src/many.py", "wanted = 1\n".repeat(30)).write("src/one.py", "wanted = 2\n").commit("many");
+    repo.write("src/many.py", "wanted = 1\n".repeat(45)).write("src/one.py", "wanted = 2\n").commit("many");
     repo.codeweaver(["init", "--no-hooks"]).success();
     let mut client = McpClient::start(&repo);
     let text = client.text("find_text", json!({ "pattern": "wanted" }));
-    assert!(text.starts_with("31 matches in 2 files; showing 9\n"), "{text}");
-    assert!(text.contains("8: wanted = 1\n… 22 more\nsrc/one.py\n1: wanted = 2\n"), "{text}");
+    assert!(text.starts_with("46 matches in 2 files; showing 9\n"), "{text}");
+    assert!(text.contains("8: wanted = 1\n… 37 more\nsrc/one.py\n1: wanted = 2\n"), "{text}");
     let text = client.text("find_text", json!({ "pattern": "wanted", "paths": "src/many.py" }));
-    assert!(text.starts_with("30 matches in 1 file\n") && text.contains("30: wanted"), "{text}");
+    assert!(text.starts_with("45 matches in 1 file\n") && text.contains("45: wanted"), "{text}");
+    // Few enough to show them all.
+    repo.write("src/few.py", "needed = 1\n".repeat(30)).write("src/one.py", "needed = 2\n").commit("few");
+    let text = client.text("find_text", json!({ "pattern": "needed", "paths": ["*.py", "*.none"] }));
+    assert!(text.starts_with("31 matches in 2 files\nsrc/"), "{text}");
 }
 
 #[test]

@@ -391,3 +391,15 @@ fn a_small_limit_still_gives_the_first_place() {
         assert!(least.is_some_and(|least| least <= 560), "{tool}: {least:?}");
     }
 }
+
+#[test]
+fn a_file_is_read_by_the_places_that_other_answers_name() {
+    let repo = large();
+    repo.write("notes:2", "first\nsecond\nthird\n").commit("a name like a place");
+    let mut client = McpClient::start(&repo);
+    let whole = client.ask("read_code", json!({ "file": "src/header_3.rs", "start_line": 2, "end_line": 3 }));
+    let place = client.ask("read_code", json!({ "file": "src/header_3.rs:2-3" }));
+    assert_eq!((&place["text"], &place["span"]), (&whole["text"], &json!([2, 3])));
+    assert_eq!(client.ask("read_code", json!({ "file": "src/header_3.rs:2" }))["span"], json!([2, 2]));
+    assert_eq!(client.ask("read_code", json!({ "file": "notes:2" }))["span"], json!([1, 3]));
+}

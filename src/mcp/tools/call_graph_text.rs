@@ -243,8 +243,8 @@ fn owner_of(name: &str) -> &str {
     &name[..name.rfind(['.', ':', '#']).map_or(0, |at| at + 1)]
 }
 
-/// `12,14 run → #1 (2 candidates)`; the target only if it is not the symbol of the call. Of a definition of
-/// the same `owner` as the one before it, `.run`.
+/// `12,14 run → #1 (2 candidates)`; the target only if it is not the symbol of the call, `any` if it is each of
+/// the roots. Of a definition of the same `owner` as the one before it, `.run`.
 fn caller(call: &Call<'_>, roots: &[&str], owner: &str) -> String {
     let Call { edge, targets } = call;
     let named = |target: &&str| match roots.iter().position(|root| root == target) {
@@ -252,8 +252,15 @@ fn caller(call: &Call<'_>, roots: &[&str], owner: &str) -> String {
         None => name_in(target).to_owned(),
     };
     let is_clear = roots.len() == 1 && targets.as_slice() == roots;
-    let to = targets.iter().map(named).collect::<Vec<_>>().join(", ");
-    let to = if is_clear { String::new() } else { format!(" → {to}") };
+    let is_any = roots.len() > 1 && roots.iter().all(|root| targets.contains(root));
+    let most = if targets.len() > MAX_CANDIDATES { SHOWN_CANDIDATES } else { MAX_CANDIDATES };
+    let to = targets.iter().take(most).map(named).collect::<Vec<_>>().join(", ");
+    let more = if targets.len() > most { ", …" } else { "" };
+    let to = match (is_clear, is_any) {
+        (true, _) => String::new(),
+        (_, true) => " → any".to_owned(),
+        _ => format!(" → {to}{more}"),
+    };
     let from = name_in(&edge.src_symbol_id);
     let from = match from.strip_prefix(owner) {
         _ if from.is_empty() => String::new(),

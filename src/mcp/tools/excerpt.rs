@@ -11,6 +11,8 @@ const COMMENT_STARTS: &[&str] = &["//", "#", "/*", "*", "--", ";", "%", "@", "<!
 
 /// Lines of a long definition, from its first, that are shown before the lines that answer the query.
 const HEAD_LINES: usize = 3;
+/// Maximum number of lines of a chunk of code without a definition that stands out, such as declarations.
+const MAX_LINES_OF_CHUNK: usize = 12;
 /// Minimum number of lines of an excerpt with a head.
 const MIN_LINES_WITH_HEAD: usize = 8;
 
@@ -28,12 +30,18 @@ pub struct Excerpt {
 }
 
 /// The lines of `found` that answer the query, at most `most`, from the first of the comment above them. Of a
-/// longer definition, its beginning and the lines that have most of `words`, the terms of the query.
+/// longer definition, its beginning and the lines that have most of `words`, the terms of the query; of a chunk
+/// without a definition that stands out, about a third as many.
 pub fn of(found: &Match, words: &[String], most: usize) -> Excerpt {
     let Focus { start_line, end_line, symbol, kind, .. } = &found.focus;
     let is_code = !symbol.is_empty() && !["heading", "key"].contains(kind);
     let focus = (*start_line, *end_line);
-    Source { text: &found.content.text, lines: found.span, is_code }.excerpt(focus, words, most)
+    let most = if symbol.is_empty() { most.min(MAX_LINES_OF_CHUNK.max(most / 3)) } else { most };
+    let source = Source { text: &found.content.text, lines: found.span, is_code };
+    match *start_line < found.span.0 {
+        true => source.middle(&found.focus, words, most),
+        false => source.excerpt(focus, words, most),
+    }
 }
 
 /// The text of a chunk.
@@ -45,6 +53,21 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// Of a definition that begins before the text, its signature and the lines that have most of `words`.
+    fn middle(&self, focus: &Focus, words: &[String], most: usize) -> Excerpt {
+        let (first, last) = self.lines;
+        let lines: Vec<&str> = self.text.lines().collect();
+        let end = ((focus.end_line + 1).saturating_sub(first) as usize).min(lines.len());
+        let from = densest_window(&lines[..end], words, most);
+        let to = (from + most).min(end);
+        let at = first + from as u32;
+        let signature = focus.signature.lines().next().unwrap_or_default();
+        let text = format!("{signature}\n… {at}:\n{}", lines[from..to].join("\n"));
+        let shown_to = (first + to as u32).saturating_sub(1).min(last);
+        let end = focus.end_line.max(shown_to);
+        Excerpt { text, lines: (focus.start_line, shown_to), end, is_cut: true }
+    }
+
     /// As [`of`], of the lines `start_line` to `end_line`.
     fn excerpt(&self, (start_line, end_line): (u32, u32), words: &[String], most: usize) -> Excerpt {
         let (first, last) = self.lines;
@@ -64,13 +87,14 @@ impl Source<'_> {
         let is_after = |line: &str| line.trim().is_empty() || (self.is_code && is_comment(line));
         let end = start + 1 + trimmed(&lines[start + 1..end], is_after);
         let number = |position: usize| first + position as u32;
+        let last_line = if end_line > last { end_line } else { number(end - 1) };
         // A line in place of one line says nothing more.
         if end - start <= most + 1 {
             return Excerpt {
                 text: lines[start..end].join("\n"),
                 lines: (number(start), number(end - 1)),
-                end: number(end - 1),
-                is_cut: false,
+                end: last_line,
+                is_cut: end_line > last,
             };
         }
         let head = (definition + HEAD_LINES).min(end);
@@ -85,7 +109,7 @@ impl Source<'_> {
             text = format!("{}\n… {}:\n", lines[start..head].join("\n").trim_end(), number(from));
         }
         text.push_str(&lines[from..to].join("\n"));
-        Excerpt { text, lines: (number(start), number(to - 1)), end: number(end - 1), is_cut: true }
+        Excerpt { text, lines: (number(start), number(to - 1)), end: last_line, is_cut: true }
     }
 }
 
@@ -130,6 +154,14 @@ mod tests {
         assert!(excerpt.text.contains("    retry(backoff);"), "{}", excerpt.text);
         assert_eq!(excerpt.text.lines().count(), 11, "{}", excerpt.text);
         assert_eq!((excerpt.lines.0, excerpt.end, excerpt.is_cut), (101, 160, true));
+        let beyond = source.excerpt((101, 200), &words, 10);
+        assert_eq!((beyond.lines.0, beyond.end, beyond.is_cut), (101, 200, true));
+        let focus =
+            Focus { start_line: 50, end_line: 200, signature: "fn run()".to_owned(), ..Focus::default() };
+        let middle = source.middle(&focus, &words, 10);
+        assert!(middle.text.starts_with("fn run()\n… 1"), "{}", middle.text);
+        assert!(middle.text.contains("    retry(backoff);"), "{}", middle.text);
+        assert_eq!((middle.lines.0, middle.end, middle.is_cut), (50, 200, true));
         let without = source.excerpt((101, 160), &[], 10);
         assert_eq!((without.lines, without.is_cut), ((101, 110), true));
     }

@@ -14,8 +14,9 @@ use std::fmt::Write as _;
 
 /// Default of `max_results`.
 const DEFAULT_RESULTS: usize = 50;
-/// Maximum number of lines of each file, if there are several.
+/// Maximum number of lines of each file, if there are several with more than [`MANY_LINES`] together.
 const MAX_PER_FILE: usize = 8;
+const MANY_LINES: u64 = 40;
 /// Maximum of `max_results`; larger values are reduced to it.
 const MAX_RESULTS: u32 = 1000;
 /// Maximum of `context`.
@@ -115,7 +116,8 @@ impl Tool for FindText {
         background::update_if_due(codebase, found.info.needs_update);
         let max = arguments.max_results.map_or(DEFAULT_RESULTS, |n| n.min(MAX_RESULTS) as usize);
         let limit = call.token_limit(arguments.token_limit, codebase);
-        let per_file = if found.n_files() > 1 { MAX_PER_FILE } else { usize::MAX };
+        let is_cut = found.n_files() > 1 && found.n_lines > MANY_LINES;
+        let per_file = if is_cut { MAX_PER_FILE } else { usize::MAX };
         // No line is shorter than a few tokens: more than these cannot fit.
         let page = Page { offset, limit: max.min(limit as usize), per_file, max_line: MAX_LINE };
         let files = call.run_query(&target, |_| files_of(&found, listing, page))?;

@@ -16,6 +16,7 @@ pub struct ReadCode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
+    /// A path, or `PATH:18-21`.
     file: String,
     #[schemars(range(min = 1))]
     start_line: Option<u32>,
@@ -50,13 +51,17 @@ impl Tool for ReadCode {
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
+        let (path, lines) = place_of(&arguments.file);
+        let target = call.open(arguments.path.as_deref(), Some(path))?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
         let rev = arguments.rev.as_deref();
-        let (file, link) = target.linked_file(&arguments.file, rev)?;
-        let from = arguments.start_line.unwrap_or(1);
-        let to = arguments.end_line.unwrap_or(u32::MAX);
+        // A file may be named like a place.
+        let is_name = target.file(&arguments.file).is_ok_and(|file| codebase.root().join(file).exists());
+        let (path, lines) = if is_name { (arguments.file.as_str(), None) } else { (path, lines) };
+        let (file, link) = target.linked_file(path, rev)?;
+        let from = arguments.start_line.or(lines.map(|(from, _)| from)).unwrap_or(1);
+        let to = arguments.end_line.or(lines.map(|(_, to)| to)).unwrap_or(u32::MAX);
         let key = (codebase.root(), &file, rev, from, to);
         let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let from = from
@@ -99,6 +104,17 @@ impl Tool for ReadCode {
             warnings = link.iter().cloned().chain(no_room).collect();
         }
     }
+}
+
+/// Splits `PATH:18-21` and `PATH:18`.
+fn place_of(file: &str) -> (&str, Option<(u32, u32)>) {
+    let lines = |text: &str| {
+        let (from, to) = text.split_once('-').unwrap_or((text, text));
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+        (from > 0 && from <= to).then_some((from, to))
+    };
+    let place = file.rsplit_once(':').and_then(|(path, text)| Some((path, lines(text)?)));
+    place.map_or((file, None), |(path, lines)| (path, Some(lines)))
 }
 
 /// Truncates a text to about `share` of its length, at the end of a line unless the first line is longer.

@@ -163,10 +163,12 @@ fn draft(
         line: further.symbol.start_line,
         relevance_score: rounded(file.relevance * further.share),
     });
-    // Chunks without definitions have no names.
+    // Chunks outside of definitions have no names.
+    let focus_lines = focus.start_line..=focus.end_line;
     let nameless = chunks.iter().enumerate().filter(|(other, _)| *other != chunk).filter_map(|(_, chunk)| {
         let (_, row) = view.row(chunk.id);
-        (row.n_symbols == 0 && further.is_empty()).then(|| Span {
+        let is_nameless = row.n_symbols == 0 && !focus_lines.contains(&row.start_line);
+        (is_nameless && further.is_empty()).then(|| Span {
             span: (row.start_line, row.end_line),
             title: segment.string(row.title).to_owned(),
             symbol: String::new(),

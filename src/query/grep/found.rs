@@ -176,7 +176,10 @@ impl<'a> Found<'a> {
             (n > 0).then(|| format!("{files} {what}{why}"))
         };
         let mut warnings = info.warnings.clone();
-        let absent: Vec<String> = info.absent_paths.iter().map(|path| format!("'{path}'")).collect();
+        // A list of globs is written so that one of them matches.
+        let is_told = |path: &&String| self.n_files() == 0 || !path.contains(['*', '?']);
+        let absent: Vec<String> =
+            info.absent_paths.iter().filter(is_told).map(|path| format!("'{path}'")).collect();
         if !absent.is_empty() {
             warnings.push(format!("no file matches the path {}", absent.join(" or ")));
         }

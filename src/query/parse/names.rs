@@ -3,6 +3,7 @@
 
 use crate::query::request::Mode;
 use crate::text::{self, QueryTerm, stem};
+use std::ops::RangeInclusive;
 
 /// Maximum number of names besides identifiers. A pasted text has hundreds of capitalised words.
 const MAX_NAMES: usize = 48;
@@ -10,6 +11,9 @@ const MAX_NAMES: usize = 48;
 const MAX_WORDS: usize = 2000;
 /// Maximum number of adjacent words that are tried as one name in symbol mode.
 const MAX_WORDS_IN_NAME: usize = 4;
+/// Number of plain words that, as a whole query, may be one name, and the certainty of that name.
+const WORDS_OF_NAME: RangeInclusive<usize> = 2..=6;
+const JOINED_CERTAINTY: f32 = 0.6;
 /// Certainty of a capitalised word, as against 1 of an identifier.
 const CAPITALISED_CERTAINTY: f32 = 0.6;
 
@@ -22,7 +26,8 @@ pub struct QueryName {
     pub certainty: f32,
 }
 
-/// The names in `query`: identifiers with certainty 1, then capitalised words.
+/// The names in `query`: identifiers with certainty 1, then capitalised words, then the words of a short query as
+/// one name (`should set cookie`).
 ///
 /// In symbol mode, every word and every sequence of up to four words is a name too.
 pub fn find(query: &str, terms: &[QueryTerm], mode: Mode) -> Vec<QueryName> {
@@ -46,6 +51,9 @@ pub fn find(query: &str, terms: &[QueryTerm], mode: Mode) -> Vec<QueryName> {
         if is_capitalised && !is_part && word.len() > 2 && (i > 0 || (words.len() <= 3 && is_term(word))) {
             add((*word).to_owned(), CAPITALISED_CERTAINTY);
         }
+    }
+    if mode != Mode::Symbol && WORDS_OF_NAME.contains(&words.len()) && identifiers.is_empty() {
+        add(words.concat(), JOINED_CERTAINTY);
     }
     if mode == Mode::Symbol {
         for n in 1..=MAX_WORDS_IN_NAME.min(words.len()) {
@@ -81,8 +89,9 @@ mod tests {
         let names = |query: &str, mode| {
             find(query, &text::query_terms(query), mode).into_iter().map(|name| name.name).collect::<Vec<_>>()
         };
-        assert_eq!(names("how the Parser reads JSON", Mode::Hybrid), ["Parser"]);
-        assert_eq!(names("How it reads", Mode::Hybrid), [""; 0]);
+        assert_eq!(names("how the Parser reads its JSON from files", Mode::Hybrid), ["Parser"]);
+        assert_eq!(names("How it reads", Mode::Hybrid), ["Howitreads"]);
+        assert_eq!(names("next token", Mode::Hybrid), ["nexttoken"]);
         assert_eq!(names("next token", Mode::Symbol), ["next", "token", "nexttoken"]);
     }
 }

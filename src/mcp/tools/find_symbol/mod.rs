@@ -42,6 +42,8 @@ pub struct Arguments {
     kinds: Option<Vec<String>>,
     paths: Option<Vec<String>>,
     focus_languages: Option<Vec<String>>,
+    /// Of one definition the code, without uses and tests.
+    code_only: Option<bool>,
     path: Option<String>,
     rev: Option<String>,
     #[schemars(range(min = 1))]
@@ -71,7 +73,7 @@ impl Tool for FindSymbol {
         let target = call.open(arguments.path.as_deref(), None)?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
-        let Arguments { kinds, paths, focus_languages, rev, cursor, .. } = arguments;
+        let Arguments { kinds, paths, focus_languages, code_only, rev, cursor, .. } = arguments;
         let mut filters = Filters {
             include_tests: true,
             kinds: kinds.unwrap_or_default(),
@@ -111,7 +113,9 @@ impl Tool for FindSymbol {
             Ok((looked, shown.0, shown.1))
         })?;
         background::update_if_due(codebase, needs_update);
-        let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root: codebase.root() };
+        let root = codebase.root();
+        let is_code_only = code_only.unwrap_or(false);
+        let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root, is_code_only };
         // Only the list of one name has pages.
         if let [one] = looked.as_slice()
             && one.about.is_none()

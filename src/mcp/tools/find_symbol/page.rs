@@ -20,7 +20,17 @@ pub(super) struct Caps {
 }
 
 impl Caps {
-    pub(super) fn new(limit: u32) -> Caps {
+    /// The first caps for an answer of `limit` tokens.
+    pub(super) fn new(limit: u32, is_code_only: bool) -> Caps {
+        if is_code_only {
+            return Caps {
+                text_tokens: limit,
+                uses: 0,
+                tests: 0,
+                others: 0,
+                definitions: limit as usize / 25,
+            };
+        }
         let share = |part: u32| (limit / part) as usize;
         Caps {
             text_tokens: limit / 4,
@@ -53,6 +63,8 @@ pub(super) struct Page<'a> {
     pub freshness: Freshness,
     pub rev: Option<&'a str>,
     pub root: PathBuf,
+    /// Whether of one definition only the code is shown.
+    pub is_code_only: bool,
 }
 
 impl Page<'_> {
@@ -78,7 +90,7 @@ impl Page<'_> {
     /// Everything, with shorter sections until it fits.
     pub(super) fn cut_to(&self, limit: u32, size: impl Fn(&Answer<Output>) -> u32) -> Answer<Output> {
         let share = (limit / self.looked.len().max(1) as u32).max(MIN_ABOUT_TOKENS.min(limit));
-        let mut caps = Caps::new(share);
+        let mut caps = Caps::new(share, self.is_code_only);
         loop {
             let results = self.looked.iter().map(|looked| name_output(looked, caps)).collect();
             let answer = self.answer(results, None, None);
@@ -121,7 +133,7 @@ impl Page<'_> {
             if results.len() > 1 {
                 let _ = writeln!(text, "## {}", result.symbol);
             }
-            write_name(&mut text, looked, result, self.rev);
+            write_name(&mut text, looked, result, self);
         }
         if let Some(cursor) = &next_cursor {
             text.push_str(&more(cursor));

@@ -1,6 +1,7 @@
 //! The text of `find_symbol`.
 
 use super::output::{AboutOutput, DefinitionOutput, NameOutput, UseOutput};
+use super::page::Page;
 use super::{Looked, MAX_SIGNATURE};
 use crate::git::quoting::printed;
 use crate::query::symbol_lookup::NameFit;
@@ -8,9 +9,9 @@ use crate::xref::Grade;
 use crate::xref::about::About;
 use std::fmt::Write as _;
 
-pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput, rev: Option<&str>) {
+pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput, page: &Page<'_>) {
     let symbol = &result.symbol;
-    let of = rev.map_or_else(String::new, |rev| format!(" of {rev}"));
+    let of = page.rev.map_or_else(String::new, |rev| format!(" of {rev}"));
     match (result.total, looked.list.fit) {
         (0, _) => {
             let near = if result.near.is_empty() {
@@ -37,7 +38,10 @@ pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput
             let kind = format!("{}{}", definition.kind, looked.state);
             let place = place(definition);
             let _ = writeln!(text, "{place} {kind} {}", definition.name);
-            write_about(text, about, shown, definition);
+            write_code(text, about, shown, definition);
+            if !page.is_code_only {
+                write_about(text, about, shown, definition);
+            }
         }
         _ => {
             for definition in &result.definitions {
@@ -80,12 +84,11 @@ pub(super) fn write_definition(text: &mut String, definition: &DefinitionOutput)
     let _ = writeln!(text, "{}:{} {kind}{what}", printed(&definition.file), definition.span.0);
 }
 
-pub(super) fn write_about(
-    text: &mut String,
-    about: &About,
-    shown: &AboutOutput,
-    definition: &DefinitionOutput,
-) {
+/// Number of uses that are not listed if all are unsure.
+const MANY_UNSURE: usize = 12;
+
+/// The text of a definition, as far as it is shown.
+fn write_code(text: &mut String, about: &About, shown: &AboutOutput, definition: &DefinitionOutput) {
     if !shown.text.is_empty() {
         text.push_str(shown.text.trim_end_matches('\n'));
         text.push('\n');
@@ -96,6 +99,10 @@ pub(super) fn write_about(
         let n_shown = shown.text.lines().count() as u32 + about.n_hidden;
         let _ = writeln!(text, "… read_code from line {}", shown.first_line + n_shown);
     }
+}
+
+/// What else there is about a definition.
+fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition: &DefinitionOutput) {
     if !shown.members.is_empty() {
         let names: Vec<String> = shown
             .members
@@ -179,6 +186,11 @@ pub(super) fn write_uses(text: &mut String, title: &str, uses: &[UseOutput], tot
         }
     }
     let n_unsure = uses.iter().filter(|it| it.grade == Grade::Ambiguous).count();
+    // Places of a common name, which may all be those of other definitions.
+    if n_unsure >= MANY_UNSURE && n_unsure == total {
+        let _ = writeln!(text, "{title} {total}, all unsure: call_graph {id} references");
+        return;
+    }
     let unsure = if n_unsure > 0 { format!(", {n_unsure} unsure (?)") } else { String::new() };
     let _ = writeln!(text, "{title} {total}{unsure}:");
     for (file, uses) in files {

@@ -35,6 +35,8 @@ const QUALIFIER_WEIGHT: f32 = 0.5;
 const TYPE_FACTOR: f32 = 0.5;
 const DATA_FACTOR: f32 = 0.6;
 const TEST_FACTOR: f32 = 0.3;
+/// What it counts if the name has all words of the query, which are several.
+const NAMED_FACTOR: f32 = 2.0;
 /// What a definition in the best chunk gains, as a share of its score; in others, their share of it.
 const CHUNK_BONUS: f32 = 0.6;
 /// Scores that differ by a smaller share are equal: they come from the lengths of the texts.
@@ -153,8 +155,8 @@ impl<'a> InFile<'a> {
         let (chunk, best) = self.decision().unwrap_or_else(|| self.best(&scores));
         let focus = best.map(|best| {
             let record = self.definitions[best].record;
-            let (segment, row) = self.view.row(self.chunks[chunk].id);
-            (focus_on(segment, row, &record), record)
+            let (segment, _) = self.view.row(self.chunks[chunk].id);
+            (focus_on(segment, &record), record)
         });
         Choice { chunk, focus, further: self.further(best, &scores) }
     }
@@ -217,7 +219,10 @@ impl<'a> InFile<'a> {
             if has_wanted && !is_wanted(definition) {
                 return f32::NEG_INFINITY;
             }
-            let by_kind = self.by.factor(&definition.record);
+            let mut by_kind = self.by.factor(&definition.record);
+            if counted.has_all(i, NAME_WEIGHT) {
+                by_kind *= NAMED_FACTOR;
+            }
             (counted.score(i, mean) * by_kind + name_score(definition, names)) * by_chunk(definition.chunk)
         };
         let outside = |chunk: usize| match has_wanted && !evidence.kinds.is_empty() {
@@ -305,12 +310,11 @@ fn rows_before(view: &View, id: RowId) -> impl Iterator<Item = RowId> {
     (start..=id.row).map(move |row| RowId { row, ..id })
 }
 
-/// The focus on `symbol`, whose lines are limited to those of the chunk `row`.
-fn focus_on(segment: &Segment, row: &RowRecord, symbol: &SymbolRecord) -> Focus {
-    let clamp = |line: u32| line.max(row.start_line).min(row.end_line);
+/// The focus on `symbol`.
+fn focus_on(segment: &Segment, symbol: &SymbolRecord) -> Focus {
     Focus {
-        start_line: clamp(symbol.start_line),
-        end_line: clamp(symbol.end_line),
+        start_line: symbol.start_line,
+        end_line: symbol.end_line,
         symbol: segment.string(symbol.qualified_name).to_owned(),
         kind: kind_of(symbol).name(),
         signature: segment.string(symbol.signature).to_owned(),

@@ -95,6 +95,12 @@ impl<'a> Texts<'a> {
         });
     }
 
+    /// Whether text `i` has a bonus of `weight` for each term of the query, if there are several.
+    pub(super) fn has_all(&self, i: usize, weight: f32) -> bool {
+        let n_terms = self.evidence.n_terms();
+        n_terms > 1 && self.bonuses[i * n_terms..(i + 1) * n_terms].iter().all(|bonus| *bonus >= weight)
+    }
+
     /// The mean number of bytes of these texts, at least 1.
     pub(super) fn mean_length(&self) -> f32 {
         (self.lengths.iter().sum::<f32>() / self.lengths.len() as f32).max(1.0)
