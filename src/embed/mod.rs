@@ -11,12 +11,14 @@
 //! * [`onnx`]: running a transformer (feature `onnx`).
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
 //! * [`model_input`]: chunk → model input. [`mod@quantise`]: f32 → int8.
+//! * [`absent`]: stands in for a model that cannot be used.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::ModelSettings;
 
+mod absent;
 mod bag;
 mod builtin;
 mod known;
@@ -32,6 +34,7 @@ mod quantise;
 mod table;
 mod vocabulary;
 
+pub use absent::Absent;
 pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use model_input::{MODEL_INPUT_VERSION, document_input, input_hash};
 pub use quantise::{QUANTISATION, quantise, scale_for};
@@ -114,9 +117,15 @@ pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     local::LocalModel::find(settings, &local::ModelDirs::from_environment())?.fingerprint()
 }
 
+/// What the fingerprint of every version of the model that the settings name begins with. Needs no file of
+/// it.
+pub fn fingerprint_prefix(settings: &ModelSettings) -> String {
+    format!("{}-", local::file_safe(&name_of(settings)))
+}
+
 /// Why a model cannot be opened or failed. In three parts: [`EmbedError::what`], [`EmbedError::why`],
 /// [`EmbedError::fix`]; `Display` is the first two.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{}: {}", self.what(), self.why())]
 pub enum EmbedError {
     /// Neither the name of a known model nor a folder with a model.

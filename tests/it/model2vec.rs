@@ -10,7 +10,7 @@ const DIM: usize = 32;
 
 /// Writes `model.safetensors`, `tokenizer.json` and `config.json`, as model2vec does, to a folder beside the
 /// repository.
-fn write_model(repo: &TestRepo) -> String {
+pub fn write_model(repo: &TestRepo) -> String {
     let words: Vec<&str> = CONCEPTS.iter().flat_map(|words| words.iter().copied()).collect();
     let tokens = std::iter::once("[UNK]").chain(words.iter().copied());
     let vocab: serde_json::Map<String, Value> =
@@ -42,7 +42,7 @@ fn write_model(repo: &TestRepo) -> String {
     folder.to_string_lossy().into_owned()
 }
 
-fn repositories() -> (TestRepo, TestRepo) {
+pub fn repositories() -> (TestRepo, TestRepo) {
     let plain = TestRepo::with_files(FILES);
     plain
         .write("net/get.py", "def get(url):\n    # download the page\n    return session.load(url)\n")
