@@ -85,6 +85,24 @@ pub(super) static KNOWN_STATIC: &[(&str, &str)] = &[
     ("potion-retrieval-32m", "minishlab/potion-retrieval-32M"),
 ];
 
+/// A published cross-encoder.
+#[derive(Debug)]
+pub(super) struct KnownReranker {
+    pub name: &'static str,
+    /// Repository on huggingface.co.
+    pub repository: &'static str,
+}
+
+#[rustfmt::skip]
+pub(super) static KNOWN_RERANKERS: &[KnownReranker] = &[
+    KnownReranker { name: "ms-marco-minilm-l6-v2", repository: "cross-encoder/ms-marco-MiniLM-L6-v2" },
+    KnownReranker { name: "ms-marco-minilm-l12-v2", repository: "cross-encoder/ms-marco-MiniLM-L12-v2" },
+    KnownReranker { name: "bge-reranker-base", repository: "BAAI/bge-reranker-base" },
+    KnownReranker { name: "bge-reranker-v2-m3", repository: "rozgo/bge-reranker-v2-m3" },
+    KnownReranker { name: "jina-reranker-v1-turbo-en", repository: "jinaai/jina-reranker-v1-turbo-en" },
+    KnownReranker { name: "jina-reranker-v2-base-multilingual", repository: "jinaai/jina-reranker-v2-base-multilingual" },
+];
+
 /// Query and passage prefixes by a part of the name, for models that are not in [`KNOWN`].
 pub(super) static FAMILIES: &[(&str, &str, &str)] = &[
     ("e5-", "query: ", "passage: "),
@@ -100,6 +118,7 @@ mod tests {
     #[test]
     fn names_are_valid_folder_names() {
         let names = KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0));
+        let names = names.chain(KNOWN_RERANKERS.iter().map(|known| known.name));
         for name in names {
             let plain =
                 |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._".contains(&byte);

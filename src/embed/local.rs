@@ -30,7 +30,7 @@ const TOKENIZER_FILES: [&str; 4] =
     ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
 /// Files of a static model.
 const STATIC_FILES: [&str; 2] = ["model.safetensors", "tokenizer.json"];
-const STATIC_TYPE: &str = "model2vec";
+pub(super) const STATIC_TYPE: &str = "model2vec";
 const POOLING_FILE: &str = "1_Pooling/config.json";
 
 /// Folders that depend on the user.
@@ -69,14 +69,9 @@ impl LocalModel {
             (None, _) => PathBuf::new(),
         };
         let is_known = known.is_some() || known_static.is_some();
-        if !is_known && settings.path.is_none() && !(is_plain_name(&name) && folder.is_dir()) {
-            let known: Vec<&'static str> = KNOWN
-                .iter()
-                .map(|known| known.name)
-                .chain(KNOWN_STATIC.iter().map(|known| known.0))
-                .collect();
-            let suggestion = nearest(&name, &known);
-            return Err(EmbedError::UnknownModel { name, known, suggestion });
+        let is_there = settings.path.is_some() || is_plain_name(&name) && folder.is_dir();
+        if !is_known && !is_there && !settings.name.contains('/') {
+            return Err(unknown(name));
         }
         let from_settings = settings.path.is_some();
         if known_static.is_some() || is_static(&folder) {
@@ -244,8 +239,47 @@ pub(super) fn model_name(settings: &ModelSettings) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned()).to_ascii_lowercase()
 }
 
+/// The error for a name that is none of the known ones.
+pub(super) fn unknown(name: String) -> EmbedError {
+    let known = KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0));
+    let known: Vec<&'static str> = known.collect();
+    let suggestion = nearest(&name, &known);
+    EmbedError::UnknownModel { name, known, suggestion }
+}
+
+/// The name of the folder of a model: its name in lower case and without the publisher.
+pub(super) fn short_name(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The paths, of those in the repository of a model, that running it needs.
+///
+/// # Errors
+/// What is missing.
+pub(super) fn choose<'p>(paths: &[&'p str], is_static: bool) -> Result<Vec<&'p str>, String> {
+    let find = |wanted: &str| paths.iter().copied().find(|path| *path == wanted);
+    let all = |wanted: &[&'static str]| {
+        wanted.iter().map(|name| find(name).ok_or(*name)).collect::<Result<Vec<_>, _>>()
+    };
+    let Some(onnx) = ONNX_FILES.iter().find_map(|name| find(name)).filter(|_| !is_static) else {
+        let config = find("config.json");
+        let files = all(&STATIC_FILES).map_err(|missing| match missing {
+            "model.safetensors" => "ONNX file".to_owned(),
+            missing => missing.to_owned(),
+        })?;
+        return Ok(files.into_iter().chain(config).collect());
+    };
+    let folder = onnx.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let external = EXTERNAL_DATA_FILES.iter().filter_map(|name| find(&format!("{folder}{name}")));
+    let mut chosen = vec![onnx];
+    chosen.extend(external);
+    chosen.extend(all(&TOKENIZER_FILES).map_err(str::to_owned)?);
+    chosen.extend(find(POOLING_FILE));
+    Ok(chosen)
+}
+
 /// Whether a name is a plain file name, which does not lead out of the cache.
-fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
@@ -356,7 +390,7 @@ mod tests {
         let found = find(&settings("BAAI/bge-small-en-v1.5", None), &dirs).unwrap();
         assert_eq!((found.pooling, found.query_prefix), (Pooling::Cls, BGE_QUERY));
         let error = find(&settings("bge-base-en-v1.5", None), &dirs).unwrap_err();
-        assert!(error.fix().contains("huggingface.co/BAAI/bge-base-en-v1.5"), "{}", error.fix());
+        assert!(error.fix().contains("model get bge-base-en-v1.5"), "{}", error.fix());
         assert!(error.fix().contains("or set `model.path`"));
         let error = find(&settings("bge-smal-en-v1.5", None), &dirs).unwrap_err();
         assert_eq!(error.fix(), "did you mean `bge-small-en-v1.5`?");
@@ -443,7 +477,7 @@ mod tests {
             &ModelDirs::default(),
         );
         let error = found.unwrap_err();
-        assert!(error.why().contains("no model.safetensors;"), "{}", error.why());
+        assert!(error.why().ends_with("no model.safetensors"), "{}", error.why());
         assert!(error.fix().contains("huggingface.co/minishlab/potion-base-8M"), "{}", error.fix());
     }
 }

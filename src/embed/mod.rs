@@ -6,6 +6,7 @@
 //! * [`builtin`]: the model in the binary.
 //! * [`mod@vocabulary`], [`mod@bag`]: text → its vocabulary entries with their counts; also used in training.
 //! * [`table`]: a table of vectors for the entries of a vocabulary.
+//! * [`hub`]: models by name: their download, the cache, bundles.
 //! * [`known`]: published models. [`local`]: the files and requirements of a model in a folder.
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
@@ -21,6 +22,7 @@ use crate::config::ModelSettings;
 mod absent;
 mod bag;
 mod builtin;
+pub mod hub;
 mod known;
 mod local;
 #[cfg(feature = "onnx")]
@@ -151,6 +153,11 @@ pub enum EmbedError {
         tried: Vec<(PathBuf, String)>,
         required: bool,
     },
+    /// A model, or ONNX Runtime, could not be downloaded.
+    Download {
+        name: String,
+        error: hub::DownloadError,
+    },
     /// A file exists but cannot be used.
     BadFile {
         path: PathBuf,
@@ -178,6 +185,7 @@ impl EmbedError {
             }
             Self::NotBuiltIn { name } => format!("the embedding model `{name}` cannot be run"),
             Self::RuntimeMissing { .. } => "ONNX Runtime 1.24 or later was not found".to_owned(),
+            Self::Download { name, .. } => format!("`{name}` could not be downloaded"),
             Self::BadFile { path, .. } => format!("{} cannot be used", path.display()),
             Self::Dimension { name, .. } => {
                 format!("the embedding model `{name}` does not fit `model.dimension`")
@@ -196,7 +204,7 @@ impl EmbedError {
                 )
             }
             Self::MissingFiles { folder, missing, .. } => {
-                format!("{} has no {}; this build downloads nothing", folder.display(), missing.join(", "))
+                format!("{} has no {}", folder.display(), missing.join(", "))
             }
             Self::NotBuiltIn { .. } => "this binary was built without the feature `onnx`".to_owned(),
             Self::RuntimeMissing { tried, .. } => tried
@@ -204,6 +212,7 @@ impl EmbedError {
                 .map(|(path, message)| format!("{} ({message})", path.display()))
                 .collect::<Vec<_>>()
                 .join("; "),
+            Self::Download { error, .. } => error.to_string(),
             Self::BadFile { message, .. } | Self::Inference { message, .. } => message.clone(),
             Self::Dimension { expected, found, .. } => {
                 format!("its vectors have {found} components, the setting says {expected}")
@@ -218,11 +227,13 @@ impl EmbedError {
             Self::UnknownModel { .. } => {
                 "set `model.path` to a folder with the model, or `model.name` to `builtin`".to_owned()
             }
-            Self::MissingFiles { folder, missing, source_hint, from_settings, .. } => {
-                let other =
-                    if *from_settings { "" } else { ", or set `model.path` to a folder that has them" };
-                format!("put {} into {}{source_hint}{other}", missing.join(", "), folder.display())
+            Self::MissingFiles { folder, missing, from_settings: true, source_hint, .. } => {
+                format!("put {} into {}{source_hint}", missing.join(", "), folder.display())
             }
+            Self::MissingFiles { name, .. } => {
+                format!("git codeweaver model get {name}, or set `model.path` to a folder that has them")
+            }
+            Self::Download { error, .. } => error.fix().to_owned(),
             Self::NotBuiltIn { .. } => {
                 "set `model.name` to `builtin`, or build with `--features onnx`".to_owned()
             }
@@ -231,7 +242,8 @@ impl EmbedError {
                     .to_owned()
             }
             Self::RuntimeMissing { .. } => {
-                "pip install onnxruntime, or set `model.ort_library` to the path of libonnxruntime".to_owned()
+                "git codeweaver model get onnxruntime, or set `model.ort_library` to the path of libonnxruntime"
+                    .to_owned()
             }
             Self::BadFile { path, .. } => {
                 format!("replace {} by the file of the model's publisher", path.display())

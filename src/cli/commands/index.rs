@@ -2,6 +2,7 @@
 
 use crate::cli::checkpoint::{self, Unfinished};
 use crate::cli::context::Context;
+use crate::cli::downloads;
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
 use crate::cli::render;
@@ -53,6 +54,9 @@ pub struct IndexArgs {
 }
 
 pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if !args.background && !args.detached {
+        downloads::get_configured(context)?;
+    }
     let codebase = context.codebase()?;
     let target = match &args.rev {
         None => Target::head(&codebase)?,

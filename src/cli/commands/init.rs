@@ -3,6 +3,7 @@
 use super::{completions, index, man};
 use crate::cli::checkpoint;
 use crate::cli::context::{Context, shown_path};
+use crate::cli::downloads;
 use crate::cli::error::CliError;
 use crate::cli::progress::Style;
 use crate::cli::render;
@@ -48,6 +49,9 @@ pub struct InitArgs {
 }
 
 pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if !args.no_index {
+        downloads::get_configured(context)?;
+    }
     let codebase = context.codebase()?;
     if args.print_hooks {
         return print_hooks(&codebase, context);
