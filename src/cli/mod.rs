@@ -9,7 +9,7 @@
 //! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors; [`mod@grep`]: the
 //!   lines that match a pattern.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
-//! * [`downloads`]: downloads of models.
+//! * [`downloads`]: downloads of models; [`estimate`]: what an index will cost.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
@@ -24,6 +24,7 @@ pub mod completion;
 pub mod context;
 pub mod downloads;
 pub mod error;
+pub mod estimate;
 pub mod grep;
 pub mod highlight;
 pub mod lines;

@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::SystemTime;
 
 use super::EmbedError;
-use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN};
+use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN, is_matryoshka};
 use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::QUANTISATION;
 use crate::config::ModelSettings;
@@ -74,11 +74,13 @@ impl LocalModel {
             return Err(unknown(name));
         }
         let from_settings = settings.path.is_some();
+        let cut = settings.dimension.filter(|_| is_matryoshka(&name));
         if known_static.is_some() || is_static(&folder) {
             return StaticFiles::in_folder(name, &folder, known_static.map(|known| known.1), from_settings)
-                .map(Self::Static);
+                .map(|files| Self::Static(StaticFiles { cut, ..files }));
         }
-        TransformerFiles::in_folder(name, &folder, known, from_settings).map(Self::Transformer)
+        TransformerFiles::in_folder(name, &folder, known, from_settings)
+            .map(|files| Self::Transformer(TransformerFiles { cut, ..files }))
     }
 
     /// Identity of the vector space: the model's name and a hash of everything that decides a vector.
@@ -107,6 +109,8 @@ pub(super) struct StaticFiles {
     pub name: String,
     pub weights: PathBuf,
     pub tokenizer: PathBuf,
+    /// The components that are kept; `None` for all.
+    pub cut: Option<usize>,
 }
 
 impl StaticFiles {
@@ -122,13 +126,17 @@ impl StaticFiles {
             return Err(missing_files(name, folder, missing, repository, from_settings));
         }
         let [weights, tokenizer] = STATIC_FILES.map(|file| folder.join(file));
-        Ok(Self { name, weights, tokenizer })
+        Ok(Self { name, weights, tokenizer, cut: None })
     }
 
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
-        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{MODEL_INPUT_VERSION}");
+        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{MODEL_INPUT_VERSION}{}", cut_text(self.cut));
         fingerprint(&self.name, [&self.weights, &self.tokenizer], &rest)
     }
+}
+
+fn cut_text(cut: Option<usize>) -> String {
+    cut.map_or_else(String::new, |dim| format!("|first {dim}"))
 }
 
 fn missing_files(
@@ -145,7 +153,7 @@ fn missing_files(
 }
 
 /// The fingerprint of a model: its name with a hash of the contents of `files` and of `rest`.
-fn fingerprint<'a>(
+pub(super) fn fingerprint<'a>(
     name: &str,
     files: impl IntoIterator<Item = &'a PathBuf>,
     rest: &str,
@@ -171,6 +179,8 @@ pub(super) struct TransformerFiles {
     pub max_tokens: usize,
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
+    /// The components that are kept; `None` for all.
+    pub cut: Option<usize>,
 }
 
 impl TransformerFiles {
@@ -212,17 +222,19 @@ impl TransformerFiles {
             tokenizer,
             query_prefix,
             passage_prefix,
+            cut: None,
         })
     }
 
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
         let files = std::iter::once(&self.onnx_file).chain(self.external_data.iter().map(|(_, path)| path));
         let rest = format!(
-            "{}|{}|{}|{}|{QUANTISATION}|{MODEL_INPUT_VERSION}",
+            "{}|{}|{}|{}|{QUANTISATION}|{MODEL_INPUT_VERSION}{}",
             self.pooling.name(),
             self.max_tokens,
             self.query_prefix,
-            self.passage_prefix
+            self.passage_prefix,
+            cut_text(self.cut)
         );
         fingerprint(&self.name, files.chain(&self.tokenizer), &rest)
     }

@@ -16,8 +16,8 @@ use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefin
 
 use super::known::Pooling;
 use super::local::TransformerFiles;
-use super::quantise::{quantise, scale_for};
-use super::{EmbedCost, EmbedError, Embedder, ort_library};
+use super::quantise::{quantise, scale_for, shorten};
+use super::{EmbedCost, EmbedError, Embedder, known, ort_library};
 use crate::config::ModelSettings;
 use crate::sync;
 
@@ -28,6 +28,8 @@ pub(super) struct OnnxModel {
     name: String,
     fingerprint: String,
     dim: usize,
+    /// Components that the model gives, of which the first `dim` are kept.
+    native: usize,
     query_prefix: &'static str,
     passage_prefix: &'static str,
     sessions: Sessions,
@@ -43,11 +45,13 @@ impl OnnxModel {
         let by_memory = MAX_SESSIONS_BYTES / source.bytes().max(1);
         let max = settings.threads.unwrap_or(cores).min(by_memory).max(1);
         let mut session = source.session()?;
-        let dim = embed(&mut session, &source.name, "x")?.len();
+        let native = embed(&mut session, &source.name, "x")?.len();
+        let dim = files.cut.map_or(native, |cut| cut.min(native));
         Ok(Self {
             name: files.name.clone(),
             fingerprint,
             dim,
+            native,
             query_prefix: files.query_prefix,
             passage_prefix: files.passage_prefix,
             sessions: Sessions::new(source, session, max),
@@ -56,10 +60,13 @@ impl OnnxModel {
 
     fn row(&self, session: &mut TextEmbedding, text: &str, out: &mut Vec<i8>) -> Result<(), EmbedError> {
         let vector = embed(session, &self.name, text)?;
-        if vector.len() != self.dim {
-            let message = format!("a vector of {} components instead of {}", vector.len(), self.dim);
+        if vector.len() != self.native {
+            let message = format!("a vector of {} components instead of {}", vector.len(), self.native);
             return Err(EmbedError::Inference { name: self.name.clone(), message });
         }
+        let is_cut = self.dim < self.native;
+        let vector =
+            if is_cut { shorten(vector, self.dim, known::has_layer_norm(&self.name)) } else { vector };
         quantise(&vector, scale_for(self.dim), out);
         Ok(())
     }

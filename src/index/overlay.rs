@@ -313,12 +313,15 @@ impl<'a> Overlay<'a> {
         if let Some(known) = self.context.files.overlay(&keys) {
             return Ok(Some(known));
         }
+        // A query sends no file to an API; the vectors of unchanged chunks are those of the store.
+        let is_api = self.context.embedder.is_some_and(|embedder| embedder.cost() == EmbedCost::Api);
         let absent = Absent {
             fingerprint: &self.context.codebase.vector_space,
             dim: self.snapshot.totals.vector_sum.len(),
-            cost: EmbedCost::Table,
+            cost: if is_api { EmbedCost::Api } else { EmbedCost::Table },
         };
-        let (mut is_kept, embedder) = (true, self.context.embedder.unwrap_or(&absent));
+        let embedder = self.context.embedder.filter(|_| !is_api).unwrap_or(&absent);
+        let mut is_kept = true;
         let built = match build(&self.reader, embedder) {
             Err(IndexError::Embed(error)) => {
                 tracing::warn!(component = "index", operation = "overlay", error = %error, "changed files have no vectors");

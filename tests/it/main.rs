@@ -62,6 +62,7 @@ mod mcp_tools;
 mod mcp_trust;
 mod mcp_weight;
 mod model2vec;
+mod model_api;
 mod model_hub;
 mod model_missing;
 mod mounts;
