@@ -211,11 +211,26 @@ pub struct SearchSettings {
     pub token_limit: u32,
     pub limit: u32,
     pub include_tests: bool,
+    /// Name of the cross-encoder that orders the best matches; none for the first ranking.
+    pub rerank: Option<String>,
+    /// Number of best files that are reranked.
+    pub rerank_top: u32,
+    /// Time after which the first ranking stands.
+    pub rerank_ms: u64,
 }
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { min_score: 0.3, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
+        Self {
+            min_score: 0.3,
+            timeout_ms: 3000,
+            token_limit: 10_000,
+            limit: 10,
+            include_tests: true,
+            rerank: None,
+            rerank_top: 30,
+            rerank_ms: 2000,
+        }
     }
 }
 

@@ -184,7 +184,7 @@ pub(super) struct TransformerFiles {
 }
 
 impl TransformerFiles {
-    fn in_folder(
+    pub(super) fn in_folder(
         name: String,
         folder: &Path,
         known: Option<&'static KnownModel>,
@@ -253,7 +253,11 @@ pub(super) fn model_name(settings: &ModelSettings) -> String {
 
 /// The error for a name that is none of the known ones.
 pub(super) fn unknown(name: String) -> EmbedError {
-    let known = KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0));
+    unknown_among(name, KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0)))
+}
+
+/// The error for a name that is none of `known`.
+pub(super) fn unknown_among(name: String, known: impl Iterator<Item = &'static str>) -> EmbedError {
     let known: Vec<&'static str> = known.collect();
     let suggestion = nearest(&name, &known);
     EmbedError::UnknownModel { name, known, suggestion }

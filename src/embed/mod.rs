@@ -11,6 +11,7 @@
 //! * [`known`]: published models. [`local`]: the files and requirements of a model in a folder.
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
+//! * [`rerank`]: scoring texts with their query by a cross-encoder (feature `onnx`). [`pool`]: sessions of either.
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
 //! * [`model_input`]: chunk → model input. [`mod@quantise`]: f32 → int8.
 //! * [`absent`]: stands in for a model that cannot be used.
@@ -35,7 +36,11 @@ mod model_input;
 mod onnx;
 #[cfg(feature = "onnx")]
 mod ort_library;
+#[cfg(feature = "onnx")]
+mod pool;
 mod quantise;
+#[cfg(feature = "onnx")]
+mod rerank;
 mod table;
 mod vocabulary;
 
@@ -43,6 +48,8 @@ pub use absent::Absent;
 pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use model_input::{MODEL_INPUT_VERSION, document_input, input_hash};
 pub use quantise::{QUANTISATION, quantise, scale_for};
+#[cfg(feature = "onnx")]
+pub use rerank::Reranker;
 pub use table::{TableError, TableModel, encode_table, verify_table};
 pub use vocabulary::{Vocabulary, VocabularyError};
 
@@ -325,6 +332,28 @@ impl EmbedError {
             Self::Dimension { .. } => "correct or remove `model.dimension`".to_owned(),
             Self::Inference { .. } => "git codeweaver doctor; or set `model.name` to `builtin`".to_owned(),
         }
+    }
+}
+
+/// Stands for cross-encoders in a build that cannot run them.
+#[cfg(not(feature = "onnx"))]
+pub enum Reranker {}
+
+#[cfg(not(feature = "onnx"))]
+impl Reranker {
+    /// Always an error.
+    pub fn open(name: &str, _: &ModelSettings) -> Result<Reranker, EmbedError> {
+        Err(EmbedError::NotBuiltIn { name: name.to_owned() })
+    }
+
+    /// Cannot be called.
+    pub fn scores(
+        &self,
+        _: &str,
+        _: &[String],
+        _: std::time::Instant,
+    ) -> Result<Option<Vec<f32>>, EmbedError> {
+        match *self {}
     }
 }
 

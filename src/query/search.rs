@@ -9,6 +9,7 @@ use super::parse::report::Report;
 use super::path_facts::PathCache;
 use super::rank::{self, WEIGHTS, Weights, near_duplicates};
 use super::request::{Mode, Request, ViewRequest};
+use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
 use super::verify::answer_verified;
@@ -49,6 +50,7 @@ pub struct Searcher {
     embedder: Option<Arc<dyn Embedder>>,
     /// Why there is no embedder.
     embedder_failure: Option<EmbedError>,
+    pub(super) reranker: LazyReranker,
     cache: ViewCache,
     pub(super) paths: PathCache,
     pub(super) tuning: Tuning,
@@ -67,6 +69,7 @@ impl Searcher {
             codebase,
             embedder,
             embedder_failure,
+            reranker: LazyReranker::default(),
             cache: ViewCache::default(),
             paths,
             tuning: Tuning::default(),
@@ -171,7 +174,9 @@ impl Searcher {
         }
         let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
         let part = QueryPart { query: &query, embedded: &request.query, rows: &[], is_folded: true };
-        self.rank_part(request, &part, view, weights, deadline)
+        let mut ranking = self.rank_part(request, &part, view, weights, deadline);
+        self.rerank(request, view, &mut ranking, deadline);
+        ranking
     }
 
     /// As [`Self::rank`], for `part` in place of the query of `request`.

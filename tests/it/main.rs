@@ -76,6 +76,7 @@ mod printed;
 mod recompute;
 mod reference;
 mod reports;
+mod rerank;
 mod sandbox;
 mod search;
 mod settings;

@@ -126,7 +126,7 @@ fn sources(context: &Context) -> Sources {
 
 fn list(as_json: bool, context: &Context) -> Result<(), CliError> {
     let settings = Settings::load(&sources(context))?.settings;
-    let in_use = embed::name_of(&settings.model);
+    let in_use = [embed::name_of(&settings.model), settings.search.rerank.clone().unwrap_or_default()];
     let cached = cache("the list").map(|cache| cache.list()).unwrap_or_default();
     let of = |name: &str| cached.iter().find(|cached| cached.name == name);
     let builtin = embed::name_of(&ModelSettings::default());
@@ -141,7 +141,7 @@ fn list(as_json: bool, context: &Context) -> Result<(), CliError> {
             rows.push(Row::new(&other.name, "", source, Some(other)));
         }
     }
-    rows.iter_mut().for_each(|row| row.in_use = row.name == in_use);
+    rows.iter_mut().for_each(|row| row.in_use = in_use.contains(&row.name));
     let mut out = context.out();
     if as_json {
         writeln!(out, "{}", render::json(&rows, true)?)?;
