@@ -51,6 +51,7 @@
 //!   and SIMD, processes.
 //! * `text`: terms of code and prose, shared by the lexical index, the query and the built-in model.
 //! * `config`: settings with their origin, defaults and validation.
+//! * `http`: what the clients of APIs and of model hubs share.
 //! * `git`: repository, trees, blobs and revisions.
 //! * `worktree`: the status of the working tree.
 //! * `hooks`: installation of hooks, beside those of the user and of hook managers.
@@ -90,6 +91,8 @@ pub mod eval;
 pub mod git;
 #[doc(hidden)]
 pub mod hooks;
+#[doc(hidden)]
+pub mod http;
 pub mod index;
 #[doc(hidden)]
 pub mod mcp;

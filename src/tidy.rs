@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// Modules in the order in which data flows; each may import only from those before it.
-const FLOW: [&str; 21] = [
-    "sync", "random", "durable", "text", "config", "sys", "git", "worktree", "hooks", "process", "chunk",
-    "policy", "embed", "store", "index", "query", "ask", "xref", "eval", "mcp", "cli",
+const FLOW: [&str; 22] = [
+    "sync", "random", "durable", "text", "config", "http", "sys", "git", "worktree", "hooks", "process",
+    "chunk", "policy", "embed", "store", "index", "query", "ask", "xref", "eval", "mcp", "cli",
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {

@@ -84,7 +84,7 @@ pub fn generate(answer: &mut Answer, api: &Api, chunk: &mut dyn FnMut(&str) -> b
         }
         Err(error) => {
             tracing::warn!(component = "ask", operation = "generate", error = %error, "the answer is extractive");
-            answer.failure = Some(format!("{error}; {}", error.fix()));
+            answer.failure = Some(format!("{error}; {}", error.fix(&api::NAMES)));
         }
     }
 }

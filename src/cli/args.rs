@@ -99,6 +99,7 @@ pub enum Command {
     Chunks(commands::chunks::ChunksArgs),
     Verify(commands::verify::VerifyArgs),
     Mcp(commands::mcp::McpArgs),
+    Model(commands::model::ModelArgs),
     Eval(commands::eval::EvalArgs),
     Gc(commands::gc::GcArgs),
     Hook(commands::hook::HookArgs),

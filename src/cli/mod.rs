@@ -9,6 +9,7 @@
 //! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors; [`mod@grep`]: the
 //!   lines that match a pattern.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
+//! * [`downloads`]: downloads of models; [`estimate`]: what an index will cost.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
@@ -21,7 +22,9 @@ pub mod client_setup;
 pub mod commands;
 pub mod completion;
 pub mod context;
+pub mod downloads;
 pub mod error;
+pub mod estimate;
 pub mod grep;
 pub mod highlight;
 pub mod lines;
@@ -113,6 +116,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Chunks(args) => commands::chunks::run(args, context),
         Command::Verify(args) => commands::verify::run(args, context),
         Command::Mcp(args) => commands::mcp::run(args, context),
+        Command::Model(args) => commands::model::run(args, context),
         Command::Eval(args) => commands::eval::run(args, context),
         Command::Gc(args) => commands::gc::run(args, context),
         Command::Hook(args) => commands::hook::run(args, context),

@@ -2,7 +2,9 @@
 
 use super::checkpoint::Recorder;
 use super::context::Context;
+use super::estimate;
 use super::render;
+use crate::config::ModelSettings;
 use crate::index::{Codebase, Counters, IndexError, Meter, Progress, UpdateReport};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
@@ -49,6 +51,7 @@ pub fn run(
         signals: Signals::listen(),
         style,
         context,
+        model: &codebase.settings.model,
         bar: bar(style),
         started: Instant::now(),
     };
@@ -126,6 +129,7 @@ struct Monitor<'a> {
     signals: Signals,
     style: Style,
     context: &'a Context,
+    model: &'a ModelSettings,
     bar: ProgressBar,
     started: Instant,
 }
@@ -181,7 +185,7 @@ impl Monitor<'_> {
         } else if reading.n_files > 0 && reading.done.files >= reading.n_files {
             self.bar.set_message("Writing the index");
         } else if reading.n_files > 0 {
-            self.bar.set_message(reading.text());
+            self.bar.set_message(reading.text(self.model));
         }
         self.bar.set_position(reading.done.files);
         self.bar.tick();
@@ -192,7 +196,7 @@ impl Monitor<'_> {
             Style::Lines if reading.n_files > 0 => {
                 let files =
                     format!("{}/{} files", render::count(reading.done.files), render::count(reading.n_files));
-                self.context.note(&format!("Indexing: {files}, {}", reading.text()));
+                self.context.note(&format!("Indexing: {files}, {}", reading.text(self.model)));
             }
             Style::Json => event(&serde_json::json!({
                 "event": "progress",
@@ -200,6 +204,7 @@ impl Monitor<'_> {
                 "files_total": reading.n_files,
                 "chunks": reading.done.chunks,
                 "embedded": reading.done.embedded,
+                "tokens": reading.done.tokens,
                 "errors": reading.done.errors,
                 "chunks_per_second": reading.chunks_per_second.round(),
                 "elapsed_ms": self.started.elapsed().as_millis() as u64,
@@ -211,10 +216,14 @@ impl Monitor<'_> {
 }
 
 impl Reading {
-    fn text(&self) -> String {
+    fn text(&self, model: &ModelSettings) -> String {
         let eta = self.eta.map_or(String::new(), |eta| format!(", {} left", render::duration(eta)));
         let rate = render::count(self.chunks_per_second as u64);
-        format!("{} ({rate}/s){eta}", render::plural(self.done.chunks, "chunk"))
+        let tokens = match self.done.tokens {
+            0 => String::new(),
+            n => format!(", {} tokens sent{}", render::count(n), estimate::price(n, model)),
+        };
+        format!("{} ({rate}/s){tokens}{eta}", render::plural(self.done.chunks, "chunk"))
     }
 }
 

@@ -120,7 +120,7 @@ impl Default for PolicySettings {
 }
 
 /// The embedding model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelSettings {
     /// `builtin`, or the name of a transformer or static model.
     pub name: String,
@@ -129,8 +129,19 @@ pub struct ModelSettings {
     /// Path of the ONNX Runtime library.
     pub ort_library: Option<PathBuf>,
     pub threads: Option<usize>,
-    /// Required dimension: opening a model of another dimension is an error.
+    /// Dimension of vectors. A model of more dimensions whose vectors may be cut is cut; any other of another
+    /// dimension is an error.
     pub dimension: Option<usize>,
+    /// Base URL of an OpenAI-compatible API that embeds; none for a model on this machine.
+    pub api_base_url: Option<String>,
+    /// Command whose output is the key of the API; none if the key is in the environment.
+    pub api_key_command: Option<String>,
+    /// The base URL that the user has agreed to send the text of chunks and queries to.
+    pub api_consent: Option<String>,
+    /// Maximum number of tokens of one request.
+    pub api_batch_tokens: u32,
+    /// Price of a million tokens, for estimates.
+    pub api_price: Option<f32>,
 }
 
 impl ModelSettings {
@@ -139,13 +150,29 @@ impl ModelSettings {
 
     /// True if the model that is part of the program is selected.
     pub fn is_builtin(&self) -> bool {
-        self.name == Self::BUILTIN && self.path.is_none()
+        self.name == Self::BUILTIN && self.path.is_none() && !self.is_api()
+    }
+
+    /// True if an API embeds.
+    pub fn is_api(&self) -> bool {
+        self.api_base_url.as_ref().is_some_and(|url| !url.trim().is_empty())
     }
 }
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        Self { name: Self::BUILTIN.to_owned(), path: None, ort_library: None, threads: None, dimension: None }
+        Self {
+            name: Self::BUILTIN.to_owned(),
+            path: None,
+            ort_library: None,
+            threads: None,
+            dimension: None,
+            api_base_url: None,
+            api_key_command: None,
+            api_consent: None,
+            api_batch_tokens: 16_000,
+            api_price: None,
+        }
     }
 }
 
@@ -184,11 +211,26 @@ pub struct SearchSettings {
     pub token_limit: u32,
     pub limit: u32,
     pub include_tests: bool,
+    /// Name of the cross-encoder that orders the best matches; none for the first ranking.
+    pub rerank: Option<String>,
+    /// Number of best files that are reranked.
+    pub rerank_top: u32,
+    /// Time after which the first ranking stands.
+    pub rerank_ms: u64,
 }
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { min_score: 0.3, timeout_ms: 3000, token_limit: 10_000, limit: 10, include_tests: true }
+        Self {
+            min_score: 0.3,
+            timeout_ms: 3000,
+            token_limit: 10_000,
+            limit: 10,
+            include_tests: true,
+            rerank: None,
+            rerank_top: 30,
+            rerank_ms: 2000,
+        }
     }
 }
 

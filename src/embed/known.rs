@@ -85,6 +85,71 @@ pub(super) static KNOWN_STATIC: &[(&str, &str)] = &[
     ("potion-retrieval-32m", "minishlab/potion-retrieval-32M"),
 ];
 
+/// Models of APIs with the dimension of their vectors.
+static API_DIMENSIONS: &[(&str, usize)] = &[
+    ("text-embedding-3-small", 1536),
+    ("text-embedding-3-large", 3072),
+    ("text-embedding-ada-002", 1536),
+    ("voyage-code-3", 1024),
+    ("voyage-3.5", 1024),
+    ("mistral-embed", 1024),
+    ("codestral-embed", 1536),
+];
+
+/// The dimension of a model of an API.
+pub(super) fn api_dimension(name: &str) -> Option<usize> {
+    let short = name.rsplit('/').next().unwrap_or_default();
+    API_DIMENSIONS.iter().find(|(known, _)| *known == short).map(|(_, dim)| *dim)
+}
+
+/// Parts of the names of models whose first components are a vector of less precision (Matryoshka training; the
+/// principal components of model2vec).
+static MATRYOSHKA: &[&str] = &[
+    "text-embedding-3-",
+    "voyage-code-3",
+    "voyage-3.5",
+    "codestral-embed",
+    "gemini-embedding",
+    "nomic-embed-text-v1.5",
+    "mxbai-embed-large-v1",
+    "arctic-embed-m-v1.5",
+    "arctic-embed-l-v2",
+    "jina-embeddings-v3",
+    "jina-code-embeddings",
+    "qwen3-embedding",
+    "embeddinggemma",
+    "potion-",
+];
+
+/// Whether vectors of the model may be cut.
+pub(super) fn is_matryoshka(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    MATRYOSHKA.iter().any(|part| name.contains(part))
+}
+
+/// Whether vectors of the model are standardised before they are cut.
+pub(super) fn has_layer_norm(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("nomic-embed-text-v1.5")
+}
+
+/// A published cross-encoder.
+#[derive(Debug)]
+pub(super) struct KnownReranker {
+    pub name: &'static str,
+    /// Repository on huggingface.co.
+    pub repository: &'static str,
+}
+
+#[rustfmt::skip]
+pub(super) static KNOWN_RERANKERS: &[KnownReranker] = &[
+    KnownReranker { name: "ms-marco-minilm-l6-v2", repository: "cross-encoder/ms-marco-MiniLM-L6-v2" },
+    KnownReranker { name: "ms-marco-minilm-l12-v2", repository: "cross-encoder/ms-marco-MiniLM-L12-v2" },
+    KnownReranker { name: "bge-reranker-base", repository: "BAAI/bge-reranker-base" },
+    KnownReranker { name: "bge-reranker-v2-m3", repository: "rozgo/bge-reranker-v2-m3" },
+    KnownReranker { name: "jina-reranker-v1-turbo-en", repository: "jinaai/jina-reranker-v1-turbo-en" },
+    KnownReranker { name: "jina-reranker-v2-base-multilingual", repository: "jinaai/jina-reranker-v2-base-multilingual" },
+];
+
 /// Query and passage prefixes by a part of the name, for models that are not in [`KNOWN`].
 pub(super) static FAMILIES: &[(&str, &str, &str)] = &[
     ("e5-", "query: ", "passage: "),
@@ -100,6 +165,7 @@ mod tests {
     #[test]
     fn names_are_valid_folder_names() {
         let names = KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0));
+        let names = names.chain(KNOWN_RERANKERS.iter().map(|known| known.name));
         for name in names {
             let plain =
                 |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._".contains(&byte);

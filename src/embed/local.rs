@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::SystemTime;
 
 use super::EmbedError;
-use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN};
+use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN, is_matryoshka};
 use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::QUANTISATION;
 use crate::config::ModelSettings;
@@ -30,7 +30,7 @@ const TOKENIZER_FILES: [&str; 4] =
     ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
 /// Files of a static model.
 const STATIC_FILES: [&str; 2] = ["model.safetensors", "tokenizer.json"];
-const STATIC_TYPE: &str = "model2vec";
+pub(super) const STATIC_TYPE: &str = "model2vec";
 const POOLING_FILE: &str = "1_Pooling/config.json";
 
 /// Folders that depend on the user.
@@ -69,21 +69,18 @@ impl LocalModel {
             (None, _) => PathBuf::new(),
         };
         let is_known = known.is_some() || known_static.is_some();
-        if !is_known && settings.path.is_none() && !(is_plain_name(&name) && folder.is_dir()) {
-            let known: Vec<&'static str> = KNOWN
-                .iter()
-                .map(|known| known.name)
-                .chain(KNOWN_STATIC.iter().map(|known| known.0))
-                .collect();
-            let suggestion = nearest(&name, &known);
-            return Err(EmbedError::UnknownModel { name, known, suggestion });
+        let is_there = settings.path.is_some() || is_plain_name(&name) && folder.is_dir();
+        if !is_known && !is_there && !settings.name.contains('/') {
+            return Err(unknown(name));
         }
         let from_settings = settings.path.is_some();
+        let cut = settings.dimension.filter(|_| is_matryoshka(&name));
         if known_static.is_some() || is_static(&folder) {
             return StaticFiles::in_folder(name, &folder, known_static.map(|known| known.1), from_settings)
-                .map(Self::Static);
+                .map(|files| Self::Static(StaticFiles { cut, ..files }));
         }
-        TransformerFiles::in_folder(name, &folder, known, from_settings).map(Self::Transformer)
+        TransformerFiles::in_folder(name, &folder, known, from_settings)
+            .map(|files| Self::Transformer(TransformerFiles { cut, ..files }))
     }
 
     /// Identity of the vector space: the model's name and a hash of everything that decides a vector.
@@ -112,6 +109,8 @@ pub(super) struct StaticFiles {
     pub name: String,
     pub weights: PathBuf,
     pub tokenizer: PathBuf,
+    /// The components that are kept; `None` for all.
+    pub cut: Option<usize>,
 }
 
 impl StaticFiles {
@@ -127,13 +126,17 @@ impl StaticFiles {
             return Err(missing_files(name, folder, missing, repository, from_settings));
         }
         let [weights, tokenizer] = STATIC_FILES.map(|file| folder.join(file));
-        Ok(Self { name, weights, tokenizer })
+        Ok(Self { name, weights, tokenizer, cut: None })
     }
 
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
-        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{MODEL_INPUT_VERSION}");
+        let rest = format!("{STATIC_TYPE}|{QUANTISATION}|{MODEL_INPUT_VERSION}{}", cut_text(self.cut));
         fingerprint(&self.name, [&self.weights, &self.tokenizer], &rest)
     }
+}
+
+fn cut_text(cut: Option<usize>) -> String {
+    cut.map_or_else(String::new, |dim| format!("|first {dim}"))
 }
 
 fn missing_files(
@@ -150,7 +153,7 @@ fn missing_files(
 }
 
 /// The fingerprint of a model: its name with a hash of the contents of `files` and of `rest`.
-fn fingerprint<'a>(
+pub(super) fn fingerprint<'a>(
     name: &str,
     files: impl IntoIterator<Item = &'a PathBuf>,
     rest: &str,
@@ -176,10 +179,12 @@ pub(super) struct TransformerFiles {
     pub max_tokens: usize,
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
+    /// The components that are kept; `None` for all.
+    pub cut: Option<usize>,
 }
 
 impl TransformerFiles {
-    fn in_folder(
+    pub(super) fn in_folder(
         name: String,
         folder: &Path,
         known: Option<&'static KnownModel>,
@@ -217,17 +222,19 @@ impl TransformerFiles {
             tokenizer,
             query_prefix,
             passage_prefix,
+            cut: None,
         })
     }
 
     pub(super) fn fingerprint(&self) -> Result<String, EmbedError> {
         let files = std::iter::once(&self.onnx_file).chain(self.external_data.iter().map(|(_, path)| path));
         let rest = format!(
-            "{}|{}|{}|{}|{QUANTISATION}|{MODEL_INPUT_VERSION}",
+            "{}|{}|{}|{}|{QUANTISATION}|{MODEL_INPUT_VERSION}{}",
             self.pooling.name(),
             self.max_tokens,
             self.query_prefix,
-            self.passage_prefix
+            self.passage_prefix,
+            cut_text(self.cut)
         );
         fingerprint(&self.name, files.chain(&self.tokenizer), &rest)
     }
@@ -244,13 +251,56 @@ pub(super) fn model_name(settings: &ModelSettings) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned()).to_ascii_lowercase()
 }
 
+/// The error for a name that is none of the known ones.
+pub(super) fn unknown(name: String) -> EmbedError {
+    unknown_among(name, KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0)))
+}
+
+/// The error for a name that is none of `known`.
+pub(super) fn unknown_among(name: String, known: impl Iterator<Item = &'static str>) -> EmbedError {
+    let known: Vec<&'static str> = known.collect();
+    let suggestion = nearest(&name, &known);
+    EmbedError::UnknownModel { name, known, suggestion }
+}
+
+/// The name of the folder of a model: its name in lower case and without the publisher.
+pub(super) fn short_name(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The paths, of those in the repository of a model, that running it needs.
+///
+/// # Errors
+/// What is missing.
+pub(super) fn choose<'p>(paths: &[&'p str], is_static: bool) -> Result<Vec<&'p str>, String> {
+    let find = |wanted: &str| paths.iter().copied().find(|path| *path == wanted);
+    let all = |wanted: &[&'static str]| {
+        wanted.iter().map(|name| find(name).ok_or(*name)).collect::<Result<Vec<_>, _>>()
+    };
+    let Some(onnx) = ONNX_FILES.iter().find_map(|name| find(name)).filter(|_| !is_static) else {
+        let config = find("config.json");
+        let files = all(&STATIC_FILES).map_err(|missing| match missing {
+            "model.safetensors" => "ONNX file".to_owned(),
+            missing => missing.to_owned(),
+        })?;
+        return Ok(files.into_iter().chain(config).collect());
+    };
+    let folder = onnx.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let external = EXTERNAL_DATA_FILES.iter().filter_map(|name| find(&format!("{folder}{name}")));
+    let mut chosen = vec![onnx];
+    chosen.extend(external);
+    chosen.extend(all(&TOKENIZER_FILES).map_err(str::to_owned)?);
+    chosen.extend(find(POOLING_FILE));
+    Ok(chosen)
+}
+
 /// Whether a name is a plain file name, which does not lead out of the cache.
-fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-fn file_safe(name: &str) -> String {
+pub(super) fn file_safe(name: &str) -> String {
     name.chars()
         .take(64)
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' })
@@ -356,7 +406,7 @@ mod tests {
         let found = find(&settings("BAAI/bge-small-en-v1.5", None), &dirs).unwrap();
         assert_eq!((found.pooling, found.query_prefix), (Pooling::Cls, BGE_QUERY));
         let error = find(&settings("bge-base-en-v1.5", None), &dirs).unwrap_err();
-        assert!(error.fix().contains("huggingface.co/BAAI/bge-base-en-v1.5"), "{}", error.fix());
+        assert!(error.fix().contains("model get bge-base-en-v1.5"), "{}", error.fix());
         assert!(error.fix().contains("or set `model.path`"));
         let error = find(&settings("bge-smal-en-v1.5", None), &dirs).unwrap_err();
         assert_eq!(error.fix(), "did you mean `bge-small-en-v1.5`?");
@@ -443,7 +493,7 @@ mod tests {
             &ModelDirs::default(),
         );
         let error = found.unwrap_err();
-        assert!(error.why().contains("no model.safetensors;"), "{}", error.why());
+        assert!(error.why().ends_with("no model.safetensors"), "{}", error.why());
         assert!(error.fix().contains("huggingface.co/minishlab/potion-base-8M"), "{}", error.fix());
     }
 }

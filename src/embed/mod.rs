@@ -6,19 +6,27 @@
 //! * [`builtin`]: the model in the binary.
 //! * [`mod@vocabulary`], [`mod@bag`]: text → its vocabulary entries with their counts; also used in training.
 //! * [`table`]: a table of vectors for the entries of a vocabulary.
+//! * [`hub`]: models by name: their download, the cache, bundles.
+//! * [`api`]: a model behind an OpenAI-compatible API.
 //! * [`known`]: published models. [`local`]: the files and requirements of a model in a folder.
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
+//! * [`rerank`]: scoring texts with their query by a cross-encoder (feature `onnx`). [`pool`]: sessions of either.
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
 //! * [`model_input`]: chunk → model input. [`mod@quantise`]: f32 → int8.
+//! * [`absent`]: stands in for a model that cannot be used.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::ModelSettings;
+use crate::http::api::ApiError;
 
+mod absent;
+pub mod api;
 mod bag;
 mod builtin;
+pub mod hub;
 mod known;
 mod local;
 #[cfg(feature = "onnx")]
@@ -28,13 +36,20 @@ mod model_input;
 mod onnx;
 #[cfg(feature = "onnx")]
 mod ort_library;
+#[cfg(feature = "onnx")]
+mod pool;
 mod quantise;
+#[cfg(feature = "onnx")]
+mod rerank;
 mod table;
 mod vocabulary;
 
+pub use absent::Absent;
 pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use model_input::{MODEL_INPUT_VERSION, document_input, input_hash};
 pub use quantise::{QUANTISATION, quantise, scale_for};
+#[cfg(feature = "onnx")]
+pub use rerank::Reranker;
 pub use table::{TableError, TableModel, encode_table, verify_table};
 pub use vocabulary::{Vocabulary, VocabularyError};
 
@@ -45,6 +60,9 @@ pub enum EmbedCost {
     Table,
     /// Milliseconds and more: a transformer. Vectors are reused by the hash of their model input.
     Model,
+    /// A request to a server, and money. As [`EmbedCost::Model`]; queries embed nothing but themselves, and nothing
+    /// that looks like a secret is embedded.
+    Api,
 }
 
 /// Embeds text as unit vectors, quantised to int8 with one scale for the whole space.
@@ -61,8 +79,8 @@ pub trait Embedder: Send + Sync {
     /// The real value of a component is `int8 / scale`.
     fn scale(&self) -> f32;
     fn cost(&self) -> EmbedCost;
-    /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` is as
-    /// before.
+    /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` has the
+    /// rows of the first inputs, as far as they were computed.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError>;
     /// One row for a query.
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError>;
@@ -77,7 +95,7 @@ pub trait Embedder: Send + Sync {
 /// Runtime that is found at run time (0.5 s and more).
 pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     let model = open_any(settings)?;
-    match settings.dimension {
+    match settings.dimension.filter(|_| !settings.is_api()) {
         Some(expected) if expected != model.dim() => {
             Err(EmbedError::Dimension { name: model.name().to_owned(), expected, found: model.dim() })
         }
@@ -88,6 +106,9 @@ pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
 fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     if settings.is_builtin() {
         return Ok(Arc::new(builtin::open()));
+    }
+    if settings.is_api() {
+        return Ok(Arc::new(api::ApiModel::open(settings, std::env::var(api::KEY_VARIABLE).ok())?));
     }
     match local::LocalModel::find(settings, &local::ModelDirs::from_environment())? {
         #[cfg(feature = "onnx")]
@@ -102,7 +123,11 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
 
 /// The name of the model that [`open`] would open, without loading it.
 pub fn name_of(settings: &ModelSettings) -> String {
-    if settings.is_builtin() { builtin::open().name().to_owned() } else { local::model_name(settings) }
+    match () {
+        () if settings.is_builtin() => builtin::open().name().to_owned(),
+        () if settings.is_api() => api::model_name(settings).to_owned(),
+        () => local::model_name(settings),
+    }
 }
 
 /// The fingerprint of the model that [`open`] would open, without loading it. The files of a model in a
@@ -111,12 +136,40 @@ pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     if settings.is_builtin() {
         return Ok(builtin::open().fingerprint().to_owned());
     }
+    if settings.is_api() {
+        return api::fingerprint(settings);
+    }
     local::LocalModel::find(settings, &local::ModelDirs::from_environment())?.fingerprint()
+}
+
+/// The components of a vector of the model that [`open`] would open. Loads a model on this machine; asks an API nothing.
+pub fn dim_of(settings: &ModelSettings) -> Result<usize, EmbedError> {
+    if settings.is_api() { api::dimension(settings) } else { Ok(open(settings)?.dim()) }
+}
+
+/// What a vector of the model that [`open`] would open costs, without loading it.
+pub fn cost_of(settings: &ModelSettings) -> Result<EmbedCost, EmbedError> {
+    if settings.is_api() {
+        return Ok(EmbedCost::Api);
+    }
+    if settings.is_builtin() {
+        return Ok(EmbedCost::Table);
+    }
+    match local::LocalModel::find(settings, &local::ModelDirs::from_environment())? {
+        local::LocalModel::Transformer(_) => Ok(EmbedCost::Model),
+        local::LocalModel::Static(_) => Ok(EmbedCost::Table),
+    }
+}
+
+/// What the fingerprint of every version of the model that the settings name begins with. Needs no file of
+/// it.
+pub fn fingerprint_prefix(settings: &ModelSettings) -> String {
+    format!("{}-", local::file_safe(&name_of(settings).to_ascii_lowercase()))
 }
 
 /// Why a model cannot be opened or failed. In three parts: [`EmbedError::what`], [`EmbedError::why`],
 /// [`EmbedError::fix`]; `Display` is the first two.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{}: {}", self.what(), self.why())]
 pub enum EmbedError {
     /// Neither the name of a known model nor a folder with a model.
@@ -142,6 +195,11 @@ pub enum EmbedError {
         tried: Vec<(PathBuf, String)>,
         required: bool,
     },
+    /// A model, or ONNX Runtime, could not be downloaded.
+    Download {
+        name: String,
+        error: hub::DownloadError,
+    },
     /// A file exists but cannot be used.
     BadFile {
         path: PathBuf,
@@ -151,6 +209,24 @@ pub enum EmbedError {
         name: String,
         expected: usize,
         found: usize,
+    },
+    /// An API that embeds cannot be used or gives no answer.
+    Api {
+        name: String,
+        error: ApiError,
+    },
+    /// The user has not agreed to send text to this URL.
+    Consent {
+        url: String,
+    },
+    /// The API has failed so often that it is not asked for `pause`.
+    CircuitOpen {
+        url: String,
+        pause: std::time::Duration,
+    },
+    /// The dimension of the vectors of an API must be known before the first one.
+    DimensionUnknown {
+        name: String,
     },
     /// The loaded model failed on an input.
     Inference {
@@ -169,11 +245,18 @@ impl EmbedError {
             }
             Self::NotBuiltIn { name } => format!("the embedding model `{name}` cannot be run"),
             Self::RuntimeMissing { .. } => "ONNX Runtime 1.24 or later was not found".to_owned(),
+            Self::Download { name, .. } => format!("`{name}` could not be downloaded"),
             Self::BadFile { path, .. } => format!("{} cannot be used", path.display()),
             Self::Dimension { name, .. } => {
                 format!("the embedding model `{name}` does not fit `model.dimension`")
             }
             Self::Inference { name, .. } => format!("the embedding model `{name}` failed"),
+            Self::Api { name, .. } => format!("the embedding model `{name}` gives no vectors"),
+            Self::Consent { url } => format!("nothing is sent to {url}"),
+            Self::CircuitOpen { url, .. } => format!("{url} is not asked for vectors"),
+            Self::DimensionUnknown { name } => {
+                format!("the dimension of the embedding model `{name}` is not known")
+            }
         }
     }
 
@@ -187,7 +270,7 @@ impl EmbedError {
                 )
             }
             Self::MissingFiles { folder, missing, .. } => {
-                format!("{} has no {}; this build downloads nothing", folder.display(), missing.join(", "))
+                format!("{} has no {}", folder.display(), missing.join(", "))
             }
             Self::NotBuiltIn { .. } => "this binary was built without the feature `onnx`".to_owned(),
             Self::RuntimeMissing { tried, .. } => tried
@@ -195,6 +278,16 @@ impl EmbedError {
                 .map(|(path, message)| format!("{} ({message})", path.display()))
                 .collect::<Vec<_>>()
                 .join("; "),
+            Self::Download { error, .. } => error.to_string(),
+            Self::Api { error, .. } => error.to_string(),
+            Self::Consent { .. } => {
+                "embedding by an API sends the text of files and queries there, and you have not agreed to that"
+                    .to_owned()
+            }
+            Self::CircuitOpen { pause, .. } => {
+                format!("it has failed {} times in sequence, and is tried again after {} s", api::breaker::MAX_FAILURES, pause.as_secs())
+            }
+            Self::DimensionUnknown { .. } => "the API is asked for nothing before the index has its form".to_owned(),
             Self::BadFile { message, .. } | Self::Inference { message, .. } => message.clone(),
             Self::Dimension { expected, found, .. } => {
                 format!("its vectors have {found} components, the setting says {expected}")
@@ -209,10 +302,18 @@ impl EmbedError {
             Self::UnknownModel { .. } => {
                 "set `model.path` to a folder with the model, or `model.name` to `builtin`".to_owned()
             }
-            Self::MissingFiles { folder, missing, source_hint, from_settings, .. } => {
-                let other =
-                    if *from_settings { "" } else { ", or set `model.path` to a folder that has them" };
-                format!("put {} into {}{source_hint}{other}", missing.join(", "), folder.display())
+            Self::MissingFiles { folder, missing, from_settings: true, source_hint, .. } => {
+                format!("put {} into {}{source_hint}", missing.join(", "), folder.display())
+            }
+            Self::MissingFiles { name, .. } => {
+                format!("git codeweaver model get {name}, or set `model.path` to a folder that has them")
+            }
+            Self::Download { error, .. } => error.fix().to_owned(),
+            Self::Api { error, .. } => error.fix(&api::NAMES),
+            Self::Consent { url } => format!("git codeweaver config set --user model.api_consent {url}"),
+            Self::CircuitOpen { .. } => "check model.api_base_url and the network".to_owned(),
+            Self::DimensionUnknown { .. } => {
+                "git codeweaver config set --user model.dimension N, as the documentation of the model says".to_owned()
             }
             Self::NotBuiltIn { .. } => {
                 "set `model.name` to `builtin`, or build with `--features onnx`".to_owned()
@@ -222,7 +323,8 @@ impl EmbedError {
                     .to_owned()
             }
             Self::RuntimeMissing { .. } => {
-                "pip install onnxruntime, or set `model.ort_library` to the path of libonnxruntime".to_owned()
+                "git codeweaver model get onnxruntime, or set `model.ort_library` to the path of libonnxruntime"
+                    .to_owned()
             }
             Self::BadFile { path, .. } => {
                 format!("replace {} by the file of the model's publisher", path.display())
@@ -230,6 +332,28 @@ impl EmbedError {
             Self::Dimension { .. } => "correct or remove `model.dimension`".to_owned(),
             Self::Inference { .. } => "git codeweaver doctor; or set `model.name` to `builtin`".to_owned(),
         }
+    }
+}
+
+/// Stands for cross-encoders in a build that cannot run them.
+#[cfg(not(feature = "onnx"))]
+pub enum Reranker {}
+
+#[cfg(not(feature = "onnx"))]
+impl Reranker {
+    /// Always an error.
+    pub fn open(name: &str, _: &ModelSettings) -> Result<Reranker, EmbedError> {
+        Err(EmbedError::NotBuiltIn { name: name.to_owned() })
+    }
+
+    /// Cannot be called.
+    pub fn scores(
+        &self,
+        _: &str,
+        _: &[String],
+        _: std::time::Instant,
+    ) -> Result<Option<Vec<f32>>, EmbedError> {
+        match *self {}
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct StaticModel {
     name: String,
     fingerprint: String,
     table: Table,
+    /// Components of a vector, at most those of the table.
+    dim: usize,
     tokenizer: Tokenizer,
     /// The token for unknown text.
     unknown: Option<u32>,
@@ -53,7 +55,8 @@ impl StaticModel {
             let message = format!("it has vectors for {known} tokens, and tokenizer.json has {tokens}");
             return Err(bad(&files.weights, message));
         }
-        Ok(Self { name: files.name.clone(), fingerprint, table, tokenizer, unknown })
+        let dim = files.cut.map_or(table.dim, |cut| cut.min(table.dim));
+        Ok(Self { name: files.name.clone(), fingerprint, table, dim, tokenizer, unknown })
     }
 
     fn row(&self, text: &str, out: &mut Vec<i8>) -> Result<(), EmbedError> {
@@ -66,11 +69,12 @@ impl StaticModel {
         for &token in tokens.get_ids().iter().filter(|&&token| Some(token) != self.unknown) {
             self.table.add(token as usize, sums);
         }
+        let sums = &mut sums[..self.dim];
         let norm = sums.iter().map(|&sum| f64::from(sum) * f64::from(sum)).sum::<f64>().sqrt();
         if norm > 0.0 {
             sums.iter_mut().for_each(|sum| *sum = (f64::from(*sum) / norm) as f32);
         }
-        quantise(sums, scale_for(self.table.dim), out);
+        quantise(sums, scale_for(self.dim), out);
         Ok(())
     }
 }
@@ -196,11 +200,11 @@ impl Embedder for StaticModel {
     }
 
     fn dim(&self) -> usize {
-        self.table.dim
+        self.dim
     }
 
     fn scale(&self) -> f32 {
-        scale_for(self.table.dim)
+        scale_for(self.dim)
     }
 
     fn cost(&self) -> EmbedCost {
@@ -208,15 +212,11 @@ impl Embedder for StaticModel {
     }
 
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError> {
-        let before = out.len();
-        for input in inputs {
-            self.row(input, out).inspect_err(|_| out.truncate(before))?;
-        }
-        Ok(())
+        inputs.iter().try_for_each(|input| self.row(input, out))
     }
 
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError> {
-        let mut row = Vec::with_capacity(self.table.dim);
+        let mut row = Vec::with_capacity(self.dim);
         self.row(query, &mut row)?;
         Ok(row)
     }
@@ -321,6 +321,28 @@ mod tests {
         model.embed_documents(&["config", "", "read file"], &mut rows).unwrap();
         let expected = [vec![5], unit(&[(4, 1.0)]), vec![0; 8], unit(&[(1, 1.0), (2, 1.0)])].concat();
         assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn vectors_are_cut_where_the_model_allows_it() {
+        let folder = folder(&plain(), &tokenizer());
+        let open = |name: &str, dimension| {
+            let path = Some(folder.path().to_owned());
+            super::super::open(&ModelSettings {
+                name: name.to_owned(),
+                path,
+                dimension,
+                ..ModelSettings::default()
+            })
+        };
+        let (whole, cut) = (open("potion-tiny", None).unwrap(), open("potion-tiny", Some(3)).unwrap());
+        assert_eq!((whole.dim(), cut.dim()), (8, 3));
+        assert_ne!(whole.fingerprint(), cut.fingerprint());
+        // The token `config` has its only component behind the cut.
+        let mut row = Vec::new();
+        quantise(&[0.0, 1.0, 0.0], scale_for(3), &mut row);
+        assert_eq!(cut.embed_query("read config").unwrap(), row);
+        assert!(open("potion-tiny", Some(9)).is_err() && open("other", Some(3)).is_err());
     }
 
     #[test]

@@ -10,16 +10,15 @@
 //! Different kinds of processors may still round differently.
 
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
 
 use super::known::Pooling;
 use super::local::TransformerFiles;
-use super::quantise::{quantise, scale_for};
-use super::{EmbedCost, EmbedError, Embedder, ort_library};
+use super::pool::Pool;
+use super::quantise::{quantise, scale_for, shorten};
+use super::{EmbedCost, EmbedError, Embedder, known, ort_library};
 use crate::config::ModelSettings;
-use crate::sync;
 
 /// Maximum memory of the sessions of one model together. One session is always created.
 const MAX_SESSIONS_BYTES: usize = 1 << 30;
@@ -28,9 +27,11 @@ pub(super) struct OnnxModel {
     name: String,
     fingerprint: String,
     dim: usize,
+    /// Components that the model gives, of which the first `dim` are kept.
+    native: usize,
     query_prefix: &'static str,
     passage_prefix: &'static str,
-    sessions: Sessions,
+    sessions: Pool<TextEmbedding>,
 }
 
 impl OnnxModel {
@@ -42,24 +43,29 @@ impl OnnxModel {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let by_memory = MAX_SESSIONS_BYTES / source.bytes().max(1);
         let max = settings.threads.unwrap_or(cores).min(by_memory).max(1);
-        let mut session = source.session()?;
-        let dim = embed(&mut session, &source.name, "x")?.len();
+        let sessions = Pool::new(max, move || source.session())?;
+        let native = embed(sessions.take()?.get(), &files.name, "x")?.len();
+        let dim = files.cut.map_or(native, |cut| cut.min(native));
         Ok(Self {
             name: files.name.clone(),
             fingerprint,
             dim,
+            native,
             query_prefix: files.query_prefix,
             passage_prefix: files.passage_prefix,
-            sessions: Sessions::new(source, session, max),
+            sessions,
         })
     }
 
     fn row(&self, session: &mut TextEmbedding, text: &str, out: &mut Vec<i8>) -> Result<(), EmbedError> {
         let vector = embed(session, &self.name, text)?;
-        if vector.len() != self.dim {
-            let message = format!("a vector of {} components instead of {}", vector.len(), self.dim);
+        if vector.len() != self.native {
+            let message = format!("a vector of {} components instead of {}", vector.len(), self.native);
             return Err(EmbedError::Inference { name: self.name.clone(), message });
         }
+        let is_cut = self.dim < self.native;
+        let vector =
+            if is_cut { shorten(vector, self.dim, known::has_layer_norm(&self.name)) } else { vector };
         quantise(&vector, scale_for(self.dim), out);
         Ok(())
     }
@@ -102,7 +108,7 @@ impl Embedder for OnnxModel {
 
     /// Uses as many sessions as are free, up to `model.threads`.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError> {
-        let workers = self.sessions.max.min(inputs.len()).max(1);
+        let workers = self.sessions.max().min(inputs.len()).max(1);
         if workers == 1 {
             out.extend(self.rows(inputs)?);
             return Ok(());
@@ -147,7 +153,6 @@ fn embed(session: &mut TextEmbedding, name: &str, text: &str) -> Result<Vec<f32>
 
 /// Files and options of a session, from which further sessions are created.
 struct SessionSource {
-    name: String,
     onnx_path: std::path::PathBuf,
     onnx: Vec<u8>,
     external_data: Vec<(String, Vec<u8>)>,
@@ -160,7 +165,6 @@ impl SessionSource {
     fn read(files: &TransformerFiles) -> Result<Self, EmbedError> {
         let [tokenizer, config, special_tokens, tokenizer_config] = &files.tokenizer;
         Ok(Self {
-            name: files.name.clone(),
             onnx_path: files.onnx_file.clone(),
             onnx: read(&files.onnx_file)?,
             external_data: files
@@ -200,78 +204,6 @@ impl SessionSource {
 fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {
     std::fs::read(path)
         .map_err(|error| EmbedError::BadFile { path: path.to_owned(), message: error.to_string() })
-}
-
-/// A pool of up to `max` sessions.
-struct Sessions {
-    source: SessionSource,
-    max: usize,
-    state: Mutex<SessionState>,
-    returned: Condvar,
-}
-
-struct SessionState {
-    idle: Vec<TextEmbedding>,
-    /// Sessions that exist, idle or in use.
-    n_created: usize,
-}
-
-impl Sessions {
-    fn new(source: SessionSource, first: TextEmbedding, max: usize) -> Self {
-        Self {
-            source,
-            max,
-            state: Mutex::new(SessionState { idle: vec![first], n_created: 1 }),
-            returned: Condvar::new(),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SessionState> {
-        sync::lock(&self.state)
-    }
-
-    /// Takes an idle session, creates one, or waits for one if all are in use.
-    fn take(&self) -> Result<Lease<'_>, EmbedError> {
-        let mut state = self.lock();
-        loop {
-            if let Some(session) = state.idle.pop() {
-                return Ok(Lease { sessions: self, session: Some(session) });
-            }
-            if state.n_created < self.max {
-                state.n_created += 1;
-                drop(state);
-                // On an error or panic the lease returns the place without a session.
-                let mut lease = Lease { sessions: self, session: None };
-                lease.session = Some(self.source.session()?);
-                return Ok(lease);
-            }
-            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-/// A session in use, returned to the pool on drop.
-struct Lease<'a> {
-    sessions: &'a Sessions,
-    session: Option<TextEmbedding>,
-}
-
-impl Lease<'_> {
-    fn get(&mut self) -> &mut TextEmbedding {
-        self.session.as_mut().expect("`take` hands out leases with a session only")
-    }
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        let mut state = self.sessions.lock();
-        match self.session.take() {
-            Some(session) => state.idle.push(session),
-            None => state.n_created -= 1,
-        }
-        drop(state);
-        self.sessions.returned.notify_one();
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::EmbedError;
+use super::local::ModelDirs;
+use super::{EmbedError, hub};
 use crate::sync;
 
 /// Loads the library. A process loads it once; later calls do nothing, even with another path.
@@ -23,7 +24,7 @@ pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
     let required = explicit.is_some();
     let candidates = match explicit {
         Some(path) => vec![path],
-        None => candidates(&site_packages()),
+        None => fetched().into_iter().chain(candidates(&site_packages())).collect(),
     };
     let mut tried = Vec::new();
     for candidate in candidates {
@@ -54,6 +55,22 @@ fn brief(error: &ort::LoadDynamicError) -> String {
     }
 }
 
+/// The libraries that `model get onnxruntime` put into the cache.
+fn fetched() -> Vec<PathBuf> {
+    let cache = ModelDirs::from_environment().model_cache;
+    cache.map_or_else(Vec::new, |cache| libraries(&cache.join(hub::runtime::NAME)))
+}
+
+/// The libraries in a folder, newest version first.
+fn libraries(folder: &Path) -> Vec<PathBuf> {
+    let name =
+        |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut found: Vec<PathBuf> =
+        entries(folder).into_iter().filter(|path| is_library_name(&name(path))).collect();
+    found.sort_by_key(|path| std::cmp::Reverse(version_in(&path.to_string_lossy())));
+    found
+}
+
 /// The names for the system loader, then the libraries in Python packages, newest version first.
 fn candidates(site_packages: &[PathBuf]) -> Vec<PathBuf> {
     let plain = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
@@ -62,17 +79,7 @@ fn candidates(site_packages: &[PathBuf]) -> Vec<PathBuf> {
         found.push(PathBuf::from(format!("{plain}.1")));
     }
     for folder in site_packages {
-        let capi = folder.join("onnxruntime").join("capi");
-        let mut libraries: Vec<PathBuf> = entries(&capi)
-            .into_iter()
-            .filter(|path| {
-                let name =
-                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                is_library_name(&name)
-            })
-            .collect();
-        libraries.sort_by_key(|path| std::cmp::Reverse(version_in(&path.to_string_lossy())));
-        found.extend(libraries);
+        found.extend(libraries(&folder.join("onnxruntime").join("capi")));
     }
     found
 }

@@ -65,6 +65,9 @@ impl BlobReader {
     }
 }
 
+/// The hash of repositories without another object format.
+pub const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
+
 /// The oid that git gives to a blob of these bytes.
 pub fn hash_blob(bytes: &[u8], kind: gix::hash::Kind) -> Oid {
     // Hashing fails only for bytes of a SHA-1 collision attack. They get the null oid, which names no object.

@@ -28,7 +28,7 @@ pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
 /// The name of a git object.
 pub type Oid = gix::ObjectId;
 
-pub use blobs::{BlobReader, hash_blob};
+pub use blobs::{BlobReader, SHA1, hash_blob};
 pub use display::DisplaySettings;
 pub use error::GitError;
 pub use history::{Commit, History, RangeSpec};

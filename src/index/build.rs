@@ -4,14 +4,18 @@
 //! memory. The calling thread merges them in job order and seals a segment when it is large enough, so the
 //! order of docs, and with it every byte written, does not depend on the number or speed of threads. Workers
 //! are threads of this module and not of a pool, since parsing needs a large stack.
+//!
+//! For a model that costs more than microseconds a unit is chunked twice: first for the inputs of all its files, which
+//! are embedded at once, so that the requests to an API are full, and kept in the vector cache; then as for any model.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::journal::{Journal, PARSER_STACK};
 use super::plan::Job;
 use super::progress::{Counters, Progress};
+use super::vector_cache::VectorCache;
 use super::words;
-use crate::chunk;
+use crate::chunk::{self, tokens};
 use crate::embed::{self, EmbedCost, Embedder};
 use crate::git::BlobReader;
 use crate::policy::{Policy, SkipReason};
@@ -21,7 +25,7 @@ use crate::store::segment::SegmentBuilder;
 use crate::store::state::SegmentRef;
 use crate::store::{StoreReader, fault, shard};
 use crate::text;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -29,9 +33,10 @@ use std::time::{Duration, Instant};
 /// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
 /// below the memory limit.
 pub const SEAL_ROWS: usize = 48 * 1024;
-/// Files of a unit for a model that costs microseconds per chunk, and for one that costs milliseconds.
+/// Files of a unit for a model that costs microseconds per chunk, for one that costs milliseconds, and for an API.
 const UNIT_TABLE: usize = 48;
 const UNIT_MODEL: usize = 4;
+const UNIT_API: usize = 16;
 /// Files of a unit when there are few jobs in all.
 const SMALL_UNIT: usize = 4;
 /// Finished units that may wait for the merging thread.
@@ -84,17 +89,23 @@ pub fn build(
         return Ok(built);
     }
     let store = codebase.create_store()?;
-    let unit_len = if embedder.cost() == EmbedCost::Table { UNIT_TABLE } else { UNIT_MODEL };
+    let (unit_len, most_threads) = match embedder.cost() {
+        EmbedCost::Table => (UNIT_TABLE, available_threads()),
+        EmbedCost::Model => (UNIT_MODEL, available_threads()),
+        // They wait for the server.
+        EmbedCost::Api => (UNIT_API, embed::api::MAX_REQUESTS),
+    };
     let units: Vec<&[Job]> = jobs.chunks(unit_len).collect();
     let vectors = KnownVectors::new(context.reader, embedder);
-    let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads).clamp(1, units.len());
+    let kept = (embedder.cost() != EmbedCost::Table).then(|| VectorCache::open(codebase, embedder));
+    let n_threads = codebase.settings.index.threads.unwrap_or(most_threads).clamp(1, units.len());
     let journal = Journal::open(codebase, n_threads)?;
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel::<(usize, Result<Unit, IndexError>)>(QUEUE);
         for thread in 0..n_threads {
             let journal = Some((&journal, thread));
-            let worker = Worker { context: *context, vectors: &vectors, journal };
+            let worker = Worker { context: *context, vectors: &vectors, kept: kept.as_ref(), journal };
             let (sender, units, next) = (sender.clone(), &units, &next);
             std::thread::Builder::new()
                 .name("index".to_owned())
@@ -153,6 +164,8 @@ fn available_threads() -> usize {
 struct Worker<'a> {
     context: BuildContext<'a>,
     vectors: &'a KnownVectors<'a>,
+    /// Vectors that are computed before the docs are made; `None` for models that cost microseconds, and overlays.
+    kept: Option<&'a VectorCache>,
     /// The journal slot of this thread.
     journal: Option<(&'a Journal, usize)>,
 }
@@ -163,6 +176,9 @@ impl Worker<'_> {
             builder: SegmentBuilder::new(self.context.embedder.dim()),
             docs: Vec::with_capacity(jobs.len()),
         };
+        if let Some(kept) = self.kept {
+            self.embed_into(kept, jobs, blobs)?;
+        }
         for job in jobs {
             if self.context.progress.stopped() {
                 break;
@@ -178,15 +194,91 @@ impl Worker<'_> {
         blobs: &mut BlobReader,
         builder: &mut SegmentBuilder,
     ) -> Result<Option<u32>, IndexError> {
-        let oid = &job.key.blob_oid;
-        let Some(size) = blobs.size(oid)? else {
+        let Some((size, bytes)) = self.read(job, blobs)? else {
             self.context.progress.add(&Counters { errors: 1, ..Counters::default() });
             return Ok(None);
         };
+        self.doc(job, size, bytes, builder).map(Some)
+    }
+
+    /// The size of the blob of `job` and its bytes, none if it is too large; `None` if it is not in this clone.
+    fn read<'b>(&self, job: &Job, blobs: &'b mut BlobReader) -> Result<Option<(u64, &'b [u8])>, IndexError> {
+        let oid = &job.key.blob_oid;
+        let Some(size) = blobs.size(oid)? else { return Ok(None) };
         // Larger ones than those that are chunked are read for their words.
         let max = self.context.policy.max_blob_bytes().max(words::MAX_BYTES);
         let bytes = if size > max { None } else { blobs.read(oid)? };
-        self.doc(job, size, bytes.unwrap_or(&[]), builder).map(Some)
+        Ok(Some((size, bytes.unwrap_or(&[]))))
+    }
+
+    /// Embeds the chunks of `jobs` whose vectors are nowhere yet. What was embedded before an error is kept.
+    fn embed_into(&self, kept: &VectorCache, jobs: &[Job], blobs: &mut BlobReader) -> Result<(), IndexError> {
+        let BuildContext { embedder, progress, .. } = self.context;
+        let mut missing = Missing::default();
+        for job in jobs {
+            if progress.stopped() {
+                return Ok(());
+            }
+            self.add_missing(job, blobs, &mut missing)?;
+        }
+        let inputs: Vec<&str> = missing.inputs.iter().map(String::as_str).collect();
+        let mut rows = Vec::with_capacity(inputs.len() * embedder.dim());
+        let result = embedder.embed_documents(&inputs, &mut rows);
+        let done = rows.len() / embedder.dim().max(1);
+        kept.put(&missing.hashes[..done], &rows);
+        let n_tokens = match embedder.cost() {
+            EmbedCost::Api => inputs[..done].iter().map(|input| u64::from(tokens::count(input))).sum(),
+            EmbedCost::Table | EmbedCost::Model => 0,
+        };
+        progress.add(&Counters { embedded: done as u64, tokens: n_tokens, ..Counters::default() });
+        Ok(result?)
+    }
+
+    /// Adds the chunks of `job` whose vectors are neither in the store nor kept, each input once.
+    fn add_missing(
+        &self,
+        job: &Job,
+        blobs: &mut BlobReader,
+        missing: &mut Missing,
+    ) -> Result<(), IndexError> {
+        let Some((size, bytes)) = self.read(job, blobs)? else { return Ok(()) };
+        let bytes = &*text::to_utf8(bytes);
+        let Ok(chunked) = self.chunk(job, size, bytes) else { return Ok(()) };
+        let known = self.vectors.of(job.previous);
+        for chunk in &chunked.chunks {
+            let input = input_of(chunk, bytes);
+            let hash = embed::input_hash(self.context.embedder.fingerprint(), &input);
+            let is_known = known(&hash).is_some() || self.kept.is_some_and(|kept| kept.get(&hash).is_some());
+            missing.n_chunks += 1;
+            if !is_known && missing.seen.insert(hash) {
+                missing.hashes.push(hash);
+                missing.inputs.push(input);
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks `bytes`, or tells why they are left out. A grammar that has crashed on them is not tried again.
+    fn chunk(&self, job: &Job, size: u64, bytes: &[u8]) -> Result<chunk::ChunkedBlob, SkipReason> {
+        let BuildContext { codebase, policy, embedder, .. } = self.context;
+        // What the user counts among the secrets leaves the machine under no circumstances.
+        let is_sent = embedder.cost() == EmbedCost::Api;
+        let skipped = match () {
+            () if size > policy.max_blob_bytes() => Some(SkipReason::TooLarge),
+            () if is_sent && job.exempt.secret => Some(SkipReason::Secret),
+            () => policy.decide_blob(bytes, job.exempt),
+        };
+        let crashes =
+            |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language, bytes);
+        let skipped = skipped.or_else(|| self.journal.filter(crashes).map(|_| SkipReason::Crashed));
+        if let Some(reason) = skipped {
+            return Err(reason);
+        }
+        let entered = self.journal.map(|(journal, thread)| journal.enter(thread, &job.key.blob_oid));
+        fault::parsing(bytes);
+        let chunked = chunk::chunk_blob(bytes, job.language, &codebase.settings.chunker);
+        drop(entered);
+        Ok(chunked)
     }
 
     /// Chunks and embeds `bytes`, decoded by their byte order mark (empty if `size` exceeds the limit), adds
@@ -201,20 +293,15 @@ impl Worker<'_> {
         let ordinal = builder.n_docs() as u32;
         let raw = bytes;
         let bytes = &*text::to_utf8(bytes);
-        let policy = self.context.policy;
-        let too_large = size > policy.max_blob_bytes();
-        let skipped =
-            if too_large { Some(SkipReason::TooLarge) } else { policy.decide_blob(bytes, job.exempt) };
-        let crashes =
-            |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language, bytes);
-        let skipped = skipped.or_else(|| self.journal.filter(crashes).map(|_| SkipReason::Crashed));
+        let chunked = self.chunk(job, size, bytes);
+        let skipped = chunked.as_ref().err().copied();
         let doc = DocMeta {
             key: job.key,
             language: job.language.name().to_owned(),
             skipped: super::plan::skipped_number(skipped),
             blob_bytes: u32::try_from(size).unwrap_or(u32::MAX),
         };
-        if skipped.is_some() {
+        let Ok(chunked) = chunked else {
             builder.push_doc(doc, Vec::new(), &[], &[]);
             if words::are_stored(skipped, raw) {
                 builder.set_words(raw);
@@ -222,13 +309,10 @@ impl Worker<'_> {
             let errors = u64::from(skipped == Some(SkipReason::Crashed));
             self.context.progress.add(&Counters { files: 1, errors, ..Counters::default() });
             return Ok(ordinal);
-        }
+        };
         let settings = &self.context.codebase.settings;
-        let entered = self.journal.map(|(journal, thread)| journal.enter(thread, &job.key.blob_oid));
-        fault::parsing(bytes);
-        let chunked = chunk::chunk_blob(bytes, job.language, &settings.chunker);
-        drop(entered);
-        let known = self.vectors.of(job.previous);
+        let stored = self.vectors.of(job.previous);
+        let known = |hash: &[u8; 16]| stored(hash).or_else(|| self.kept?.get(hash));
         let blob = ChunkedBlob { key: &job.key, bytes, chunks: &chunked.chunks };
         let embedded = embed_chunks(self.context.embedder, &blob, &known, settings.index.excerpts)?;
         self.context.progress.add(&Counters {
@@ -237,12 +321,78 @@ impl Worker<'_> {
             chunks: embedded.rows.len() as u64,
             embedded: embedded.n_embedded,
             degraded: u64::from(!chunked.degradations.is_empty()),
-            errors: 0,
+            ..Counters::default()
         });
         builder.push_doc(doc, embedded.rows, &embedded.vectors, bytes);
         builder.set_words(raw);
         Ok(ordinal)
     }
+}
+
+/// Inputs to embed, with what they were found among.
+#[derive(Default)]
+struct Missing {
+    hashes: Vec<[u8; 16]>,
+    /// The input of each hash.
+    inputs: Vec<String>,
+    seen: FxHashSet<[u8; 16]>,
+    /// Chunks with and without a vector.
+    n_chunks: u64,
+}
+
+/// What [`build`] would do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Estimate {
+    pub files: u64,
+    pub chunks: u64,
+    /// Chunks whose vectors are not stored yet.
+    pub embedded: u64,
+    /// Tokens of these, counted as everywhere here; a server counts a little differently.
+    pub tokens: u64,
+    /// Bytes of the vectors of all chunks.
+    pub vector_bytes: u64,
+}
+
+/// Chunks `jobs` on all cores and embeds nothing. `context.embedder` may be an [`embed::Absent`] one.
+pub fn estimate(context: &BuildContext<'_>, jobs: &[Job]) -> Result<Estimate, IndexError> {
+    let codebase = context.codebase;
+    let kept = VectorCache::existing(codebase, context.embedder);
+    let vectors = KnownVectors::new(context.reader, context.embedder);
+    let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads);
+    let journal = Journal::of_query(codebase, n_threads);
+    let next = AtomicUsize::new(0);
+    let count = |thread: usize| -> Result<(u64, u64, u64), IndexError> {
+        let journal = Some((&journal, thread));
+        let worker = Worker { context: *context, vectors: &vectors, kept: kept.as_ref(), journal };
+        let (mut blobs, mut missing, mut sums) = (codebase.repo.blobs(), Missing::default(), (0, 0, 0));
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            worker.add_missing(job, &mut blobs, &mut missing)?;
+            sums.1 += missing.inputs.len() as u64;
+            sums.2 += missing.inputs.drain(..).map(|input| u64::from(tokens::count(&input))).sum::<u64>();
+            sums.0 = missing.n_chunks;
+        }
+        Ok(sums)
+    };
+    let sums: Vec<Result<(u64, u64, u64), IndexError>> = std::thread::scope(|scope| {
+        let count = &count;
+        let spawn = |thread| {
+            std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, move || count(thread))
+        };
+        let threads: Vec<_> = (0..n_threads).map_while(|thread| spawn(thread).ok()).collect();
+        threads
+            .into_iter()
+            .map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let mut total = Estimate { files: jobs.len() as u64, ..Estimate::default() };
+    for sum in sums {
+        let (chunks, embedded, tokens) = sum?;
+        total.chunks += chunks;
+        total.embedded += embedded;
+        total.tokens += tokens;
+    }
+    total.vector_bytes = total.chunks * context.embedder.dim() as u64;
+    Ok(total)
 }
 
 /// Runs a few jobs at once, into a segment that is not written.
@@ -251,7 +401,7 @@ pub fn build_in_memory(
     jobs: &[Job],
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(context.reader, context.embedder);
-    let worker = Worker { context: *context, vectors: &vectors, journal: None };
+    let worker = Worker { context: *context, vectors: &vectors, kept: None, journal: None };
     worker.small(jobs, &|worker, job, blobs, builder| worker.job(job, blobs, builder))
 }
 
@@ -261,7 +411,7 @@ pub fn build_bytes(
     jobs: &[(&Job, &[u8])],
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(context.reader, context.embedder);
-    let worker = Worker { context: *context, vectors: &vectors, journal: None };
+    let worker = Worker { context: *context, vectors: &vectors, kept: None, journal: None };
     worker.small(jobs, &|worker, (job, bytes), _, builder| {
         worker.doc(job, bytes.len() as u64, bytes, builder).map(Some)
     })
@@ -354,6 +504,14 @@ pub struct ChunkedBlob<'a> {
     pub chunks: &'a [chunk::Chunk],
 }
 
+/// The model input of a chunk of `bytes`.
+fn input_of(chunk: &chunk::Chunk, bytes: &[u8]) -> String {
+    let text = bytes.get(chunk.byte_range.start as usize..chunk.byte_range.end as usize).unwrap_or(&[]);
+    let mut input = String::with_capacity(text.len() + 128);
+    embed::document_input(chunk, &String::from_utf8_lossy(text), &mut input);
+    input
+}
+
 /// Embeds the chunks of one blob. Vectors whose input `known` has are reused.
 pub fn embed_chunks(
     embedder: &dyn Embedder,
@@ -367,9 +525,7 @@ pub fn embed_chunks(
     let mut vectors = vec![0i8; chunks.len() * dim];
     let mut missing: Vec<(usize, String)> = Vec::new();
     for (i, chunk) in chunks.iter().enumerate() {
-        let text = bytes.get(chunk.byte_range.start as usize..chunk.byte_range.end as usize).unwrap_or(&[]);
-        let mut input = String::with_capacity(text.len() + 128);
-        embed::document_input(chunk, &String::from_utf8_lossy(text), &mut input);
+        let input = input_of(chunk, bytes);
         let hash = embed::input_hash(embedder.fingerprint(), &input);
         rows.push(RowMeta::new(key, chunk, hash, excerpts));
         match known(&hash) {
@@ -395,7 +551,7 @@ pub struct KnownVectors<'a> {
 
 impl<'a> KnownVectors<'a> {
     pub fn new(reader: &'a StoreReader, embedder: &dyn Embedder) -> KnownVectors<'a> {
-        let all = (embedder.cost() == EmbedCost::Model).then(|| {
+        let all = (embedder.cost() != EmbedCost::Table).then(|| {
             let mut all = FxHashMap::default();
             for (s, segment) in reader.segments.iter().enumerate() {
                 let hashes = segment.input_hashes().iter().enumerate();

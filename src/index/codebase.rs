@@ -5,7 +5,7 @@ use super::status::Checkpoint;
 use super::update::Target;
 use crate::chunk::{self, LanguageId};
 use crate::config::{Loaded, Settings, Sources};
-use crate::embed;
+use crate::embed::{self, EmbedError};
 use crate::git::Repo;
 use crate::policy;
 use crate::store::layout::Trust;
@@ -29,6 +29,9 @@ pub struct Codebase {
     pub worktree_key: String,
     /// Fingerprint of the vector space.
     pub vector_space: String,
+    /// Why the model of the settings cannot be identified. `vector_space` is then that of an earlier index,
+    /// which answers without dense retrieval; updates are refused.
+    pub model_problem: Option<EmbedError>,
     /// Fingerprint of policy and chunker: part of every snapshot key.
     pub settings_fingerprint: String,
 }
@@ -77,8 +80,29 @@ impl Codebase {
         let mut sources = Sources::discover(repo.work_dir());
         sources.overrides.extend_from_slice(overrides);
         let loaded = Settings::load(&sources)?;
-        let vector_space = embed::fingerprint_of(&loaded.settings.model)?;
-        Ok(Codebase::with(repo, loaded, vector_space))
+        match embed::fingerprint_of(&loaded.settings.model) {
+            Ok(vector_space) => Ok(Codebase::with(repo, loaded, vector_space)),
+            Err(problem) => {
+                // Its place in the stores does not depend on the vector space.
+                let mut codebase = Codebase::with(repo, loaded, String::new());
+                let Some(vector_space) = codebase.earlier_vector_space() else { return Err(problem.into()) };
+                (codebase.vector_space, codebase.model_problem) = (vector_space, Some(problem));
+                Ok(codebase)
+            }
+        }
+    }
+
+    /// The vector space of an index of this worktree: of the model of the settings if there is one, else of
+    /// any other, newest first.
+    fn earlier_vector_space(&self) -> Option<String> {
+        let prefix = embed::fingerprint_prefix(&self.settings.model);
+        let states = self.layout.stores().into_iter().filter_map(|store| State::read(&store.state()).ok()?);
+        let markers = states.filter_map(|state| {
+            let head = self.head_in(&state).filter(|head| head.phase == Phase::Indexed)?;
+            let space = head.marker.as_ref()?.fingerprint.clone();
+            Some((space.starts_with(&prefix), head.last_run.as_ref().map(|run| run.finished_at), space))
+        });
+        markers.max().map(|(.., space)| space)
     }
 
     /// Opens a repository although its settings are invalid or its model is missing, to check the rest.
@@ -90,7 +114,10 @@ impl Codebase {
     /// As [`Self::open`], but for [`IndexError::Config`] and [`IndexError::Embed`].
     pub fn open_despite_settings(repo: Repo) -> Result<(Codebase, Option<IndexError>), IndexError> {
         let problem = match Codebase::of(repo.clone(), &[]) {
-            Ok(codebase) => return Ok((codebase, None)),
+            Ok(mut codebase) => {
+                let problem = codebase.model_problem.take().map(IndexError::from);
+                return Ok((codebase, problem));
+            }
             Err(problem @ (IndexError::Config(_) | IndexError::Embed(_))) => problem,
             Err(error) => return Err(error),
         };
@@ -109,7 +136,16 @@ impl Codebase {
         let settings_fingerprint = settings_fingerprint(&settings);
         let layout = Layout::of(&repo);
         let worktree_key = repo.worktree_key();
-        Codebase { repo, layout, settings, loaded, worktree_key, vector_space, settings_fingerprint }
+        Codebase {
+            repo,
+            layout,
+            settings,
+            loaded,
+            worktree_key,
+            vector_space,
+            model_problem: None,
+            settings_fingerprint,
+        }
     }
 
     /// The root of the worktree, or the git directory of a bare repository.

@@ -4,6 +4,7 @@
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
 //! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order.
+//! * [`vector_cache`]: vectors of an unfinished run.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
 //! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.
 //! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
@@ -55,6 +56,8 @@ pub mod uncommitted;
 pub mod update;
 #[doc(hidden)]
 pub mod updater;
+#[doc(hidden)]
+pub mod vector_cache;
 #[doc(hidden)]
 pub mod words;
 

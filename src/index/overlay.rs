@@ -16,7 +16,7 @@ use super::plan::{self, KnownDoc, KnownFile, Plan, PlannedDoc, PlannedFile};
 use super::progress::Progress;
 use super::publish;
 use super::update::Target;
-use crate::embed::Embedder;
+use crate::embed::{Absent, EmbedCost, Embedder};
 use crate::git::{self, BStr, BString, GitError, Oid};
 use crate::policy::{Policy, SkipReason};
 use crate::store::StoreReader;
@@ -42,7 +42,7 @@ pub struct OverlayContext<'a> {
     pub codebase: &'a Codebase,
     /// The policy of the tree that the view shows.
     pub policy: &'a Policy,
-    /// Without one, nothing is overlaid.
+    /// Without one, changed files are found by their words only.
     pub embedder: Option<&'a dyn Embedder>,
     /// Keeps overlay segments, so that the next overlay of the same blobs reuses them.
     pub files: &'a OpenFiles,
@@ -103,11 +103,10 @@ impl<'a> Overlay<'a> {
 
     /// Adds the difference between the tree of the snapshot and that of `target`.
     ///
-    /// Returns `false` and changes nothing if the difference has more than `MAX_BLOBS` new blobs, if the
-    /// snapshot was made under other settings, or without an embedder.
+    /// Returns `false` and changes nothing if the difference has more than `MAX_BLOBS` new blobs, or if the
+    /// snapshot was made under other settings.
     pub fn add_tree(&mut self, target: &Target) -> Result<bool, IndexError> {
-        let OverlayContext { codebase, policy, embedder, progress, .. } = self.context;
-        let Some(embedder) = embedder else { return Ok(false) };
+        let OverlayContext { codebase, policy, progress, .. } = self.context;
         if self.snapshot.totals.settings != codebase.settings_fingerprint {
             return Ok(false);
         }
@@ -115,7 +114,7 @@ impl<'a> Overlay<'a> {
         if plan.jobs.len() > MAX_BLOBS {
             return Ok(false);
         }
-        let segment = self.segment(&plan, |reader| {
+        let segment = self.segment(&plan, |reader, embedder| {
             let context = BuildContext { codebase, policy, reader, embedder, progress };
             build::build_in_memory(&context, &plan.jobs)
         })?;
@@ -126,20 +125,18 @@ impl<'a> Overlay<'a> {
 
     /// Adds the modified, added, deleted and untracked files of `status` within the budget, tracked ones
     /// before untracked ones, and those in `named` as they are on disk now, whatever they cost and whatever
-    /// `status` says about them. `target` is what is checked out. Returns whether the changes could be added:
-    /// not without an embedder.
+    /// `status` says about them. `target` is what is checked out.
     pub fn add_worktree(
         &mut self,
         status: Option<&WorktreeStatus>,
         named: &BTreeSet<BString>,
         target: &Target,
-    ) -> Result<bool, IndexError> {
-        let OverlayContext { codebase, embedder, progress, .. } = self.context;
+    ) -> Result<(), IndexError> {
+        let OverlayContext { codebase, progress, .. } = self.context;
         let changes = status.map_or(&[][..], |status| &status.changes.changes);
         if changes.is_empty() && named.is_empty() {
-            return Ok(true);
+            return Ok(());
         }
-        let Some(embedder) = embedder else { return Ok(false) };
         let mut files = match status {
             Some(status) => status.reader(&codebase.repo)?,
             None => WorktreeReader::open(&codebase.repo)?,
@@ -154,18 +151,18 @@ impl<'a> Overlay<'a> {
             }
             self.add_change(change, &mut files, &mut batch)?;
         }
-        self.add_batch(&batch, embedder)?;
+        self.add_batch(&batch)?;
         // A segment of their own, since that of the others is the same for any names.
         let mut batch = Batch::default();
         for path in named {
             self.add_named(path, target, &mut files, &mut batch)?;
         }
-        self.add_batch(&batch, embedder)?;
+        self.add_batch(&batch)?;
         self.files = Some(files);
-        Ok(true)
+        Ok(())
     }
 
-    fn add_batch(&mut self, batch: &Batch, embedder: &dyn Embedder) -> Result<(), IndexError> {
+    fn add_batch(&mut self, batch: &Batch) -> Result<(), IndexError> {
         let OverlayContext { codebase, policy, progress, .. } = self.context;
         let Batch { plan, blobs, .. } = batch;
         if plan.removed.is_empty() && plan.added.is_empty() {
@@ -173,7 +170,7 @@ impl<'a> Overlay<'a> {
         }
         let jobs: Vec<(&plan::Job, &[u8])> =
             plan.jobs.iter().zip(blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
-        let segment = self.segment(plan, |reader| {
+        let segment = self.segment(plan, |reader, embedder| {
             let context = BuildContext { codebase, policy, reader, embedder, progress };
             build::build_bytes(&context, &jobs)
         })?;
@@ -303,11 +300,11 @@ impl<'a> Overlay<'a> {
     }
 
     /// The segment with the docs of the plan's jobs, from an earlier overlay or by `build`; `None` if there
-    /// are no jobs.
+    /// are no jobs. If the model is missing or fails, the docs are there without vectors.
     fn segment(
         &self,
         plan: &Plan,
-        build: impl FnOnce(&StoreReader) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError>,
+        build: impl Fn(&StoreReader, &dyn Embedder) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError>,
     ) -> Result<Option<Arc<OverlaySegment>>, IndexError> {
         if plan.jobs.is_empty() {
             return Ok(None);
@@ -316,11 +313,28 @@ impl<'a> Overlay<'a> {
         if let Some(known) = self.context.files.overlay(&keys) {
             return Ok(Some(known));
         }
-        let (builder, docs) = build(&self.reader)?;
+        // A query sends no file to an API; the vectors of unchanged chunks are those of the store.
+        let is_api = self.context.embedder.is_some_and(|embedder| embedder.cost() == EmbedCost::Api);
+        let absent = Absent {
+            fingerprint: &self.context.codebase.vector_space,
+            dim: self.snapshot.totals.vector_sum.len(),
+            cost: if is_api { EmbedCost::Api } else { EmbedCost::Table },
+        };
+        let embedder = self.context.embedder.filter(|_| !is_api).unwrap_or(&absent);
+        let mut is_kept = true;
+        let built = match build(&self.reader, embedder) {
+            Err(IndexError::Embed(error)) => {
+                tracing::warn!(component = "index", operation = "overlay", error = %error, "changed files have no vectors");
+                is_kept = false;
+                build(&self.reader, &absent)
+            }
+            built => built,
+        };
+        let (builder, docs) = built?;
         let overlay =
             Arc::new(OverlaySegment { keys, segment: Arc::new(Segment::in_memory(builder)?), docs });
-        // A blob that is not in this clone may have been fetched by the next time.
-        if overlay.docs.iter().all(Option::is_some) {
+        // A blob that is not in this clone may have been fetched by the next time, and a model may work again.
+        if is_kept && overlay.docs.iter().all(Option::is_some) {
             self.context.files.keep_overlay(overlay.clone());
         }
         Ok(Some(overlay))

@@ -15,6 +15,8 @@ pub struct Counters {
     pub degraded: u64,
     /// Files that were left out because of an error: the blob is not in this clone, or parsing it crashed.
     pub errors: u64,
+    /// Tokens sent to an API.
+    pub tokens: u64,
 }
 
 /// Receives progress from several threads.
@@ -45,6 +47,7 @@ pub struct Meter {
     embedded: AtomicU64,
     degraded: AtomicU64,
     errors: AtomicU64,
+    tokens: AtomicU64,
     pub stop: AtomicBool,
     pub started: std::sync::OnceLock<Instant>,
 }
@@ -59,6 +62,7 @@ impl Meter {
             embedded: get(&self.embedded),
             degraded: get(&self.degraded),
             errors: get(&self.errors),
+            tokens: get(&self.tokens),
         }
     }
 }
@@ -76,6 +80,7 @@ impl Progress for Meter {
         self.embedded.fetch_add(done.embedded, Ordering::Relaxed);
         self.degraded.fetch_add(done.degraded, Ordering::Relaxed);
         self.errors.fetch_add(done.errors, Ordering::Relaxed);
+        self.tokens.fetch_add(done.tokens, Ordering::Relaxed);
     }
 
     fn stopped(&self) -> bool {

@@ -235,6 +235,7 @@ impl Lifecycle {
 /// something is wrong.
 pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, IndexError> {
     let mut warnings = codebase.loaded.warnings.clone();
+    warnings.extend(codebase.model_problem.as_ref().map(|problem| format!("{problem}; {}", problem.fix())));
     let store = codebase.store();
     let mut unreadable = None;
     let files = OpenFiles::default();

@@ -1,15 +1,15 @@
 //! One update: from a wanted tree to a published snapshot.
 
 use super::arrivals;
-use super::build::{self, BuildContext, Built};
+use super::build::{self, BuildContext, Built, Estimate};
 use super::codebase::Codebase;
 use super::compact;
 use super::error::IndexError;
 use super::plan::{self, Plan};
 use super::progress::{Counters, Meter, Progress};
 use super::publish::{self, Publication, Published};
-use super::words;
-use crate::embed::Embedder;
+use super::{vector_cache, words};
+use crate::embed::{EmbedCost, Embedder};
 use crate::git::{self, Oid};
 use crate::policy::Policy;
 use crate::random;
@@ -138,6 +138,25 @@ pub fn update(
     result
 }
 
+/// What [`update`] would embed. Writes nothing but the vector cache; `context.embedder` may be an absent one.
+pub fn estimate(
+    context: &UpdateContext<'_>,
+    target: &Target,
+    options: UpdateOptions,
+) -> Result<Estimate, IndexError> {
+    let UpdateContext { codebase, embedder, files, progress } = *context;
+    let store = codebase.store();
+    let stored = if options.reindex { None } else { StoreReader::open_with(&store, files)? };
+    let reader = stored.unwrap_or_else(|| StoreReader::empty(&store));
+    let (started, worktree_id, kept) = (Instant::now(), None, Vec::new());
+    let run = Run { codebase, embedder, target, options, progress, files, started, worktree_id, kept };
+    let base = run.choose_base(&reader)?;
+    let policy = Policy::for_tree(&codebase.repo, target.tree.as_ref(), &codebase.settings.policy)?;
+    let plan = plan::plan(codebase, &policy, &reader, &base, target.tree.as_ref())?;
+    let context = BuildContext { codebase, policy: &policy, reader: &reader, embedder, progress };
+    build::estimate(&context, &plan.jobs)
+}
+
 struct Run<'a> {
     codebase: &'a Codebase,
     embedder: &'a dyn Embedder,
@@ -222,6 +241,9 @@ impl Run<'_> {
         self.progress.begin(plan.jobs.len() as u64);
         let meter = Tee { meter: Meter::default(), outer: self.progress };
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
+        if self.embedder.cost() != EmbedCost::Table {
+            vector_cache::remove(self.codebase);
+        }
         let counters = meter.meter.counters();
         let report = self.report(&plan, &published.snapshot.totals, &counters);
         // Notes the present object store, so that the next query need not look for arrivals.

@@ -42,6 +42,7 @@ pub mod read;
 #[doc(hidden)]
 pub mod report;
 pub mod request;
+mod rerank;
 pub mod response;
 #[doc(hidden)]
 pub mod retrieve;

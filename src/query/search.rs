@@ -9,13 +9,14 @@ use super::parse::report::Report;
 use super::path_facts::PathCache;
 use super::rank::{self, WEIGHTS, Weights, near_duplicates};
 use super::request::{Mode, Request, ViewRequest};
+use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
 use super::verify::answer_verified;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
 use super::view::{RowId, View};
-use crate::embed::{self, Embedder};
+use crate::embed::{self, EmbedError, Embedder};
 use crate::index::Codebase;
 use crate::store::StoreError;
 use crate::text;
@@ -24,6 +25,9 @@ use std::time::Instant;
 
 /// Number of times that an answer is begun because files of the store changed during the one before.
 const MAX_CHANGES: usize = 3;
+
+/// Warning of answers without dense retrieval, as a specification words it; the next warning says why.
+const DENSE_UNAVAILABLE: &str = "Dense embedding service unavailable, using sparse search only";
 
 /// A query, or a part of one, that is ranked by itself.
 pub(super) struct QueryPart<'a> {
@@ -45,7 +49,8 @@ pub struct Searcher {
     pub codebase: Codebase,
     embedder: Option<Arc<dyn Embedder>>,
     /// Why there is no embedder.
-    embedder_failure: Option<String>,
+    embedder_failure: Option<EmbedError>,
+    pub(super) reranker: LazyReranker,
     cache: ViewCache,
     pub(super) paths: PathCache,
     pub(super) tuning: Tuning,
@@ -57,13 +62,14 @@ impl Searcher {
     pub fn new(codebase: Codebase) -> Searcher {
         let (embedder, embedder_failure) = match embed::open(&codebase.settings.model) {
             Ok(embedder) => (Some(embedder), None),
-            Err(e) => (None, Some(e.to_string())),
+            Err(e) => (None, Some(e)),
         };
         let paths = PathCache::new(embedder.clone());
         Searcher {
             codebase,
             embedder,
             embedder_failure,
+            reranker: LazyReranker::default(),
             cache: ViewCache::default(),
             paths,
             tuning: Tuning::default(),
@@ -168,7 +174,9 @@ impl Searcher {
         }
         let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
         let part = QueryPart { query: &query, embedded: &request.query, rows: &[], is_folded: true };
-        self.rank_part(request, &part, view, weights, deadline)
+        let mut ranking = self.rank_part(request, &part, view, weights, deadline);
+        self.rerank(request, view, &mut ranking, deadline);
+        ranking
     }
 
     /// As [`Self::rank`], for `part` in place of the query of `request`.
@@ -246,12 +254,15 @@ impl Searcher {
                 Ok(components) => {
                     return (Some(QueryVector { components, scale: embedder.scale() }), Vec::new());
                 }
-                Err(e) => e.to_string(),
+                Err(e) => Some(e),
             },
-            (None, failure) => failure.clone().unwrap_or_default(),
+            (None, failure) => failure.clone(),
         };
-        tracing::warn!(component = "query", operation = "embed", error = %failure, "dense retrieval is unavailable");
-        let warning = "Dense embedding service unavailable, using sparse search only";
-        (None, vec![warning.to_owned()])
+        let mut warnings = vec![DENSE_UNAVAILABLE.to_owned()];
+        if let Some(failure) = failure {
+            tracing::warn!(component = "query", operation = "embed", error = %failure, "{DENSE_UNAVAILABLE}");
+            warnings.push(format!("{failure}; {}", failure.fix()));
+        }
+        (None, warnings)
     }
 }

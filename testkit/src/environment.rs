@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Variables of the caller that would change what git or git-codeweaver does.
-const REMOVED_PREFIXES: [&str; 3] = ["GIT_", "CODEWEAVER_", "XDG_"];
+const REMOVED_PREFIXES: [&str; 5] = ["GIT_", "CODEWEAVER_", "XDG_", "HF_", "PIP_"];
 
 /// A command in `dir` that sees nothing of the machine: home directory `home`, no system or user
 /// configuration of git, fixed author, committer and dates, C locale, no standard input. The directory of the

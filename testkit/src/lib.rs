@@ -5,6 +5,7 @@
 //!   streams.
 //! - [`program`]: the `git-codeweaver` executable under test.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
+//! - [`http`]: a server on this machine that answers as a test says.
 //! - [`Tool`] and [`skip`]: what happens where an external program is missing.
 //!
 //! The crate knows git and the command line of `git-codeweaver`, and none of its library types.
@@ -12,6 +13,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod environment;
+pub mod http;
 mod program;
 mod repo;
 mod run;

@@ -109,11 +109,13 @@ fn a_store_that_cannot_be_created_is_an_error() {
 }
 
 #[test]
-fn settings_of_another_model_require_a_reindex() {
+fn settings_of_a_model_that_is_not_here_leave_the_words() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.codeweaver(["config", "set", "--user", "model.name", "bge-small-en-v1.5"]).success();
     let run = repo.codeweaver(["search", "parse_header"]);
+    run.success().says(&["using sparse search only", "src/parse.rs"]);
+    let run = repo.codeweaver(["index"]);
     run.fails(2);
     assert!(run.stderr().contains("fix:"), "{}", run.explain());
     repo.codeweaver(["config", "unset", "--user", "model.name"]).success();

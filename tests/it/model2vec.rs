@@ -8,9 +8,8 @@ const CONCEPTS: &[&[&str]] =
     &[&["fetch", "download", "retrieve"], &["purge", "evict", "forget"], &["invoice", "bill"]];
 const DIM: usize = 32;
 
-/// Writes `model.safetensors`, `tokenizer.json` and `config.json`, as model2vec does, to a folder beside the
-/// repository.
-fn write_model(repo: &TestRepo) -> String {
+/// `model.safetensors`, `tokenizer.json` and `config.json`, as model2vec writes them.
+pub fn files() -> [(&'static str, Vec<u8>); 3] {
     let words: Vec<&str> = CONCEPTS.iter().flat_map(|words| words.iter().copied()).collect();
     let tokens = std::iter::once("[UNK]").chain(words.iter().copied());
     let vocab: serde_json::Map<String, Value> =
@@ -32,17 +31,25 @@ fn write_model(repo: &TestRepo) -> String {
     let mut weights = (header.len() as u64).to_le_bytes().to_vec();
     weights.extend(header.as_bytes());
     weights.extend(rows.iter().flat_map(|number| number.to_le_bytes()));
+    let config = "{\"model_type\": \"model2vec\", \"normalize\": true}";
+    [
+        ("model.safetensors", weights),
+        ("tokenizer.json", tokenizer.to_string().into_bytes()),
+        ("config.json", config.into()),
+    ]
+}
 
+/// Writes [`files`] to a folder beside the repository.
+fn write_model(repo: &TestRepo) -> String {
     let folder = repo.root().with_file_name("tiny-static");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("model.safetensors"), weights).unwrap();
-    std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
-    std::fs::write(folder.join("config.json"), "{\"model_type\": \"model2vec\", \"normalize\": true}")
-        .unwrap();
+    for (name, content) in files() {
+        std::fs::write(folder.join(name), content).unwrap();
+    }
     folder.to_string_lossy().into_owned()
 }
 
-fn repositories() -> (TestRepo, TestRepo) {
+pub fn repositories() -> (TestRepo, TestRepo) {
     let plain = TestRepo::with_files(FILES);
     plain
         .write("net/get.py", "def get(url):\n    # download the page\n    return session.load(url)\n")

@@ -5,7 +5,7 @@ use super::docs::absolute;
 use super::search::{Format, report_error, run_query};
 use crate::ask;
 use crate::ask::answer::{Answer, NOTHING_FOUND, Quote};
-use crate::ask::api::{Api, KEY_VARIABLE};
+use crate::ask::api::{Api, KEY_VARIABLE, NAMES};
 use crate::ask::collection::{self, Collections};
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
@@ -223,7 +223,7 @@ fn api(settings: &QaSettings) -> Result<Option<Api>, CliError> {
         CliError::new(
             "the language model cannot be asked",
             error.to_string(),
-            format!("{}; or --extractive", error.fix()),
+            format!("{}; or --extractive", error.fix(&NAMES)),
         )
     })
 }

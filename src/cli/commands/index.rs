@@ -2,7 +2,9 @@
 
 use crate::cli::checkpoint::{self, Unfinished};
 use crate::cli::context::Context;
+use crate::cli::downloads;
 use crate::cli::error::CliError;
+use crate::cli::estimate;
 use crate::cli::progress::{self, Style};
 use crate::cli::render;
 use crate::index::{Codebase, Target, UpdateOptions, UpdateReport, background, updater};
@@ -39,6 +41,9 @@ pub struct IndexArgs {
     /// Return at once; `status` shows the progress
     #[arg(long)]
     background: bool,
+    /// Count what would be embedded, and embed nothing
+    #[arg(long, conflicts_with = "background")]
+    dry_run: bool,
     /// Index a tree of more than 500,000 files
     #[arg(long)]
     allow_huge: bool,
@@ -53,6 +58,10 @@ pub struct IndexArgs {
 }
 
 pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if !args.background && !args.detached {
+        downloads::get_configured(context)?;
+        estimate::ask_consent(context)?;
+    }
     let codebase = context.codebase()?;
     let target = match &args.rev {
         None => Target::head(&codebase)?,
@@ -65,15 +74,39 @@ pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
         return in_background(&args, &codebase, context);
     }
     let mut options = UpdateOptions { reindex: args.reindex, allow_huge: args.allow_huge };
+    if args.dry_run {
+        return dry_run(&args, &codebase, &target, options, context);
+    }
     if target.is_head && !args.reindex {
         options.reindex = confirm_reindex(&args, &codebase, context)?;
     }
     let style = Style::choose(context, args.quiet, args.json);
+    if !matches!(style, Style::Quiet | Style::Json) {
+        estimate::announce(&codebase, &target, options, context)?;
+    }
     let report = index(context, &codebase, &target, options, style)?;
     if style == Style::Json {
         progress::event(&done(&report)?);
     } else if style != Style::Quiet {
         print(context, &codebase, &report)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn dry_run(
+    args: &IndexArgs,
+    codebase: &Codebase,
+    target: &Target,
+    options: UpdateOptions,
+    context: &Context,
+) -> Result<ExitCode, CliError> {
+    let estimate = estimate::of(codebase, target, options)?;
+    if args.json {
+        progress::event(&estimate);
+    } else {
+        let mut out = context.out();
+        writeln!(out, "{}", estimate::text(&estimate, &codebase.settings.model))?;
+        out.flush()?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,9 @@
 use super::{completions, index, man};
 use crate::cli::checkpoint;
 use crate::cli::context::{Context, shown_path};
+use crate::cli::downloads;
 use crate::cli::error::CliError;
+use crate::cli::estimate;
 use crate::cli::progress::Style;
 use crate::cli::render;
 use crate::config::HooksMode;
@@ -48,6 +50,10 @@ pub struct InitArgs {
 }
 
 pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if !args.no_index {
+        downloads::get_configured(context)?;
+        estimate::ask_consent(context)?;
+    }
     let codebase = context.codebase()?;
     if args.print_hooks {
         return print_hooks(&codebase, context);
@@ -76,8 +82,9 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
         if codebase.lease_holder().is_none() {
             index::announce(&checkpoint::unfinished(&codebase), style, context);
         }
-        let report =
-            index::index(context, &codebase, &Target::head(&codebase)?, UpdateOptions::default(), style)?;
+        let (target, options) = (Target::head(&codebase)?, UpdateOptions::default());
+        estimate::announce(&codebase, &target, options, context)?;
+        let report = index::index(context, &codebase, &target, options, style)?;
         index::print(context, &codebase, &report)?;
     }
     write_next(&args, context)?;

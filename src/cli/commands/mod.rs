@@ -16,6 +16,7 @@ pub mod index;
 pub mod init;
 pub mod man;
 pub mod mcp;
+pub mod model;
 pub mod outline;
 pub mod read;
 pub mod search;

@@ -83,9 +83,11 @@ impl From<ServeError> for CliError {
                 "choose another port with --port",
             ),
             ServeError::Config(error) => error.into(),
-            ServeError::Api(error) => {
-                CliError::new("the language model cannot be asked", error.to_string(), error.fix())
-            }
+            ServeError::Api(error) => CliError::new(
+                "the language model cannot be asked",
+                error.to_string(),
+                error.fix(&crate::ask::api::NAMES),
+            ),
             ServeError::Index(error) => error.into(),
             ServeError::Collection(error) => error.into(),
             ServeError::Query(error) => error.into(),

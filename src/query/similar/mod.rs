@@ -9,7 +9,7 @@
 
 mod compare;
 mod origin;
-mod texts;
+pub(super) mod texts;
 
 use super::answer::Ranking;
 use super::cancel::Cancel;

@@ -91,7 +91,7 @@ pub enum Opened {
 #[derive(Clone, Copy)]
 pub struct ViewSource<'a> {
     pub codebase: &'a Codebase,
-    /// Without one, nothing is overlaid.
+    /// Without one, changed files are found by their words only.
     pub embedder: Option<&'a dyn Embedder>,
     pub cache: &'a ViewCache,
 }
@@ -413,9 +413,7 @@ impl<'a> Builder<'a> {
         let added = self.overlay.add_worktree(status.as_ref(), &self.wanted.files, &self.wanted.target);
         self.warnings.extend(unreadable_warning(&self.overlay.worktree.unreadable, cannot_be_read));
         self.wanted.cancel.check()?;
-        if !added? {
-            self.warnings.push("uncommitted changes are not shown".to_owned());
-        }
+        added?;
         self.warnings.extend(pending_warning(&self.overlay.worktree));
         self.status = status;
         Ok(())

@@ -1,0 +1,97 @@
+//! What an index will cost: said before it is built, and agreed to if text leaves the machine.
+
+use super::context::Context;
+use super::error::CliError;
+use super::render;
+use crate::config::{self, ModelSettings, Settings, Sources};
+use crate::embed::{self, Absent, EmbedCost, api};
+use crate::index::build::Estimate;
+use crate::index::progress::Silent;
+use crate::index::update::{self, UpdateContext};
+use crate::index::{Codebase, Target, UpdateOptions};
+use crate::store::reader::OpenFiles;
+use std::path::PathBuf;
+
+/// Bytes of the index for each chunk besides its vector: rows of metadata, postings, symbols and words, as measured on
+/// the repositories of the development set.
+const OTHER_BYTES: u64 = 700;
+
+/// What [`crate::update`] would embed.
+pub fn of(codebase: &Codebase, target: &Target, options: UpdateOptions) -> Result<Estimate, CliError> {
+    let dim = embed::dim_of(&codebase.settings.model)?;
+    let cost = embed::cost_of(&codebase.settings.model)?;
+    let embedder = Absent { fingerprint: &codebase.vector_space, dim, cost };
+    let files = OpenFiles::default();
+    let context = UpdateContext { codebase, embedder: &embedder, files: &files, progress: &Silent };
+    Ok(update::estimate(&context, target, options)?)
+}
+
+/// The estimate in one line.
+pub fn text(estimate: &Estimate, model: &ModelSettings) -> String {
+    let chunks = match estimate.chunks {
+        n if n == estimate.embedded => format!("{} to embed", render::plural(n, "chunk")),
+        n => format!("{} of {} to embed", render::count(estimate.embedded), render::plural(n, "chunk")),
+    };
+    let size = render::bytes(estimate.vector_bytes + OTHER_BYTES * estimate.chunks);
+    let files = render::plural(estimate.files, "changed file");
+    format!(
+        "{files}: {chunks}, about {} tokens{}; about {size} of index",
+        render::count(estimate.tokens),
+        price(estimate.tokens, model)
+    )
+}
+
+/// `, about $0.12` if the price is known.
+pub fn price(n_tokens: u64, model: &ModelSettings) -> String {
+    model
+        .api_price
+        .filter(|_| model.is_api())
+        .map_or_else(String::new, |price| format!(", about ${:.2}", n_tokens as f64 / 1e6 * f64::from(price)))
+}
+
+/// Says what a run will cost if its model costs more than microseconds, and what leaves the machine.
+pub fn announce(
+    codebase: &Codebase,
+    target: &Target,
+    options: UpdateOptions,
+    context: &Context,
+) -> Result<(), CliError> {
+    let model = &codebase.settings.model;
+    if codebase.model_problem.is_some()
+        || embed::cost_of(model)? == EmbedCost::Table
+        || codebase.has_snapshot(target)
+    {
+        return Ok(());
+    }
+    let estimate = of(codebase, target, options)?;
+    if estimate.chunks > 0 {
+        context.note(&text(&estimate, model));
+    }
+    Ok(())
+}
+
+/// Asks the user for consent to an API that is sent text, and writes it to the user's settings. Where nobody can be
+/// asked, the run fails with the setting that gives it.
+pub fn ask_consent(context: &Context) -> Result<(), CliError> {
+    let work_dir = context.repo().ok().and_then(|repo| repo.work_dir().map(PathBuf::from));
+    let sources = Sources::discover(work_dir.as_deref());
+    let Ok(loaded) = Settings::load(&sources) else { return Ok(()) };
+    let (Some(url), Some(file)) = (api::wants_consent(&loaded.settings.model), &sources.user_file) else {
+        return Ok(());
+    };
+    if !context.is_interactive {
+        return Ok(());
+    }
+    context.note(&format!(
+        "`model.api_base_url` names an embedding API. The text of all indexed files and of your queries would be sent to\n\
+         {}, from every repository that you index; files that look like credentials are not.",
+        render::safe(url)
+    ));
+    eprint!("Send it? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        config::set(file, "model.api_consent", url)?;
+    }
+    Ok(())
+}
