@@ -9,6 +9,7 @@
 //! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors; [`mod@grep`]: the
 //!   lines that match a pattern.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
+//! * [`prompt`]: lines that a user types.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
@@ -29,6 +30,7 @@ pub mod logging;
 pub mod pager;
 pub mod places;
 pub mod progress;
+pub mod prompt;
 pub mod render;
 pub mod results;
 pub mod screen;
