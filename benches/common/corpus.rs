@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub enum Corpus {
     /// Generated: the same files on every machine.
     Synthetic { name: &'static str, n_files: usize },
+    /// Generated documents, about ten chunks in each.
+    Documents { name: &'static str, n_files: usize },
     /// A clone of the repository at this path, which is not touched.
     Clone { name: String, path: PathBuf },
 }
@@ -36,7 +38,7 @@ impl Corpus {
 
     pub fn name(&self) -> &str {
         match self {
-            Corpus::Synthetic { name, .. } => name,
+            Corpus::Synthetic { name, .. } | Corpus::Documents { name, .. } => name,
             Corpus::Clone { name, .. } => name,
         }
     }
@@ -47,9 +49,13 @@ impl Corpus {
         let (home, dir) = (root.path().join("home"), root.path().join("repo"));
         std::fs::create_dir_all(&home)?;
         match self {
-            Corpus::Synthetic { n_files, .. } => {
+            Corpus::Synthetic { .. } | Corpus::Documents { .. } => {
                 std::fs::create_dir_all(&dir)?;
-                write_files(&dir, *n_files)?;
+                match self {
+                    Corpus::Synthetic { n_files, .. } => write_files(&dir, *n_files)?,
+                    Corpus::Documents { n_files, .. } => write_documents(&dir, *n_files)?,
+                    Corpus::Clone { .. } => {}
+                }
                 let git = Program::new("git", &dir, &home);
                 git.run(["init", "-q", "-b", "main"])?;
                 // A background collection would disturb the measurements.
@@ -388,6 +394,19 @@ fn write_files(dir: &Path, n_files: usize) -> Result<()> {
         let n_functions = 2 + rng.usize(0..8) + if rng.usize(0..10) == 0 { 30 } else { 0 };
         writer.file(n_functions);
         std::fs::write(path, writer.text)?;
+    }
+    Ok(())
+}
+
+/// Writes `n_files` documents with ten sections each. CODEWEAVER_BENCH_FILES overrides the number.
+fn write_documents(dir: &Path, n_files: usize) -> Result<()> {
+    let syntax = SYNTAXES.iter().find(|syntax| syntax.extension == ".md").ok_or("no syntax of documents")?;
+    for i in 0..setting("CODEWEAVER_BENCH_FILES", n_files) {
+        let folder = dir.join(format!("docs/{}", NOUNS[i % NOUNS.len()]));
+        std::fs::create_dir_all(&folder)?;
+        let mut writer = FileWriter::new(syntax, i as u64);
+        writer.file(10);
+        std::fs::write(folder.join(format!("{i}.md")), writer.text)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! announces a code block, the sentence that continues it.
 
 use super::answer::{Answer, AnswerStatus, Quote, Source};
-use super::question::QuestionKind;
+use super::question::{self, QuestionKind};
 use super::units::{Structure, Unit, UnitKind};
 use crate::embed::{EmbedCost, Embedder};
 use crate::query::passages::{Document, Passage, PassageTerm, Passages};
@@ -43,6 +43,8 @@ const CHANGE_LOG_SHARE: f32 = 0.5;
 const FORM_WEIGHT: f32 = 0.25;
 /// What the cosine of a unit with the question is worth.
 const SIMILARITY_WEIGHT: f32 = 0.5;
+/// What is closer to 0 or 1 is as certain as this.
+const MIN_PROBABILITY: f32 = 0.018;
 /// Characters of prose below which a unit says too little, and above which too much.
 const SHORT: usize = 25;
 const LONG: usize = 420;
@@ -178,22 +180,34 @@ struct ScoredUnit {
 
 struct Scorer<'a> {
     kind: QuestionKind,
-    terms: &'a [PassageTerm],
+    /// The question in lower case without the marks at its end, if it is a sentence with a question word.
+    asked: Option<String>,
+    /// Weights of the terms, then of the figures.
+    weights: Vec<f32>,
     numbers: FxHashMap<&'a str, usize>,
+    /// Numbers and versions in the question, which are no terms.
+    figures: Vec<&'a str>,
     total: f32,
     /// The model with the vector of the question, if vectors cost next to nothing.
     vectors: Option<(&'a dyn Embedder, Vec<i8>)>,
 }
 
 impl<'a> Scorer<'a> {
-    fn new(question: &str, terms: &'a [PassageTerm], embedder: Option<&'a dyn Embedder>) -> Scorer<'a> {
+    fn new(question: &'a str, terms: &'a [PassageTerm], embedder: Option<&'a dyn Embedder>) -> Scorer<'a> {
         let table = embedder.filter(|embedder| embedder.cost() == EmbedCost::Table);
+        let figures = question::figures(question);
+        let mut weights: Vec<f32> = terms.iter().map(|term| term.weight).collect();
+        // Which number it is says as much as the rarest word.
+        let largest = weights.iter().copied().fold(1.0f32, f32::max);
+        weights.extend(figures.iter().map(|_| largest));
         Scorer {
             vectors: table.and_then(|table| Some((table, table.embed_query(question).ok()?))),
             kind: QuestionKind::of(question),
-            terms,
+            asked: question::asked(question),
             numbers: terms.iter().enumerate().map(|(number, term)| (term.term.as_str(), number)).collect(),
-            total: terms.iter().map(|term| term.weight).sum::<f32>().max(f32::MIN_POSITIVE),
+            total: weights.iter().sum::<f32>().max(f32::MIN_POSITIVE),
+            weights,
+            figures,
         }
     }
 
@@ -224,13 +238,13 @@ impl<'a> Scorer<'a> {
         let structure = &documents.list[at.document].1;
         let unit = documents.unit(at);
         let text = documents.text(at);
-        let mut has = vec![false; self.terms.len()];
+        let mut has = vec![false; self.weights.len()];
         self.mark(text, &mut has);
         let own = self.share(&has);
         let mut evidence = own;
         if unit.kind == UnitKind::Code {
             // What announces the code says what it is.
-            let mut announced = vec![false; self.terms.len()];
+            let mut announced = vec![false; self.weights.len()];
             let before = documents.previous(at).filter(|&it| documents.unit(it).kind == UnitKind::Sentence);
             self.mark(before.map_or("", |before| documents.text(before)), &mut announced);
             let said = self.share(&announced);
@@ -257,6 +271,10 @@ impl<'a> Scorer<'a> {
                 has[number] = true;
             }
         });
+        let of_figures = has.len() - self.figures.len();
+        for (figure, has) in self.figures.iter().zip(&mut has[of_figures..]) {
+            *has |= question::has_figure(text, figure);
+        }
     }
 
     /// Cosine of `text` with the question, at least 0; 0 if vectors are not at hand.
@@ -272,8 +290,8 @@ impl<'a> Scorer<'a> {
 
     /// The weight of the marked terms as a share of all.
     fn share(&self, has: &[bool]) -> f32 {
-        let marked = self.terms.iter().zip(has).filter(|(_, has)| **has);
-        marked.map(|(term, _)| term.weight).sum::<f32>() / self.total
+        let marked = self.weights.iter().zip(has).filter(|(_, has)| **has);
+        marked.map(|(weight, _)| weight).sum::<f32>() / self.total
     }
 
     /// A factor for units that say too little or too much.
@@ -299,7 +317,7 @@ impl<'a> Scorer<'a> {
         else {
             return 0.0;
         };
-        let mut has = vec![false; self.terms.len()];
+        let mut has = vec![false; self.weights.len()];
         self.mark(subject, &mut has);
         self.share(&has)
     }
@@ -308,8 +326,9 @@ impl<'a> Scorer<'a> {
     fn form(&self, at: UnitAt, documents: &Documents) -> f32 {
         let unit = documents.unit(at);
         let text = documents.text(at);
-        let is_question = text.trim_end().ends_with('?');
-        if is_question {
+        // A question, or an example of asking this one, answers nothing.
+        let is_asked = |asked: &String| text.to_lowercase().contains(asked);
+        if text.trim_end().ends_with('?') || self.asked.as_ref().is_some_and(is_asked) {
             return -2.0;
         }
         match self.kind {
@@ -338,10 +357,16 @@ fn is_change_log(path: &str) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// Probability that the units answer the question: that of the retrieval, reduced by what no passage says.
+/// Probability that the units answer the question: a logistic regression on that of the retrieval and on the
+/// largest share of the question that one unit has.
+///
+/// Fitted on the questions of `benches/ask/tuning.toml` and on 76 further ones about nine other repositories, of
+/// both of which a third has no answer.
 fn relevance(passages: &Passages, scored: &[ScoredUnit]) -> f32 {
     let said = scored.iter().map(|unit| unit.with_headings).fold(0.0f32, f32::max);
-    let relevance = passages.relevance * (said / 0.6).min(1.0);
+    let retrieved = passages.relevance.clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);
+    let log_odds = libm::logf(retrieved / (1.0 - retrieved));
+    let relevance = 1.0 / (1.0 + libm::expf(-(1.05 * log_odds + 2.69 * said - 3.01)));
     (relevance * 10_000.0).round() / 10_000.0
 }
 

@@ -32,7 +32,7 @@ pub use extract::Limits;
 /// Number of documents that are read for an answer.
 const MAX_DOCUMENTS: usize = 12;
 /// Number of passages that a person is shown.
-pub const SHOWN_PASSAGES: usize = 4;
+pub const SHOWN_PASSAGES: usize = 5;
 /// Number of passages that a language model is given.
 pub const GIVEN_PASSAGES: usize = 8;
 

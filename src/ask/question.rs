@@ -61,6 +61,46 @@ pub fn topic(question: &str) -> &str {
     MEASURES.iter().find(starts).map_or(question, |measure| &question[measure.len()..])
 }
 
+/// Words by which sentences begin that ask for something.
+const QUESTION_WORDS: [&str; 16] = [
+    "how", "what", "which", "where", "when", "why", "who", "can", "could", "does", "do", "is", "are", "may",
+    "must", "should",
+];
+
+/// `question` in lower case without the marks at its end, if it is a sentence that begins with a question word.
+pub fn asked(question: &str) -> Option<String> {
+    let asked = question.trim_end_matches(|c: char| !c.is_alphanumeric()).trim_start().to_lowercase();
+    let begins = asked.split_whitespace().next().is_some_and(|word| QUESTION_WORDS.contains(&word));
+    (begins && asked.split_whitespace().count() >= 4).then_some(asked)
+}
+
+/// The numbers and versions in `question`: `8765`, `3.4`, `v2`. The index has no terms for most of them.
+pub fn figures(question: &str) -> Vec<&str> {
+    let words = question.split(|c: char| c.is_whitespace() || matches!(c, '/' | ':' | ',' | '='));
+    let trimmed = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let is_figure = |word: &&str| {
+        let digits = word.strip_prefix('v').unwrap_or(word);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '_')
+    };
+    trimmed.filter(is_figure).collect()
+}
+
+/// Whether `text` has `figure`, and not as a part of a longer number.
+pub fn has_figure(text: &str, figure: &str) -> bool {
+    text.match_indices(figure).any(|(at, _)| {
+        let continues = |rest: &str| {
+            let mut characters = rest.chars();
+            match characters.next() {
+                Some('.') => characters.next().is_some_and(|c| c.is_ascii_digit()),
+                first => first.is_some_and(|c| c.is_ascii_digit()),
+            }
+        };
+        let before: String = text[..at].chars().rev().take(2).collect();
+        !continues(&before) && !continues(&text[at + figure.len()..])
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +110,15 @@ mod tests {
         assert_eq!(topic("How often is the lamp changed?"), "is the lamp changed?");
         assert_eq!(topic("how do I"), "how do I");
         assert_eq!(topic("how many "), "");
+    }
+
+    #[test]
+    fn figures_are_numbers_and_versions() {
+        assert_eq!(figures("which of 3.6, v2 and utf8 is at :8765?"), ["3.6", "v2", "8765"]);
+        assert!(has_figure("upgrade to 3.6.", "3.6") && has_figure("v3.6", "3.6"));
+        for other in ["13.6", "3.61", "3.6.1", "2.3.6", ""] {
+            assert!(!has_figure(other, "3.6"), "{other}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //!   lines that match a pattern.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: what an index will cost.
+//! * [`prompt`]: lines that a user types.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
@@ -32,6 +33,7 @@ pub mod logging;
 pub mod pager;
 pub mod places;
 pub mod progress;
+pub mod prompt;
 pub mod render;
 pub mod results;
 pub mod screen;

@@ -292,7 +292,7 @@ pub struct QaSettings {
 impl Default for QaSettings {
     fn default() -> Self {
         Self {
-            min_relevance: 0.4,
+            min_relevance: 0.6,
             api_base_url: None,
             api_key_command: None,
             llm_model: "qwen-flash".to_owned(),

@@ -68,6 +68,18 @@ impl Tool {
         probe: &[],
         install: "npm install @modelcontextprotocol/inspector",
     };
+    pub const WSCAT: Tool = Tool {
+        name: "wscat",
+        location: Location::Variable("CODEWEAVER_TEST_WSCAT"),
+        probe: &["--version"],
+        install: "npm install wscat",
+    };
+    pub const STRACE: Tool = Tool {
+        name: "strace",
+        location: Location::Path,
+        probe: &["--version"],
+        install: "apt-get install strace",
+    };
     pub const ONNX_RUNTIME: Tool = Tool {
         name: "the ONNX Runtime library",
         location: Location::Variable("CODEWEAVER_TEST_ORT"),

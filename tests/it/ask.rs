@@ -120,9 +120,10 @@ fn scenario_multiple_source_citations() {
     quotes_are_exact(&repo, &answer);
 }
 
-/// Chunks keep the structure of Markdown: the headings above them and their file.
+/// Chunks keep the structure of Markdown: the headings above them and their file. The splitter is the chunker of
+/// this program, which keeps blocks of Markdown whole as that of LangChain does.
 #[test]
-fn scenario_chunk_markdown_with_headings_and_path() {
+fn scenario_chunk_markdown_using_langchain_splitter() {
     let repo = repo();
     let chunks = repo.codeweaver(["chunks", "--json", "docs/handbook.md"]).success().json();
     let text = chunks.to_string();

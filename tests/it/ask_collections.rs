@@ -197,6 +197,19 @@ fn scenario_assign_stable_chunk_identifiers() {
     }
 }
 
+/// Processes that ask at the same time wait for each other's look at the files.
+#[test]
+fn questions_at_the_same_time_are_all_answered() {
+    let place = place();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                place.codeweaver(["ask", "--dir", "notes", "when is the rent due"]).success();
+            });
+        }
+    });
+}
+
 /// Names with quotes, blanks and line breaks are documents as well.
 #[test]
 fn any_file_name_is_indexed() {

@@ -4,7 +4,7 @@ use codeweaver_testkit::{Run, TestRepo, Tool, program};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
@@ -22,16 +22,20 @@ fn repo() -> TestRepo {
 }
 
 /// A running server, which is ended when dropped.
-struct Server {
-    child: Child,
-    url: String,
+pub struct Server {
+    pub child: Child,
+    pub url: String,
     lines: Receiver<String>,
 }
 
 impl Server {
     /// Starts a server on a free port and waits until it listens.
-    fn start(repo: &TestRepo, args: &[&str]) -> Server {
-        let mut command = repo.command(program());
+    pub fn start(repo: &TestRepo, args: &[&str]) -> Server {
+        Server::of(repo.command(program()), args)
+    }
+
+    /// As [`Self::start`], with the program as `command` runs it.
+    pub fn of(mut command: Command, args: &[&str]) -> Server {
         command.args(["serve", "--ask", "--port", "0"]).args(args).stdin(Stdio::null());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let (sender, lines) = channel();
@@ -46,14 +50,14 @@ impl Server {
     }
 
     /// Starts a server and waits until it is ready.
-    fn ready(repo: &TestRepo, args: &[&str]) -> Server {
+    pub fn ready(repo: &TestRepo, args: &[&str]) -> Server {
         let server = Server::start(repo, args);
         server.wait_for("Ready: ");
         server
     }
 
     /// Waits for a line of stderr that has `words`.
-    fn wait_for(&self, words: &str) -> String {
+    pub fn wait_for(&self, words: &str) -> String {
         let started = Instant::now();
         let mut seen = Vec::new();
         loop {
@@ -70,7 +74,7 @@ impl Server {
         self.url.strip_prefix("ws://").unwrap()
     }
 
-    fn connect(&self) -> Client {
+    pub fn connect(&self) -> Client {
         connect(&self.url)
     }
 }
@@ -82,23 +86,23 @@ impl Drop for Server {
     }
 }
 
-fn connect(url: &str) -> Client {
+pub fn connect(url: &str) -> Client {
     let stream = TcpStream::connect(url.strip_prefix("ws://").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let (socket, _) = tungstenite::client(url, stream).unwrap();
     Client { socket }
 }
 
-struct Client {
+pub struct Client {
     socket: WebSocket<TcpStream>,
 }
 
 impl Client {
-    fn send(&mut self, text: impl Into<String>) {
+    pub fn send(&mut self, text: impl Into<String>) {
         self.socket.send(Message::text(text.into())).unwrap();
     }
 
-    fn receive(&mut self) -> Value {
+    pub fn receive(&mut self) -> Value {
         loop {
             if let Message::Text(text) = self.socket.read().unwrap() {
                 return serde_json::from_str(&text).unwrap();
@@ -107,7 +111,7 @@ impl Client {
     }
 
     /// All messages of the answer to a question.
-    fn ask(&mut self, question: &str) -> Vec<Value> {
+    pub fn ask(&mut self, question: &str) -> Vec<Value> {
         self.send(json!({ "type": "query", "question": question }).to_string());
         let mut messages = Vec::new();
         loop {
@@ -122,7 +126,7 @@ impl Client {
 }
 
 /// The chunks of an answer, joined.
-fn text(messages: &[Value]) -> String {
+pub fn text(messages: &[Value]) -> String {
     messages.iter().filter_map(|message| message["chunk"].as_str()).collect()
 }
 
@@ -226,6 +230,13 @@ fn scenario_invalid_message_handling() {
     assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end", "still open");
 }
 
+/// A text frame of a client, of at most 125 bytes.
+fn frame_of(text: &str, mask: u32) -> Vec<u8> {
+    let mask = mask.to_be_bytes();
+    let masked = text.bytes().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask);
+    [0x81, 0x80 | text.len() as u8].into_iter().chain(mask).chain(masked).collect()
+}
+
 /// Random bytes on the socket, before and after the handshake, end at most their own connection.
 #[test]
 fn malformed_frames_do_no_harm() {
@@ -247,6 +258,23 @@ fn malformed_frames_do_no_harm() {
             client.socket.get_ref().try_clone().unwrap()
         };
         let _ = stream.write_all(&bytes);
+    }
+    // Frames of a question in which bytes are changed, lost or repeated.
+    let n = std::env::var("CODEWEAVER_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    for _ in 0..n {
+        let mut frame = frame_of(r#"{"type":"query","question":"how do I turn hooks off"}"#, random.u32(..));
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(..frame.len());
+            match random.u8(..4) {
+                0 => frame[at] ^= 1 << random.u8(..8),
+                1 => frame[at] = random.u8(..),
+                2 => frame.truncate(at.max(1)),
+                _ => frame.extend_from_within(at..),
+            }
+        }
+        let client = server.connect();
+        let mut stream = client.socket.get_ref().try_clone().unwrap();
+        let _ = stream.write_all(&frame);
     }
     let huge = format!("{{\"type\":\"query\",\"question\":\"{}\"}}", "x".repeat(100_000));
     let mut client = server.connect();
@@ -367,7 +395,7 @@ fn scenario_periodic_index_reload_with_incremental_updates() {
 
 /// The store and the documents may be gone: what is in memory answers.
 #[test]
-fn scenario_keep_indexes_in_memory_and_handle_queries_without_disk_io() {
+fn scenario_keep_indexes_in_memory() {
     let place = TestRepo::empty_dir();
     place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
     let server = Server::ready(&place, &["--dir", "notes"]);
@@ -386,6 +414,115 @@ fn scenario_keep_indexes_in_memory_and_handle_queries_without_disk_io() {
         assert_eq!(text(&client.ask("when is the rent due")), before);
     }
     assert_eq!(reads(), reads_before, "read calls of the server");
+}
+
+/// No thread but that of the configuration opens, reads or looks at a file while questions are answered.
+#[test]
+fn scenario_handle_queries_without_disk_io() {
+    let Some(strace) = Tool::STRACE.find() else { return };
+    let repo = repo();
+    let server = Server::ready(&repo, &["--reload-interval", "3600"]);
+    let mut client = server.connect();
+    client.receive();
+    client.ask("how do I turn hooks off");
+    let process = server.child.id().to_string();
+    let log = repo.beside("calls");
+    let mut tracer = Command::new(strace)
+        .args([
+            "-f",
+            "-qq",
+            "-e",
+            "trace=%file,read,pread64,readv,preadv,mmap,getdents64",
+            "-p",
+            &process,
+            "-o",
+        ])
+        .arg(&log)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let is_traced = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|pid| pid.trim() != "0"))
+    };
+    let started = Instant::now();
+    while !is_traced() {
+        if tracer.try_wait().unwrap().is_some() {
+            return codeweaver_testkit::skip("the right to trace a process");
+        }
+        assert!(started.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // What is traced shows the looks at the configuration.
+    let calls = || std::fs::read_to_string(&log).unwrap_or_default();
+    while !calls().contains("config.toml") {
+        assert!(started.elapsed() < Duration::from_secs(20), "{}", calls());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for i in 0..30 {
+        let question = ["how do I turn hooks off", "which port does the server listen on"][i % 2];
+        assert_eq!(client.ask(question).last().unwrap()["type"], "stream_end");
+    }
+    tracer.kill().unwrap();
+    tracer.wait().unwrap();
+    let calls = calls();
+    let of_others = |line: &&str| !line.starts_with(&format!("{process} "));
+    let is_memory = |line: &&str| line.contains("MAP_ANONYMOUS");
+    let files: Vec<&str> = calls.lines().filter(of_others).filter(|line| !is_memory(line)).collect();
+    let files: Vec<&&str> =
+        files.iter().filter(|line| !line.contains("---") && !line.contains("+++")).collect();
+    assert!(files.is_empty(), "{files:#?}");
+}
+
+/// The file that is named is used instead of the user's, and watched.
+#[test]
+fn a_configuration_file_can_be_named() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    let config = |name: &str| {
+        place.write(name, format!("qa:\n  directories: [\"{}\"]\n", place.path("notes").display()));
+    };
+    config("qa.yaml");
+    let file = place.path("qa.yaml").display().to_string();
+    let server = Server::ready(&place, &["-c", &file]);
+    let mut client = server.connect();
+    client.receive();
+    assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
+    place.write("qa.yaml", "qa:\n  port: many\n");
+    server.wait_for("the old settings stay");
+    place.remove("qa.yaml");
+    server.wait_for("the old settings stay");
+    config("qa.yaml");
+    server.wait_for("configuration was read again");
+    assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
+    let missing = place.codeweaver(["serve", "--ask", "--config", "no.toml"]);
+    missing.fails(2).says(&["no.toml"]);
+}
+
+/// `--reindex` embeds what is known once more; the answers are the same.
+#[test]
+fn indexes_are_built_again_on_request() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    let manifest = place.beside("home/.cache/codeweaver/collections/served-default/manifest.json");
+    let inode =
+        || std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(manifest.parent().unwrap()).unwrap());
+    drop(Server::ready(&place, &["--dir", "notes"]));
+    let first = inode();
+    drop(Server::ready(&place, &["--dir", "notes"]));
+    assert_eq!(inode(), first);
+    let open = std::fs::File::open(manifest.parent().unwrap()).unwrap();
+    let server = Server::ready(&place, &["--dir", "notes", "--reindex"]);
+    assert_ne!(inode(), first, "the folder is a new one");
+    drop(open);
+    let mut client = server.connect();
+    client.receive();
+    assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
+    let repo = repo();
+    let server = Server::ready(&repo, &["--reindex"]);
+    let mut client = server.connect();
+    client.receive();
+    assert!(text(&client.ask("how do I turn hooks off")).starts_with("To turn hooks off"));
 }
 
 #[test]
@@ -422,6 +559,15 @@ fn a_second_server_on_the_port_is_refused() {
     let port = listener.local_addr().unwrap().port().to_string();
     let run = repo.codeweaver(["serve", "--ask", "--port", &port]);
     run.fails(2).is_an_error(&format!("Server already running on port {port}"), "--port");
+    drop(listener);
+    // Two servers: the first one stays.
+    let server = Server::ready(&repo, &[]);
+    let port = server.address().rsplit_once(':').unwrap().1;
+    let run = repo.codeweaver(["serve", "--ask", "--port", port]);
+    run.fails(2).is_an_error(&format!("Server already running on port {port}"), "--port");
+    let mut client = server.connect();
+    client.receive();
+    assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end");
 }
 
 #[test]
@@ -528,6 +674,31 @@ fn two_clients_ask_at_once_and_a_thousand_questions_leak_nothing() {
     std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| ask(125)))));
     let after = resident();
     assert!(after < before + 20_000, "{before} kB before, {after} kB after");
+}
+
+/// The client of the package ws prints what it receives, one message a line.
+#[test]
+fn wscat_is_a_client() {
+    let Some(wscat) = Tool::WSCAT.find() else { return };
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let query = json!({ "type": "query", "question": "how do I turn hooks off" }).to_string();
+    let mut command = Command::new(wscat);
+    command.args(["--no-color", "--connect", &server.url, "--wait", "3", "--execute", &query]);
+    let mut wscat = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // It ends with its input, and otherwise after it has waited.
+    let stdin = wscat.stdin.take();
+    let output = wscat.wait_with_output().unwrap();
+    drop(stdin);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let messages: Vec<Value> = said
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.trim_start_matches(['<', ' ']).trim()).ok())
+        .collect();
+    let kinds: Vec<&str> = messages.iter().filter_map(|message| message["type"].as_str()).collect();
+    assert_eq!((kinds.first(), kinds.get(1)), (Some(&"status"), Some(&"stream_start")), "{output:?}");
+    assert_eq!(messages.last().unwrap()["sources"], json!(["docs/guide.md"]), "{said}");
+    assert!(text(&messages).starts_with("To turn hooks off"), "{said}");
 }
 
 /// Another implementation of the protocol is a client as well.

@@ -9,6 +9,8 @@
 mod ask;
 mod ask_api;
 mod ask_collections;
+mod ask_faults;
+mod ask_interactive;
 mod ask_server;
 mod authentication;
 mod campaign;

@@ -26,12 +26,12 @@ fn namespaced(repo: &TestRepo, script: &str) -> Option<Command> {
 }
 
 /// Runs `script` in a mount namespace of its own; `None` where that is not allowed.
-fn in_namespace(repo: &TestRepo, script: &str) -> Option<Output> {
+pub fn in_namespace(repo: &TestRepo, script: &str) -> Option<Output> {
     Some(namespaced(repo, script)?.output().unwrap())
 }
 
 /// What a script printed after `== NAME`, up to the next such line.
-fn part<'a>(output: &'a str, name: &str) -> &'a str {
+pub fn part<'a>(output: &'a str, name: &str) -> &'a str {
     let start = output.split_once(&format!("== {name}\n")).unwrap_or_else(|| panic!("{name}: {output}")).1;
     start.split_once("== ").map_or(start, |(text, _)| text)
 }

@@ -12,16 +12,16 @@ use std::path::Path;
 use std::process::Command;
 
 /// A repository with its own user, whom permissions stop.
-struct Unprivileged {
-    repo: TestRepo,
-    program: std::path::PathBuf,
+pub struct Unprivileged {
+    pub repo: TestRepo,
+    pub program: std::path::PathBuf,
     /// What comes before each command.
     become_user: Vec<String>,
 }
 
 impl Unprivileged {
     /// An indexed repository; `None` where the tests run as root and cannot become another user.
-    fn indexed() -> Option<Unprivileged> {
+    pub fn indexed() -> Option<Unprivileged> {
         let repo = TestRepo::with_files(FILES);
         repo.write("deep/a/one.rs", "pub fn one_level() {}\n")
             .write("deep/a/b/two.rs", "pub fn two_levels() {}\n");
@@ -50,7 +50,7 @@ impl Unprivileged {
         Some(user)
     }
 
-    fn command(&self, program: impl AsRef<Path>) -> Command {
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let Some((first, options)) = self.become_user.split_first() else {
             return self.repo.command(program.as_ref());
         };

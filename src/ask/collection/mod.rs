@@ -25,9 +25,12 @@ pub use scan::Skipped;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Maximum number of documents in one directory with all below it.
 pub const MAX_FILES: usize = 50_000;
+/// How long another update of the same collection is waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of a name.
 const MAX_NAME: usize = 64;
 
@@ -171,6 +174,21 @@ impl Collection {
         std::fs::remove_dir_all(&self.folder).map_err(self.io("remove"))
     }
 
+    /// Removes the store and builds it from what is in `directories` now; as [`Self::update`].
+    pub fn rebuild(
+        &self,
+        directories: Option<&[PathBuf]>,
+        progress: &dyn Progress,
+    ) -> Result<CollectionReport, CollectionError> {
+        let known = self.manifest().map(|manifest| manifest.directories);
+        let directories = directories.map(<[PathBuf]>::to_vec).or(known);
+        let directories = directories.ok_or_else(|| CollectionError::Unknown { name: self.name.clone() })?;
+        if self.folder.is_dir() {
+            self.remove()?;
+        }
+        self.update(Some(&directories), progress)
+    }
+
     /// Brings the store to what is in `directories` now; those of the last update if `None`.
     ///
     /// Only documents whose time or size has changed are read, and only contents that are new are embedded.
@@ -268,8 +286,17 @@ impl Collection {
         Ok(files)
     }
 
+    /// Takes the lock of the collection. Another update is waited for: two questions at once are no error.
     fn lock(&self) -> Result<Lock, CollectionError> {
-        Ok(Lock::try_acquire(&self.folder.join("lock"))?)
+        let until = Instant::now() + LOCK_TIMEOUT;
+        loop {
+            match Lock::try_acquire(&self.folder.join("lock")) {
+                Err(StoreError::Locked { .. }) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => return Ok(result?),
+            }
+        }
     }
 
     fn git_dir(&self) -> PathBuf {

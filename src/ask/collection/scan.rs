@@ -48,6 +48,9 @@ pub fn scan(directories: &[PathBuf], max_bytes: u64, max_files: usize) -> Scan {
     let mut scan = Scan::default();
     for directory in directories {
         match std::fs::metadata(directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                scan.skipped.push(Skipped::Unreadable(directory.clone()));
+            }
             Err(_) => scan.skipped.push(Skipped::Missing(directory.clone())),
             Ok(metadata) if !metadata.is_dir() => {
                 scan.skipped.push(Skipped::NotADirectory(directory.clone()))

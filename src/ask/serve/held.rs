@@ -17,14 +17,16 @@ pub struct Held {
     texts: FxHashMap<Oid, Arc<str>>,
     /// Whether the paths are those of a collection.
     is_collection: bool,
+    min_relevance: f32,
 }
 
 impl Held {
-    /// Opens the index of `codebase` and reads its documents.
+    /// Opens the index of `codebase` and reads its documents. Less relevant passages than `min_relevance` are no
+    /// answer.
     ///
     /// # Errors
     /// As [`Searcher::search`].
-    pub fn open(codebase: Codebase, is_collection: bool) -> Result<Held, QueryError> {
+    pub fn open(codebase: Codebase, is_collection: bool, min_relevance: f32) -> Result<Held, QueryError> {
         let searcher = Searcher::new(codebase);
         let request = ViewRequest::new(&searcher.codebase.settings);
         let view = searcher.view(&request, &crate::never_update)?;
@@ -38,7 +40,7 @@ impl Held {
                 texts.insert(oid, String::from_utf8_lossy(&bytes).into());
             }
         }
-        let held = Held { searcher, view, texts, is_collection };
+        let held = Held { searcher, view, texts, is_collection, min_relevance };
         // What is read on first use is read now.
         held.answer("what is this about", ask::SHOWN_PASSAGES)?;
         Ok(held)
@@ -57,8 +59,7 @@ impl Held {
         let request = ask::request(question, &self.searcher);
         let passages =
             self.searcher.passages_of(&request, &self.view, &|oid| self.texts.get(oid).cloned())?;
-        let min_relevance = self.searcher.codebase.settings.qa.min_relevance;
-        let limits = Limits { min_relevance, max_passages };
+        let limits = Limits { min_relevance: self.min_relevance, max_passages };
         let answer = extract::answer(question, passages, limits, self.searcher.embedder());
         Ok(if self.is_collection { answer.with_paths(collection::disk_path) } else { answer })
     }

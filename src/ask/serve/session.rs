@@ -52,7 +52,7 @@ fn converse(stream: TcpStream, shared: &Shared) -> Result<(), Box<dyn std::error
     loop {
         let message = match socket.read() {
             Ok(message) => message,
-            Err(tungstenite::Error::Io(error)) if is_timeout(&error) && !shared.is_ending() => continue,
+            Err(tungstenite::Error::Io(error)) if may_go_on(&error) && !shared.is_ending() => continue,
             Err(tungstenite::Error::Capacity(_)) => {
                 // The rest of the frame cannot be skipped.
                 send(
@@ -146,8 +146,10 @@ fn send(socket: &mut WebSocket<TcpStream>, reply: &Reply) -> Result<(), tungsten
     socket.send(Message::text(text))
 }
 
-fn is_timeout(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock)
+/// Whether nothing has come in time, or a signal or a tracer has interrupted the wait.
+fn may_go_on(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), TimedOut | WouldBlock | Interrupted)
 }
 
 /// Whether a request comes from this machine: neither from a page of another host, nor to a name that only

@@ -11,6 +11,7 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::places::Places;
+use crate::cli::prompt::Prompt;
 use crate::cli::render::{self, Paint, safe, safe_lines};
 use crate::config::QaSettings;
 use crate::index::progress::Silent;
@@ -37,7 +38,7 @@ pub struct AskArgs {
     /// The question, in plain language
     #[arg(required_unless_present = "interactive")]
     question: Vec<String>,
-    /// Ask further questions, one a line, until `quit`
+    /// Ask further questions, one a line, until `quit` or Ctrl+C
     #[arg(long)]
     interactive: bool,
     /// Ask this server (see `serve`) instead of this process
@@ -78,8 +79,8 @@ pub fn run(args: AskArgs, context: &Context) -> Result<ExitCode, CliError> {
     conversation(&args, &question, context, &mut |question| local.ask(question))
 }
 
-/// Asks the question, and with `--interactive` those that follow, until `quit` or the end of the input. An
-/// error ends a conversation only if it is that of the one question.
+/// Asks the question, and with `--interactive` those that follow, until `quit`, Ctrl+C or the end of the input.
+/// An error ends a conversation only if it is that of the one question.
 fn conversation(
     args: &AskArgs,
     question: &str,
@@ -97,16 +98,12 @@ fn conversation(
     if !question.trim().is_empty() {
         told(ask(question));
     }
-    let mut lines = std::io::stdin().lines();
-    loop {
-        if context.is_interactive {
-            eprint!("? ");
-        }
-        match lines.next() {
-            Some(Ok(line)) if ["quit", "exit"].contains(&line.trim()) => break,
-            Some(Ok(line)) if line.trim().is_empty() => {}
-            Some(Ok(line)) => told(ask(line.trim())),
-            Some(Err(_)) | None => break,
+    let mut prompt = Prompt::new(context);
+    while let Some(line) = prompt.line() {
+        match line.trim() {
+            "quit" | "exit" => break,
+            "" => {}
+            question => told(ask(question)),
         }
     }
     Ok(ExitCode::SUCCESS)

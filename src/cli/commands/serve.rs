@@ -30,6 +30,12 @@ pub struct ServeArgs {
     /// Serve this collection as well (see `docs`); can be repeated
     #[arg(long, value_name = "NAME")]
     index: Vec<String>,
+    /// File with the settings of the section `qa`, instead of the user's configuration
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Build the indexes again before they are served
+    #[arg(long)]
+    reindex: bool,
     /// Port to listen on [default: 8765]
     #[arg(long)]
     port: Option<u16>,
@@ -53,6 +59,8 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
         repository: context.dir.clone(),
         directories: absolute(&args.dir),
         collections: args.index,
+        config: args.config,
+        reindex: args.reindex,
         overrides,
     };
     serve::run(&options, &|event| match event {
