@@ -1,8 +1,8 @@
 //! Questions about documents: in a new process, in a running one, and from the memory of a server.
 //!
-//! Run with `cargo bench --bench ask`; corpus: 1,000 generated documents, about 10,000 chunks, or those of the
-//! repositories in CODEWEAVER_BENCH_REPO. Ten questions in turn, CODEWEAVER_BENCH_RUNS = 50 of each kind. How
-//! good the answers are is measured by `benches/ask.py`.
+//! Run with `cargo bench --bench ask`; corpus: 1,000 generated documents, about 10,000 chunks, or those of
+//! the repositories in CODEWEAVER_BENCH_REPO. Ten questions in turn, CODEWEAVER_BENCH_RUNS = 50 of each kind.
+//! How good the answers are is measured by `benches/ask.py`.
 
 mod common;
 

@@ -360,8 +360,8 @@ fn is_change_log(path: &str) -> bool {
 /// Probability that the units answer the question: a logistic regression on that of the retrieval and on the
 /// largest share of the question that one unit has.
 ///
-/// Fitted on the questions of `benches/ask/tuning.toml` and on 76 further ones about nine other repositories, of
-/// both of which a third has no answer.
+/// Fitted on the questions of `benches/ask/tuning.toml` and on 76 further ones about nine other
+/// repositories, of both of which a third has no answer.
 fn relevance(passages: &Passages, scored: &[ScoredUnit]) -> f32 {
     let said = scored.iter().map(|unit| unit.with_headings).fold(0.0f32, f32::max);
     let retrieved = passages.relevance.clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);

@@ -67,7 +67,8 @@ const QUESTION_WORDS: [&str; 16] = [
     "must", "should",
 ];
 
-/// `question` in lower case without the marks at its end, if it is a sentence that begins with a question word.
+/// `question` in lower case without the marks at its end, if it is a sentence that begins with a question
+/// word.
 pub fn asked(question: &str) -> Option<String> {
     let asked = question.trim_end_matches(|c: char| !c.is_alphanumeric()).trim_start().to_lowercase();
     let begins = asked.split_whitespace().next().is_some_and(|word| QUESTION_WORDS.contains(&word));

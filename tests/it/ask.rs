@@ -120,8 +120,8 @@ fn scenario_multiple_source_citations() {
     quotes_are_exact(&repo, &answer);
 }
 
-/// Chunks keep the structure of Markdown: the headings above them and their file. The splitter is the chunker of
-/// this program, which keeps blocks of Markdown whole as that of LangChain does.
+/// Chunks keep the structure of Markdown: the headings above them and their file. The splitter is the chunker
+/// of this program, which keeps blocks of Markdown whole as that of LangChain does.
 #[test]
 fn scenario_chunk_markdown_using_langchain_splitter() {
     let repo = repo();

@@ -21,8 +21,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Opens the index of `codebase` and reads its documents. Less relevant passages than `min_relevance` are no
-    /// answer.
+    /// Opens the index of `codebase` and reads its documents. Less relevant passages than `min_relevance` are
+    /// no answer.
     ///
     /// # Errors
     /// As [`Searcher::search`].

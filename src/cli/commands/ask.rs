@@ -79,8 +79,8 @@ pub fn run(args: AskArgs, context: &Context) -> Result<ExitCode, CliError> {
     conversation(&args, &question, context, &mut |question| local.ask(question))
 }
 
-/// Asks the question, and with `--interactive` those that follow, until `quit`, Ctrl+C or the end of the input.
-/// An error ends a conversation only if it is that of the one question.
+/// Asks the question, and with `--interactive` those that follow, until `quit`, Ctrl+C or the end of the
+/// input. An error ends a conversation only if it is that of the one question.
 fn conversation(
     args: &AskArgs,
     question: &str,
