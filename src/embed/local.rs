@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 use std::time::SystemTime;
 
-use super::EmbedError;
 use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN, is_matryoshka};
 use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::QUANTISATION;
+use super::{EmbedError, hub};
 use crate::config::ModelSettings;
 use crate::sync;
 
@@ -70,7 +70,7 @@ impl LocalModel {
         };
         let is_known = known.is_some() || known_static.is_some();
         let is_there = settings.path.is_some() || is_plain_name(&name) && folder.is_dir();
-        if !is_known && !is_there && !settings.name.contains('/') {
+        if !is_known && !is_there && hub::repository(&settings.name).is_err() {
             return Err(unknown(name));
         }
         let from_settings = settings.path.is_some();

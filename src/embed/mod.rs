@@ -305,6 +305,9 @@ impl EmbedError {
             Self::MissingFiles { folder, missing, from_settings: true, source_hint, .. } => {
                 format!("put {} into {}{source_hint}", missing.join(", "), folder.display())
             }
+            Self::MissingFiles { name, folder, .. } if folder.is_dir() => {
+                format!("complete {}, or model remove {name} and model get {name}", folder.display())
+            }
             Self::MissingFiles { name, .. } => {
                 format!("git codeweaver model get {name}, or set `model.path` to a folder that has them")
             }

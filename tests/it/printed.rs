@@ -284,6 +284,9 @@ fn help_of_index() {
           --background
               Return at once; `status` shows the progress
 
+          --dry-run
+              Count what would be embedded, and embed nothing
+
           --allow-huge
               Index a tree of more than 500,000 files
 
