@@ -12,8 +12,8 @@ use crate::index::{Codebase, Target, UpdateOptions};
 use crate::store::reader::OpenFiles;
 use std::path::PathBuf;
 
-/// Bytes of the index for each chunk besides its vector: rows of metadata, postings, symbols and words, as measured on
-/// the repositories of the development set.
+/// Bytes of the index for each chunk besides its vector: rows of metadata, postings, symbols and words, as
+/// measured on the repositories of the development set.
 const OTHER_BYTES: u64 = 700;
 
 /// What [`crate::update`] would embed.
@@ -70,8 +70,8 @@ pub fn announce(
     Ok(())
 }
 
-/// Asks the user for consent to an API that is sent text, and writes it to the user's settings. Where nobody can be
-/// asked, the run fails with the setting that gives it.
+/// Asks the user for consent to an API that is sent text, and writes it to the user's settings. Where nobody
+/// can be asked, the run fails with the setting that gives it.
 pub fn ask_consent(context: &Context) -> Result<(), CliError> {
     let work_dir = context.repo().ok().and_then(|repo| repo.work_dir().map(PathBuf::from));
     let sources = Sources::discover(work_dir.as_deref());

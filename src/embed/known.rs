@@ -102,8 +102,8 @@ pub(super) fn api_dimension(name: &str) -> Option<usize> {
     API_DIMENSIONS.iter().find(|(known, _)| *known == short).map(|(_, dim)| *dim)
 }
 
-/// Parts of the names of models whose first components are a vector of less precision (Matryoshka training; the
-/// principal components of model2vec).
+/// Parts of the names of models whose first components are a vector of less precision (Matryoshka training;
+/// the principal components of model2vec).
 static MATRYOSHKA: &[&str] = &[
     "text-embedding-3-",
     "voyage-code-3",

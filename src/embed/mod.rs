@@ -11,7 +11,8 @@
 //! * [`known`]: published models. [`local`]: the files and requirements of a model in a folder.
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
-//! * [`rerank`]: scoring texts with their query by a cross-encoder (feature `onnx`). [`pool`]: sessions of either.
+//! * [`rerank`]: scoring texts with their query by a cross-encoder (feature `onnx`). [`pool`]: sessions of
+//!   either.
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
 //! * [`model_input`]: chunk → model input. [`mod@quantise`]: f32 → int8.
 //! * [`absent`]: stands in for a model that cannot be used.
@@ -60,8 +61,8 @@ pub enum EmbedCost {
     Table,
     /// Milliseconds and more: a transformer. Vectors are reused by the hash of their model input.
     Model,
-    /// A request to a server, and money. As [`EmbedCost::Model`]; queries embed nothing but themselves, and nothing
-    /// that looks like a secret is embedded.
+    /// A request to a server, and money. As [`EmbedCost::Model`]; queries embed nothing but themselves, and
+    /// nothing that looks like a secret is embedded.
     Api,
 }
 
@@ -142,7 +143,8 @@ pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     local::LocalModel::find(settings, &local::ModelDirs::from_environment())?.fingerprint()
 }
 
-/// The components of a vector of the model that [`open`] would open. Loads a model on this machine; asks an API nothing.
+/// The components of a vector of the model that [`open`] would open. Loads a model on this machine; asks an
+/// API nothing.
 pub fn dim_of(settings: &ModelSettings) -> Result<usize, EmbedError> {
     if settings.is_api() { api::dimension(settings) } else { Ok(open(settings)?.dim()) }
 }

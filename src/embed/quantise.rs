@@ -13,8 +13,8 @@ pub fn scale_for(dim: usize) -> f32 {
     127.0 * (dim as f32).sqrt() / 4.0
 }
 
-/// The first `dim` components of `vector`, as a unit vector. `has_layer_norm`: of all components, the mean is subtracted
-/// first and the standard deviation divided by. The zero vector stays zero.
+/// The first `dim` components of `vector`, as a unit vector. `has_layer_norm`: of all components, the mean is
+/// subtracted first and the standard deviation divided by. The zero vector stays zero.
 pub fn shorten(mut vector: Vec<f32>, dim: usize, has_layer_norm: bool) -> Vec<f32> {
     if has_layer_norm && vector.len() > dim {
         let n = vector.len() as f64;
@@ -75,8 +75,8 @@ mod tests {
         assert!((a - 0.5f32.sqrt()).abs() < 1e-6 && (b + 0.5f32.sqrt()).abs() < 1e-6, "{a} {b}");
     }
 
-    /// The ten nearest by int8 are the ten nearest by f32, but for a few of nearly the same distance, in spaces of all
-    /// usual sizes. Points lie in clusters, as texts do.
+    /// The ten nearest by int8 are the ten nearest by f32, but for a few of nearly the same distance, in
+    /// spaces of all usual sizes. Points lie in clusters, as texts do.
     #[test]
     fn neighbours_survive_quantisation_in_all_dimensions() {
         const POINTS: usize = 1000;

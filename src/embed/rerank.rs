@@ -1,7 +1,8 @@
 //! Reranking: a cross-encoder reads the query together with a text, and scores how well the text answers it.
 //!
 //! A score does not depend on the other texts: each is run by itself, with one thread, for the reasons of
-//! [`super::onnx`], and several sessions use the cores. So a score can be kept for the next query with the same words.
+//! [`super::onnx`], and several sessions use the cores. So a score can be kept for the next query with the
+//! same words.
 
 use super::known::KNOWN_RERANKERS;
 use super::local::{self, ModelDirs, TransformerFiles};
@@ -61,8 +62,8 @@ impl Reranker {
         &self.name
     }
 
-    /// The scores of `texts`, more is better; `None` if they are not all known by `deadline`. What was computed until
-    /// then is kept.
+    /// The scores of `texts`, more is better; `None` if they are not all known by `deadline`. What was
+    /// computed until then is kept.
     pub fn scores(
         &self,
         query: &str,

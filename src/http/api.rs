@@ -1,6 +1,7 @@
 //! An OpenAI-compatible API: where it is, its key, one request, and why there is no answer.
 //!
-//! The key is in one header and in no message. A redirect is not followed: it could carry what is sent to another host.
+//! The key is in one header and in no message. A redirect is not followed: it could carry what is sent to
+//! another host.
 
 use super::{Limits, agent, check_base, header, pause_of};
 use serde_json::Value;
@@ -131,8 +132,8 @@ impl Endpoint {
     /// The API of the settings; `None` if none is configured.
     ///
     /// # Errors
-    /// [`ApiError::Setting`] for a key without a URL, an invalid URL, a URL of another machine without a key, and a
-    /// command that prints no key.
+    /// [`ApiError::Setting`] for a key without a URL, an invalid URL, a URL of another machine without a key,
+    /// and a command that prints no key.
     pub fn open(settings: ApiSettings<'_>) -> Result<Option<Endpoint>, ApiError> {
         let names = settings.names;
         let setting = |setting, why: &str| Err(ApiError::Setting { setting, why: why.to_owned() });
@@ -177,8 +178,8 @@ impl Endpoint {
         &self.model
     }
 
-    /// Posts `body` to `path`, and returns a response with status 200. `accept` is the wanted media type; `total`
-    /// limits the whole request with the reading of its response.
+    /// Posts `body` to `path`, and returns a response with status 200. `accept` is the wanted media type;
+    /// `total` limits the whole request with the reading of its response.
     pub fn post(
         &self,
         path: &str,

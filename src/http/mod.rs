@@ -3,8 +3,8 @@
 //! * [`api`]: an OpenAI-compatible API: its settings, its key, and why it does not answer.
 //! * This file: connections, base URLs, and the pauses between requests.
 //!
-//! Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Certificates are Mozilla's and those
-//! in the file `SSL_CERT_FILE`, which a company with a proxy of its own sets.
+//! Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Certificates are Mozilla's
+//! and those in the file `SSL_CERT_FILE`, which a company with a proxy of its own sets.
 
 pub mod api;
 
@@ -60,8 +60,8 @@ fn certificates() -> Option<RootCerts> {
 /// `base` without a slash at its end, and whether its host is this machine.
 ///
 /// # Errors
-/// What is wrong with it: a base URL is `http://HOST/PATH` or `https://HOST/PATH`, and only this machine is asked
-/// without TLS.
+/// What is wrong with it: a base URL is `http://HOST/PATH` or `https://HOST/PATH`, and only this machine is
+/// asked without TLS.
 pub fn check_base(base: &str) -> Result<(&str, bool), &'static str> {
     let base = base.trim().trim_end_matches('/');
     let Some((scheme, rest)) = base.split_once("://").filter(|(_, rest)| !rest.is_empty()) else {
@@ -98,8 +98,9 @@ pub fn pause_of(value: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds.max(0) as u64))
 }
 
-/// The pause before retry number `n`, counted from 0: half a second, doubled for each further one, and between half and
-/// all of that by `jitter` (0–1), so that clients that failed together do not come back together.
+/// The pause before retry number `n`, counted from 0: half a second, doubled for each further one, and
+/// between half and all of that by `jitter` (0–1), so that clients that failed together do not come back
+/// together.
 pub fn backoff(n: u32, jitter: f64) -> Duration {
     Duration::from_millis(500).mul_f64(f64::from(1u32 << n.min(6)) * (0.5 + jitter.clamp(0.0, 1.0) / 2.0))
 }

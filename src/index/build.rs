@@ -5,8 +5,9 @@
 //! order of docs, and with it every byte written, does not depend on the number or speed of threads. Workers
 //! are threads of this module and not of a pool, since parsing needs a large stack.
 //!
-//! For a model that costs more than microseconds a unit is chunked twice: first for the inputs of all its files, which
-//! are embedded at once, so that the requests to an API are full, and kept in the vector cache; then as for any model.
+//! For a model that costs more than microseconds a unit is chunked twice: first for the inputs of all its
+//! files, which are embedded at once, so that the requests to an API are full, and kept in the vector cache;
+//! then as for any model.
 
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -33,7 +34,8 @@ use std::time::{Duration, Instant};
 /// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
 /// below the memory limit.
 pub const SEAL_ROWS: usize = 48 * 1024;
-/// Files of a unit for a model that costs microseconds per chunk, for one that costs milliseconds, and for an API.
+/// Files of a unit for a model that costs microseconds per chunk, for one that costs milliseconds, and for an
+/// API.
 const UNIT_TABLE: usize = 48;
 const UNIT_MODEL: usize = 4;
 const UNIT_API: usize = 16;
@@ -164,7 +166,8 @@ fn available_threads() -> usize {
 struct Worker<'a> {
     context: BuildContext<'a>,
     vectors: &'a KnownVectors<'a>,
-    /// Vectors that are computed before the docs are made; `None` for models that cost microseconds, and overlays.
+    /// Vectors that are computed before the docs are made; `None` for models that cost microseconds, and
+    /// overlays.
     kept: Option<&'a VectorCache>,
     /// The journal slot of this thread.
     journal: Option<(&'a Journal, usize)>,
@@ -201,7 +204,8 @@ impl Worker<'_> {
         self.doc(job, size, bytes, builder).map(Some)
     }
 
-    /// The size of the blob of `job` and its bytes, none if it is too large; `None` if it is not in this clone.
+    /// The size of the blob of `job` and its bytes, none if it is too large; `None` if it is not in this
+    /// clone.
     fn read<'b>(&self, job: &Job, blobs: &'b mut BlobReader) -> Result<Option<(u64, &'b [u8])>, IndexError> {
         let oid = &job.key.blob_oid;
         let Some(size) = blobs.size(oid)? else { return Ok(None) };

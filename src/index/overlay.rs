@@ -333,7 +333,8 @@ impl<'a> Overlay<'a> {
         let (builder, docs) = built?;
         let overlay =
             Arc::new(OverlaySegment { keys, segment: Arc::new(Segment::in_memory(builder)?), docs });
-        // A blob that is not in this clone may have been fetched by the next time, and a model may work again.
+        // A blob that is not in this clone may have been fetched by the next time, and a model may work
+        // again.
         if is_kept && overlay.docs.iter().all(Option::is_some) {
             self.context.files.keep_overlay(overlay.clone());
         }

@@ -1,8 +1,9 @@
-//! Vector cache: on-disk vectors that a run has embedded and not published yet, by the hash of their model input.
+//! Vector cache: on-disk vectors that a run has embedded and not published yet, by the hash of their model
+//! input.
 //!
-//! A vector of a transformer costs milliseconds, one of an API money. A run that ends early, by a failure of the API or
-//! by a signal, publishes what it sealed; all else that it embedded is here for the next run. A completed run removes
-//! the file.
+//! A vector of a transformer costs milliseconds, one of an API money. A run that ends early, by a failure of
+//! the API or by a signal, publishes at most what it sealed; all that it embedded is here for the next run. A
+//! completed run removes the file.
 //!
 //! ```text
 //! magic "cwvecs1\n"; blake3 of the fingerprint of the vector space, 32 bytes

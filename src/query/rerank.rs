@@ -1,7 +1,7 @@
 //! Rerank: the best files in the order in which a cross-encoder scores their best chunks.
 //!
-//! A cross-encoder reads query and text together, which takes milliseconds a text, so it gets few and has a time limit.
-//! Whatever goes wrong, the first ranking stands, and a warning says so.
+//! A cross-encoder reads query and text together, which takes milliseconds a text, so it gets few and has a
+//! time limit. Whatever goes wrong, the first ranking stands, and a warning says so.
 
 use super::answer::Ranking;
 use super::error::QueryError;
@@ -21,7 +21,8 @@ const STRATEGY: &str = "rerank";
 pub(super) struct LazyReranker(OnceLock<Result<Reranker, EmbedError>>);
 
 impl Searcher {
-    /// Orders the best files of `ranking` by `search.rerank`, if that is set and `request` is a query in words.
+    /// Orders the best files of `ranking` by `search.rerank`, if that is set and `request` is a query in
+    /// words.
     pub(super) fn rerank(&self, request: &Request, view: &View, ranking: &mut Ranking, deadline: Instant) {
         let settings = &self.codebase.settings.search;
         let Some(name) = &settings.rerank else { return };

@@ -74,7 +74,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers each request by `answer`, which gets its number, counted from 0. Requests are answered at once.
+    /// Answers each request by `answer`, which gets its number, counted from 0. Requests are answered at
+    /// once.
     pub fn start(answer: impl Fn(usize, &Request) -> Response + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,5 @@
-//! Embedding by an API: a local server speaks the protocol of OpenAI, counts what it is sent, and fails in every way.
+//! Embedding by an API: a local server speaks the protocol of OpenAI, counts what it is sent, and fails in
+//! every way.
 
 use codeweaver_testkit::http::{Request, Response, Server};
 use codeweaver_testkit::{FILES, Run, TestRepo, Tool};

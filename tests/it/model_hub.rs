@@ -27,7 +27,8 @@ fn oid(bytes: &[u8]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// The answers of a hub with one repository: weights in LFS, which are served after a redirect, all else in git.
+/// The answers of a hub with one repository: weights in LFS, which are served after a redirect, all else in
+/// git.
 fn hub(files: &[(&str, Vec<u8>)], request: &Request) -> Response {
     let path = request.path.split('?').next().unwrap();
     if path == format!("/api/models/{REPOSITORY}/revision/main") {

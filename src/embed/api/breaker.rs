@@ -1,7 +1,8 @@
 //! Circuit breaker: stops asking an API that fails again and again, so that answers do not wait for it.
 //!
-//! Closed, every request passes. After [`MAX_FAILURES`] failures in sequence it is open, and none passes for [`PAUSE`].
-//! Then it is half open: one request passes, whose outcome closes it or opens it again. The clock is the caller's.
+//! Closed, every request passes. After [`MAX_FAILURES`] failures in sequence it is open, and none passes for
+//! [`PAUSE`]. Then it is half open: one request passes, whose outcome closes it or opens it again. The clock
+//! is the caller's.
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,12 @@
 //! Embedding by an OpenAI-compatible API: `POST {model.api_base_url}/embeddings`.
 //!
-//! The texts of chunks and queries leave the machine, so only the user's own settings can name an API, and a host other
-//! than this machine is sent nothing without the user's consent to it. What looks like a secret is not sent at all
-//! (`index::build`).
+//! The texts of chunks and queries leave the machine, so only the user's own settings can name an API, and a
+//! host other than this machine is sent nothing without the user's consent to it. What looks like a secret is
+//! not sent at all (`index::build`).
 //!
-//! While indexing, a request may take 30 s and is retried; at most ten are on their way. A query waits two seconds in
-//! all, and after some failures in sequence not at all ([`breaker`]): the answer is then one by words.
+//! While indexing, a request may take 30 s and is retried; at most ten are on their way. A query waits two
+//! seconds in all, and after some failures in sequence not at all ([`breaker`]): the answer is then one by
+//! words.
 
 pub mod breaker;
 
@@ -237,8 +238,8 @@ fn vectors_in(bytes: &[u8], n: usize) -> Result<Vec<Vec<f32>>, &'static str> {
     }
 }
 
-/// The number of `inputs` that make up the next request: at most [`MAX_TEXTS`] with at most `batch_tokens` tokens, and
-/// at least one.
+/// The number of `inputs` that make up the next request: at most [`MAX_TEXTS`] with at most `batch_tokens`
+/// tokens, and at least one.
 fn batch_len(inputs: &[&str], batch_tokens: usize) -> usize {
     let mut n_tokens = 0;
     let fits = |input: &&&str| {

@@ -1,8 +1,8 @@
 //! The cache of models: one folder for each, with a manifest of its files, and bundles of such folders.
 //!
-//! `CACHE/NAME/codeweaver-model.json` names the source, its revision and the SHA-256 of every file. A download is
-//! gathered in `CACHE/.NAME.download` under a lock and renamed when it is complete, so a folder without a dot is one. A
-//! bundle is a zip file of a folder, for machines without a network.
+//! `CACHE/NAME/codeweaver-model.json` names the source, its revision and the SHA-256 of every file. A
+//! download is gathered in `CACHE/.NAME.download` under a lock and renamed when it is complete, so a folder
+//! without a dot is one. A bundle is a zip file of a folder, for machines without a network.
 
 use super::DownloadError;
 use super::download::{io, sha256};

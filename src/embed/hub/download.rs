@@ -1,7 +1,8 @@
 //! Download of one file: resumed where it broke off, and checked by its hash before it has its name.
 //!
-//! What has arrived is in `NAME.part` beside the target. A further request asks for the rest by `Range`; a server that
-//! sends the whole file instead starts it anew. Passing failures are retried as long as bytes arrive between them.
+//! What has arrived is in `NAME.part` beside the target. A further request asks for the rest by `Range`; a
+//! server that sends the whole file instead starts it anew. Passing failures are retried as long as bytes
+//! arrive between them.
 
 use super::DownloadError;
 use crate::http::api::shortened;
@@ -104,7 +105,8 @@ impl Fetcher<'_> {
     /// Makes `target` the content of `file`; asks nothing of the server if it is that already.
     ///
     /// # Errors
-    /// Any [`DownloadError`]. What has arrived is kept and continued by the next call, unless its hash is wrong.
+    /// Any [`DownloadError`]. What has arrived is kept and continued by the next call, unless its hash is
+    /// wrong.
     pub fn fetch(&self, file: &RemoteFile, target: &Path) -> Result<(), DownloadError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if len(target) == file.size && file.digest.of(target)? == file.digest.expected() {

@@ -1,15 +1,17 @@
 //! Models by name: the cache of models, and the hub that they come from.
 //!
-//! A model is downloaded because the user named it, by `model get` or by `model.name` in the user's own settings, and
-//! never because a repository did. fastembed has a downloader too; it is not used, because it does not resume a file,
-//! compares no hash and cannot be pointed at a bundle.
+//! A model is downloaded because the user named it, by `model get` or by `model.name` in the user's own
+//! settings, and never because a repository did. fastembed has a downloader too; it is not used, because it
+//! does not resume a file, compares no hash and cannot be pointed at a bundle.
 //!
-//! The layout of a hub: `api/models/OWNER/NAME/revision/main` names a commit, `api/models/OWNER/NAME/tree/COMMIT` its
-//! files with their sizes and hashes (SHA-256 of large ones, oids of blobs of small ones), and
-//! `OWNER/NAME/resolve/COMMIT/PATH` is a file, mostly by a redirect to another host. All files of a model are of one
-//! commit. `HF_ENDPOINT` names another hub, `HF_TOKEN` a token for it, `HF_HUB_OFFLINE=1` forbids it.
+//! The layout of a hub: `api/models/OWNER/NAME/revision/main` names a commit,
+//! `api/models/OWNER/NAME/tree/COMMIT` its files with their sizes and hashes (SHA-256 of large ones, oids of
+//! blobs of small ones), and `OWNER/NAME/resolve/COMMIT/PATH` is a file, mostly by a redirect to another
+//! host. All files of a model are of one commit. `HF_ENDPOINT` names another hub, `HF_TOKEN` a token for it,
+//! `HF_HUB_OFFLINE=1` forbids it.
 //!
-//! * [`download`]: one file. [`cache`]: the folders of models, and bundles of them for machines without a network.
+//! * [`download`]: one file. [`cache`]: the folders of models, and bundles of them for machines without a
+//!   network.
 //! * [`runtime`]: ONNX Runtime out of a Python wheel.
 
 pub mod cache;
@@ -171,7 +173,8 @@ impl Hub {
         Ok(Hub { endpoint, token: set("HF_TOKEN"), agent })
     }
 
-    /// Downloads the model `name` into `cache`, and returns its folder. A model that is there is left as it is.
+    /// Downloads the model `name` into `cache`, and returns its folder. A model that is there is left as it
+    /// is.
     ///
     /// # Errors
     /// [`EmbedError::UnknownModel`], [`EmbedError::Download`]. What has arrived is kept for the next call.

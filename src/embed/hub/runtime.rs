@@ -1,7 +1,9 @@
-//! ONNX Runtime out of the Python wheel that its publisher makes: one version for each platform, with its hash.
+//! ONNX Runtime out of the Python wheel that its publisher makes: one version for each platform, with its
+//! hash.
 //!
-//! The wheel is found by its name in a package index (`PIP_INDEX_URL`, else PyPI), so a mirror serves as well: the hash
-//! in this file decides what is taken, not the index. Of the wheel only the library and its licences are kept.
+//! The wheel is found by its name in a package index (`PIP_INDEX_URL`, else PyPI), so a mirror serves as
+//! well: the hash in this file decides what is taken, not the index. Of the wheel only the library and its
+//! licences are kept.
 
 use super::cache::{Cache, Manifest};
 use super::download::{Digest, Downloads, Fetcher, RemoteFile, io};
@@ -98,7 +100,8 @@ fn wheel_url(agent: &ureq::Agent, page: &str, name: &str) -> Result<String, Down
     Ok(absolute(page, &found))
 }
 
-/// `link` of the page at `page` as an absolute URL. Links of indexes are absolute, begin at the host, or lead up.
+/// `link` of the page at `page` as an absolute URL. Links of indexes are absolute, begin at the host, or lead
+/// up.
 fn absolute(page: &str, link: &str) -> String {
     if link.contains("://") {
         return link.to_owned();
