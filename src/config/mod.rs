@@ -12,7 +12,10 @@ mod error;
 mod files;
 mod keys;
 mod load;
+mod loaded;
+mod origin;
 mod settings;
+mod sources;
 mod toml;
 mod tree;
 mod value;
@@ -23,10 +26,12 @@ pub(crate) use error::did_you_mean;
 pub use error::{ConfigError, Problem};
 pub use files::{MAX_FILE_BYTES, REPOSITORY_FILE_NAME};
 pub use keys::{KeySpec, documentation, get, keys};
-pub use load::{Loaded, Origin, SettingRow, Sources};
+pub use loaded::{Loaded, SettingRow};
+pub use origin::Origin;
 pub use settings::{
     ChunkerSettings, CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode, HooksSettings,
     IndexSettings, MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings, QaSettings,
     SearchSettings, Settings,
 };
+pub use sources::Sources;
 pub use value::KeyKind;
