@@ -25,10 +25,6 @@ impl Embedder for Absent<'_> {
         self.dim
     }
 
-    fn scale(&self) -> f32 {
-        1.0
-    }
-
     fn cost(&self) -> EmbedCost {
         self.cost
     }

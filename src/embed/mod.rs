@@ -78,7 +78,9 @@ pub trait Embedder: Send + Sync {
     /// Components of a vector.
     fn dim(&self) -> usize;
     /// The real value of a component is `int8 / scale`.
-    fn scale(&self) -> f32;
+    fn scale(&self) -> f32 {
+        scale_for(self.dim())
+    }
     fn cost(&self) -> EmbedCost;
     /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` has the
     /// rows of the first inputs, as far as they were computed.

@@ -203,10 +203,6 @@ impl Embedder for StaticModel {
         self.dim
     }
 
-    fn scale(&self) -> f32 {
-        scale_for(self.dim)
-    }
-
     fn cost(&self) -> EmbedCost {
         EmbedCost::Table
     }

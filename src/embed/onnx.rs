@@ -98,10 +98,6 @@ impl Embedder for OnnxModel {
         self.dim
     }
 
-    fn scale(&self) -> f32 {
-        scale_for(self.dim)
-    }
-
     fn cost(&self) -> EmbedCost {
         EmbedCost::Model
     }

@@ -222,10 +222,6 @@ impl Embedder for TableModel<'_> {
         self.dim
     }
 
-    fn scale(&self) -> f32 {
-        scale_for(self.dim)
-    }
-
     fn cost(&self) -> EmbedCost {
         EmbedCost::Table
     }

@@ -262,10 +262,6 @@ impl Embedder for ApiModel {
         self.dim
     }
 
-    fn scale(&self) -> f32 {
-        scale_for(self.dim)
-    }
-
     fn cost(&self) -> EmbedCost {
         EmbedCost::Api
     }
