@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +18,27 @@ pub struct Request {
 }
 
 impl Request {
+    /// Reads a request; `None` if the client goes away before its end.
+    pub fn read(stream: &TcpStream) -> Option<Request> {
+        let mut reader = BufReader::new(stream);
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
+                break;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+            head.push_str(&line);
+        }
+        let mut words = head.split_whitespace();
+        let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        Some(Request { method, path, head, body })
+    }
+
     /// The value of the header `name`.
     pub fn header(&self, name: &str) -> Option<&str> {
         let of =
@@ -86,7 +109,7 @@ impl Server {
                 let Ok(stream) = stream else { return };
                 let (seen, running, answer) = (seen.clone(), running.clone(), answer.clone());
                 std::thread::spawn(move || {
-                    let Some(request) = read(&stream) else { return };
+                    let Some(request) = Request::read(&stream) else { return };
                     let number = {
                         let mut seen = seen.lock().unwrap();
                         seen.push(request.clone());
@@ -117,26 +140,6 @@ impl Server {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Request> {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        head.push_str(&line);
-    }
-    let mut words = head.split_whitespace();
-    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(Request { method, path, head, body })
-}
-
 fn write(mut stream: TcpStream, request: &Request, response: &Response) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {} X\r\nConnection: close\r\n", response.status);
     for (name, value) in &response.headers {
@@ -149,4 +152,45 @@ fn write(mut stream: TcpStream, request: &Request, response: &Response) -> std::
         stream.write_all(&response.body[..end])?;
     }
     stream.flush()
+}
+
+/// LiteLLM as a proxy on this machine. Ends with this value.
+pub struct LiteLlm {
+    process: Child,
+}
+
+impl LiteLlm {
+    /// Starts the program `litellm` with `config` in a file of `folder`, and waits up to a minute until it
+    /// accepts connections at `port`.
+    pub fn start(litellm: &Path, folder: &Path, port: u16, config: &str) -> LiteLlm {
+        std::fs::write(folder.join("litellm.yaml"), config).unwrap();
+        let process = Command::new(litellm)
+            .args(["--config", "litellm.yaml", "--host", "127.0.0.1", "--port", &port.to_string()])
+            .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let proxy = LiteLlm { process };
+        let is_up = (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        assert!(is_up, "LiteLLM does not listen on port {port}");
+        proxy
+    }
+}
+
+impl Drop for LiteLlm {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A port of this machine at which no process listens.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

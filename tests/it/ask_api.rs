@@ -1,8 +1,8 @@
 //! `ask` with a language model: a local server speaks the protocol of OpenAI, and fails in every way.
 
+use codeweaver_testkit::http::{LiteLlm, Request, free_port};
 use codeweaver_testkit::{Run, TestRepo, Tool};
-use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,11 +31,6 @@ struct Server {
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
-struct Request {
-    head: String,
-    body: Value,
-}
-
 impl Server {
     fn start(replies: Vec<Reply>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -47,7 +42,7 @@ impl Server {
                 let Ok(stream) = stream else { return };
                 let n = seen.lock().unwrap().len();
                 let reply = replies[n.min(replies.len() - 1)].clone();
-                let request = read_request(&stream);
+                let Some(request) = Request::read(&stream) else { return };
                 seen.lock().unwrap().push(request);
                 // The client may have gone.
                 let _ = write_reply(stream, &reply);
@@ -59,24 +54,6 @@ impl Server {
     fn n_requests(&self) -> usize {
         self.requests.lock().unwrap().len()
     }
-}
-
-fn read_request(stream: &TcpStream) -> Request {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    let _ = reader.read_exact(&mut body);
-    Request { head, body: serde_json::from_slice(&body).unwrap_or_default() }
 }
 
 fn event(text: &str) -> String {
@@ -138,8 +115,9 @@ fn scenario_streaming_answer_generation() {
     let request = &requests[0];
     assert!(request.head.starts_with("POST /v1/chat/completions"), "{}", request.head);
     assert!(request.head.contains("Bearer sk-very-secret"), "{}", request.head);
-    assert_eq!((&request.body["model"], &request.body["stream"]), (&"qwen-flash".into(), &true.into()));
-    let sent = request.body["messages"][1]["content"].as_str().unwrap();
+    let body = request.json();
+    assert_eq!((&body["model"], &body["stream"]), (&"qwen-flash".into(), &true.into()));
+    let sent = body["messages"][1]["content"].as_str().unwrap();
     assert!(
         sent.contains("[1] docs/guide.md:") && sent.ends_with("Question: how do I turn hooks off"),
         "{sent}"
@@ -243,7 +221,7 @@ fn scenario_configure_api_settings() {
         .env("MARKDOWN_QA_LLM_MODEL", "from-environment");
     ask(&with).success().says(&["Run `program hooks disable` [1]."]);
     let requests = server.requests.lock().unwrap();
-    assert_eq!(requests[0].body["model"], "from-file");
+    assert_eq!(requests[0].json()["model"], "from-file");
     assert!(requests[0].head.contains("Bearer from-command"), "{}", requests[0].head);
 }
 
@@ -285,23 +263,11 @@ fn the_client_of_openai_understands_the_test_server() {
 #[test]
 fn litellm_is_an_api() {
     let Some(litellm) = Tool::LITELLM.find() else { return };
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let repo = repo(&format!("http://127.0.0.1:{port}/v1"));
     let config = "model_list:\n  - model_name: qwen-flash\n    litellm_params:\n      model: openai/fake\n      \
                   api_key: x\n      mock_response: \"Run `program hooks disable` [1].\"\n";
-    repo.write("litellm.yaml", config);
-    let mut command = std::process::Command::new(litellm);
-    command.args(["--config", "litellm.yaml", "--host", "127.0.0.1", "--port", &port.to_string()]);
-    command.env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true").current_dir(repo.root());
-    let mut proxy =
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let is_up = (0..600).any(|_| {
-        std::thread::sleep(Duration::from_millis(100));
-        TcpStream::connect(("127.0.0.1", port)).is_ok()
-    });
+    let _proxy = LiteLlm::start(&litellm, repo.root(), port, config);
     let run = ask(&repo);
-    let _ = proxy.kill();
-    let _ = proxy.wait();
-    assert!(is_up);
     run.success().says(&["Run `program hooks disable` [1].", "[1] docs/guide.md"]);
 }

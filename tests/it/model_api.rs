@@ -1,10 +1,9 @@
 //! Embedding by an API: a local server speaks the protocol of OpenAI, counts what it is sent, and fails in
 //! every way.
 
-use codeweaver_testkit::http::{Request, Response, Server};
+use codeweaver_testkit::http::{LiteLlm, Request, Response, Server, free_port};
 use codeweaver_testkit::{FILES, Run, TestRepo, Tool};
 use serde_json::{Value, json};
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -301,30 +300,19 @@ fn vectors_of_matryoshka_models_are_cut() {
 fn litellm_passes_embeddings_on() {
     let Some(litellm) = Tool::LITELLM.find() else { return };
     let server = good();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let repo = repo(&server).env("CODEWEAVER_MODEL_API_BASE_URL", &format!("http://127.0.0.1:{port}/v1"));
     let config = format!(
         "model_list:\n  - model_name: team-model\n    litellm_params:\n      model: openai/inner\n      \
          api_base: {}/v1\n      api_key: x\n",
         server.url
     );
-    repo.write("litellm.yaml", config);
-    let mut command = std::process::Command::new(litellm);
-    command.args(["--config", "litellm.yaml", "--host", "127.0.0.1", "--port", &port.to_string()]);
-    command.env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true").current_dir(repo.root());
-    let mut proxy =
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let is_up = (0..600).any(|_| {
-        std::thread::sleep(Duration::from_millis(100));
-        TcpStream::connect(("127.0.0.1", port)).is_ok()
-    });
+    let proxy = LiteLlm::start(&litellm, repo.root(), port, &config);
     let runs: [Run; 2] = [
         repo.codeweaver(["init", "--no-hooks"]),
         repo.codeweaver(["search", "--mode", "semantic", "-o", "json", "reconnect"]),
     ];
-    let _ = proxy.kill();
-    let _ = proxy.wait();
-    assert!(is_up);
+    drop(proxy);
     runs[0].success();
     let answer = runs[1].success().json();
     assert_eq!(
