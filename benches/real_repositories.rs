@@ -131,7 +131,8 @@ fn check_spans(
     Ok(())
 }
 
-/// Compares answers about earlier revisions, which are all in the store of `scratch`, with those of a store for each.
+/// Compares answers about earlier revisions, which are all in the store of `scratch`, with those of a store
+/// for each.
 fn compare_revisions(corpus: &Corpus, scratch: &Scratch, complain: &mut impl FnMut(String)) -> Result<()> {
     let history = scratch.git.text(["log", "--first-parent", "-n", "400", "--format=%H"])?;
     let history: Vec<&str> = history.lines().collect();

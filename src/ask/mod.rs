@@ -5,7 +5,8 @@
 //! * [`question`]: what kind of answer it asks for.
 //! * [`units`]: the sentences and code blocks of the documents that were retrieved.
 //! * [`extract`]: the units that answer it, and the passages around them.
-//! * [`mod@generate`], [`api`]: a language model that words the answer from the passages, if one is configured.
+//! * [`mod@generate`], [`api`]: a language model that words the answer from the passages, if one is
+//!   configured.
 //! * [`answer`]: what is returned.
 //!
 //! [`collection`] makes the documents of directories outside of any repository a codebase, [`serve`] answers

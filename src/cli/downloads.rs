@@ -63,7 +63,7 @@ pub fn get(context: &Context, name: &str) -> Result<PathBuf, CliError> {
 /// `model.name` is never taken from a repository, so no repository can start a download.
 pub fn get_configured(context: &Context) -> Result<(), CliError> {
     let work_dir = context.repo().ok().and_then(|repo| repo.work_dir().map(PathBuf::from));
-    // Invalid settings are reported by whoever opens the codebase.
+    // Invalid settings are reported when the codebase is opened.
     let Ok(loaded) = Settings::load(&Sources::discover(work_dir.as_deref())) else { return Ok(()) };
     match to_get(&loaded.settings.model) {
         Some(name) => get(context, name).map(drop),

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 /// Vectors are in the shard and in the segment.
 const VECTOR_COPIES: u64 = 2;
-/// Bytes of the index for each chunk besides its vectors: metadata, postings, symbols and words. Measured are 420 to 970
-/// (curl, flask, redis, tokio, Linux).
+/// Bytes of the index for each chunk besides its vectors: metadata, postings, symbols and words. Measured are
+/// 420 to 970 (curl, flask, redis, tokio, Linux).
 const OTHER_BYTES: u64 = 700;
 
 /// What [`crate::update`] would embed.
@@ -72,8 +72,8 @@ pub fn announce(
     Ok(())
 }
 
-/// Asks the user for consent to an API that is sent text, and writes it to the user's settings. Where nobody
-/// can be asked, the run fails with the setting that gives it.
+/// Asks the user for consent to an API that is sent text, and writes it to the user's settings. Without a
+/// terminal it does not ask, and the run fails with the setting that gives consent.
 pub fn ask_consent(context: &Context) -> Result<(), CliError> {
     let work_dir = context.repo().ok().and_then(|repo| repo.work_dir().map(PathBuf::from));
     let sources = Sources::discover(work_dir.as_deref());

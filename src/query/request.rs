@@ -56,7 +56,8 @@ pub struct Filters {
     pub kinds: Vec<String>,
     /// Whether test files are searched.
     pub include_tests: bool,
-    /// Whether only documents with headings are searched: Markdown, reStructuredText, AsciiDoc, Org and alike.
+    /// Whether only documents with headings are searched: Markdown, reStructuredText, AsciiDoc, Org and
+    /// alike.
     pub only_documents: bool,
     /// Code must have one of these lines; `None` for any.
     pub lines: Option<Arc<LineSet>>,

@@ -64,8 +64,8 @@ struct Known {
 }
 
 impl HashedFiles {
-    /// Checks the content of `files`, each with the path below the store that it was opened from, by `verify`,
-    /// unless that was done for exactly these files before.
+    /// Checks the content of `files`, each with the path below the store that it was opened from, by
+    /// `verify`, unless that was done for exactly these files before.
     pub fn check(
         &self,
         layout: &StoreLayout,

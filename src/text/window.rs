@@ -3,8 +3,8 @@
 use super::for_each_term;
 
 /// Returns the position of the first of the `n_lines` lines that have most of `words`, the terms of a query;
-/// 0 if all lines but one have room. A word counts once in a window, and the less the more lines have it. Ties go to the
-/// earliest window.
+/// 0 if all lines but one have room. A word counts once in a window, and the less the more lines have it.
+/// Ties go to the earliest window.
 pub fn densest_window(lines: &[&str], words: &[String], n_lines: usize) -> usize {
     if lines.len() <= n_lines + 1 {
         return 0;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  git codeweaver docs add notes ~/notes ~/work/wiki
+  git codeweaver docs add notes ~/notes ~/wiki
   git codeweaver ask --index notes \"when is the rent due\"
   git codeweaver docs list
   git codeweaver docs remove notes";

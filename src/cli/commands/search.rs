@@ -45,8 +45,8 @@ Exit codes: 0 matches found, 1 no match, 2 error or not indexed.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SearchArgs {
-    /// Words or a name to search for, or a text of several lines such as an issue report or a stack trace; `-`
-    /// reads it from standard input
+    /// Words or a name to search for, or a text of several lines such as an issue report or a stack trace;
+    /// `-` reads it from standard input
     #[arg(required = true)]
     query: Vec<String>,
     /// Task the results are for: understand, implement, debug, optimize, test, configure or document

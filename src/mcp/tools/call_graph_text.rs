@@ -243,8 +243,8 @@ fn owner_of(name: &str) -> &str {
     &name[..name.rfind(['.', ':', '#']).map_or(0, |at| at + 1)]
 }
 
-/// `12,14 run → #1 (2 candidates)`; the target only if it is not the symbol of the call, `any` if it is each of
-/// the roots. Of a definition of the same `owner` as the one before it, `.run`.
+/// `12,14 run → #1 (2 candidates)`; the target only if it is not the symbol of the call, `any` if it is each
+/// of the roots. Of a definition of the same `owner` as the one before it, `.run`.
 fn caller(call: &Call<'_>, roots: &[&str], owner: &str) -> String {
     let Call { edge, targets } = call;
     let named = |target: &&str| match roots.iter().position(|root| root == target) {

@@ -30,8 +30,8 @@ pub struct Excerpt {
 }
 
 /// The lines of `found` that answer the query, at most `most`, from the first of the comment above them. Of a
-/// longer definition, its beginning and the lines that have most of `words`, the terms of the query; of a chunk
-/// without a definition that stands out, about a third as many.
+/// longer definition, its beginning and the lines that have most of `words`, the terms of the query; of a
+/// chunk without a definition that stands out, about a third as many.
 pub fn of(found: &Match, words: &[String], most: usize) -> Excerpt {
     let Focus { start_line, end_line, symbol, kind, .. } = &found.focus;
     let is_code = !symbol.is_empty() && !["heading", "key"].contains(kind);

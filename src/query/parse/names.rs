@@ -26,8 +26,8 @@ pub struct QueryName {
     pub certainty: f32,
 }
 
-/// The names in `query`: identifiers with certainty 1, then capitalised words, then the words of a short query as
-/// one name (`should set cookie`).
+/// The names in `query`: identifiers with certainty 1, then capitalised words, then the words of a short
+/// query as one name (`should set cookie`).
 ///
 /// In symbol mode, every word and every sequence of up to four words is a name too.
 pub fn find(query: &str, terms: &[QueryTerm], mode: Mode) -> Vec<QueryName> {

@@ -14,8 +14,8 @@ const MAX_INNER: usize = 2;
 /// A module that fits more files names none.
 const MAX_FILES: usize = 4;
 
-/// The files of each of `modules` by entry, with how well they fit, 0–1: at least two segments must agree with
-/// the path.
+/// The files of each of `modules` by entry, with how well they fit, 0–1: at least two segments must agree
+/// with the path.
 pub fn resolve(view: &View, modules: &[String]) -> Vec<Vec<Fit>> {
     let mut wanted: FxHashMap<String, Vec<(usize, Vec<String>)>> = FxHashMap::default();
     for (at, module) in modules.iter().enumerate() {

@@ -31,8 +31,8 @@ use scope::{Scope, passes_path};
 use std::sync::{Arc, Mutex};
 
 /// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
-/// changed in the working tree (`dirty`), neither in git's index nor ignored (`untracked`), or not readable in the
-/// working tree, so that the text is that of the tree (`unreadable`).
+/// changed in the working tree (`dirty`), neither in git's index nor ignored (`untracked`), or not readable
+/// in the working tree, so that the text is that of the tree (`unreadable`).
 // The variants have no doc comments of their own because those would change the JSON schema of the MCP tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -166,7 +166,8 @@ pub enum Asked {
 pub fn ask(root: &Path, wanted: &Answers) -> Result<Asked, String> {
     for (query, wanted) in queries().iter().zip(wanted.iter()) {
         match respond(root, query) {
-            // An answer without a warning claims to be complete, as that of the index which a reindex replaces.
+            // An answer without a warning claims to be complete, as that of the index which a reindex
+            // replaces.
             Ok(response)
                 if response.index.freshness == Freshness::SkippedIndexing
                     && !response.warnings.is_empty() =>

@@ -161,8 +161,8 @@ impl<'a> InFile<'a> {
         Choice { chunk, focus, further: self.further(best, &scores) }
     }
 
-    /// The chunk and the definition that are decided without the text: the definition is known, it has the line
-    /// that the query names, or it alone has the name that the query consists of.
+    /// The chunk and the definition that are decided without the text: the definition is known, it has the
+    /// line that the query names, or it alone has the name that the query consists of.
     fn decision(&self) -> Option<(usize, Option<usize>)> {
         let evidence = self.by.evidence;
         let record = |position: &usize| &self.definitions[*position].record;
@@ -243,8 +243,8 @@ impl<'a> InFile<'a> {
         if most < outside[chunk] || of_definitions.is_empty() {
             return (chunk, None);
         }
-        // Without evidence, those of the best chunk. Of equals the one around all others; the first of them is
-        // the only candidate.
+        // Without evidence, those of the best chunk. Of equals the one around all others; the first of them
+        // is the only candidate.
         let is_best = |i: &usize| {
             let is_most = of_definitions[*i] >= most - most.abs() * MIN_DIFFERENCE;
             is_most && (most > 0.0 || self.definitions[*i].chunk == 0)

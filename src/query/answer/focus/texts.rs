@@ -28,8 +28,8 @@ impl<'a> Texts<'a> {
     }
 
     /// Adds the text of the chunk `row`, each part to the innermost around it of the definitions with the
-    /// `numbers`, and the rest to the text `rest`. Fields and the like are parts of their type too, since it is
-    /// described by them.
+    /// `numbers`, and the rest to the text `rest`. Fields and the like are parts of their type too, since it
+    /// is described by them.
     pub(super) fn add_chunk(
         &mut self,
         row: &RowRecord,
