@@ -7,6 +7,7 @@
 //! * [`view`]: the snapshot with its overlays that answers.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files that contain them.
+//! * `verbatim`: files that have a short query as it is written, before all others.
 //! * [`report`]: the search for a long query by its parts, with these two stages for each.
 //! * [`answer`]: their text, within the budget.
 //! * [`response`]: everything that is returned.
@@ -54,6 +55,7 @@ pub mod symbol_lookup;
 pub mod symbol_scan;
 #[cfg(test)]
 mod tests;
+mod verbatim;
 mod verify;
 #[doc(hidden)]
 pub mod view;

@@ -160,7 +160,8 @@ pub struct Match {
     /// How the score came about, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// What a long query says that the file has, if the request asks for an explanation.
+    /// What a long query says that the file has, or that it has the query verbatim, if the request asks for an
+    /// explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }

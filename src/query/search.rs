@@ -12,6 +12,7 @@ use super::request::{Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
+use super::verbatim::Verbatim;
 use super::verify::answer_verified;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
@@ -36,6 +37,8 @@ pub(super) struct QueryPart<'a> {
     pub embedded: &'a str,
     /// Further rows that are candidates.
     pub rows: &'a [RowId],
+    /// What finding them is called among the strategies, if it is named.
+    pub rows_strategy: Option<&'static str>,
     /// Whether near-duplicates are folded.
     pub is_folded: bool,
 }
@@ -173,8 +176,23 @@ impl Searcher {
             return self.rank_report(request, &report, view, weights, deadline);
         }
         let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
-        let part = QueryPart { query: &query, embedded: &request.query, rows: &[], is_folded: true };
+        let copied = match has_words {
+            true => Verbatim::find(request, &query.terms, view, &view.scope(&request.filters)),
+            false => Verbatim::default(),
+        };
+        let part = QueryPart {
+            query: &query,
+            embedded: &request.query,
+            rows: &copied.rows,
+            rows_strategy: None,
+            is_folded: true,
+        };
         let mut ranking = self.rank_part(request, &part, view, weights, deadline);
+        if let Err(error) = self.promote_verbatim(request, &copied, view, &mut ranking) {
+            ranking
+                .warnings
+                .push(format!("files were not compared with the query as it is written: {error}"));
+        }
         self.rerank(request, view, &mut ranking, deadline);
         ranking
     }
@@ -205,6 +223,7 @@ impl Searcher {
             ann: request.ann,
             bm25: weights.bm25(),
             rows: part.rows,
+            rows_strategy: part.rows_strategy,
             paths: &self.paths,
             tuning: self.tuning,
             is_over: &is_over,

@@ -244,6 +244,10 @@ impl DocSet {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|bits| *bits == 0)
+    }
+
     pub fn contains(&self, doc: u32) -> bool {
         self.bits.get((doc / 64) as usize).is_some_and(|bits| bits >> (doc % 64) & 1 == 1)
     }

@@ -89,3 +89,4 @@ mod similar;
 mod smoke;
 mod terminal;
 mod unreadable;
+mod verbatim;

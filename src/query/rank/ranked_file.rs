@@ -21,7 +21,8 @@ pub struct RankedFile {
     pub features: Features,
     /// The weighted features, and the score by which files are ordered.
     pub explanation: Explanation,
-    /// What a long query says that the file has: frames, paths, modules, messages and names.
+    /// What a long query says that the file has (frames, paths, modules, messages and names), or that it has
+    /// the query verbatim.
     pub reasons: Vec<String>,
     /// What the relevance follows from.
     pub evidence: Evidence,

@@ -53,7 +53,13 @@ impl Searcher {
         let title = title_query(report, request);
         let by_title = self.rank_part(
             request,
-            &QueryPart { query: &title, embedded: &report.title, rows: &[], is_folded: false },
+            &QueryPart {
+                query: &title,
+                embedded: &report.title,
+                rows: &[],
+                rows_strategy: None,
+                is_folded: false,
+            },
             view,
             weights,
             deadline,
@@ -64,6 +70,7 @@ impl Searcher {
             query: &whole,
             embedded: &embedded[..embedded.floor_char_boundary(MAX_EMBEDDED_BYTES)],
             rows: &rows,
+            rows_strategy: Some("evidence"),
             is_folded: false,
         };
         // Which files are named is evidence of its own.

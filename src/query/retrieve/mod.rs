@@ -110,6 +110,8 @@ pub struct Retrieval<'a> {
     pub bm25: Bm25,
     /// Further rows that are candidates.
     pub rows: &'a [RowId],
+    /// What finding them is called among the strategies, if it is named.
+    pub rows_strategy: Option<&'static str>,
     pub paths: &'a PathCache,
     pub tuning: Tuning,
     pub is_over: IsOver<'a>,
@@ -168,7 +170,10 @@ impl Retrieval<'_> {
             union.add("path", by_path.rows);
             path_share = by_path.term_shares;
         }
-        union.add("evidence", self.rows.iter().copied());
+        match self.rows_strategy {
+            Some(strategy) => union.add(strategy, self.rows.iter().copied()),
+            None => union.rows.extend(self.rows),
+        }
         let Union { mut rows, strategies } = union;
         rows.sort_unstable_by_key(|id| (id.segment, id.row));
         rows.dedup();

@@ -1,0 +1,259 @@
+//! Verbatim: files that have a short query as it is written, such as a message or another string literal.
+//!
+//! The words of files and the postings of chunks say which chunks have all words of the query. Those of the
+//! best files among them are read and compared. A file that has the query between quotation marks comes before all others: its words were
+//! copied, not chosen.
+
+use super::answer::Ranking;
+use super::error::QueryError;
+use super::request::{Mode, Request};
+use super::search::Searcher;
+use super::similar::texts::Texts;
+use super::view::scope::Scope;
+use super::view::{RowId, View};
+use crate::store::postings::{Field, PostingList};
+use crate::store::segment::Segment;
+use crate::store::words::{DocSet, Needle, is_word_byte};
+use crate::text::QueryTerm;
+use memchr::memmem;
+use rustc_hash::FxHashMap;
+
+/// What a response names this stage in its strategies, and a file in its reasons.
+const STRATEGY: &str = "verbatim";
+const REASON: &str = "has the query verbatim";
+
+/// Minimum and maximum length of a query in bytes.
+const MIN_BYTES: usize = 8;
+const MAX_BYTES: usize = 300;
+/// Maximum number of chunks that become candidates.
+const MAX_ROWS: usize = 128;
+/// Maximum number of files that are read.
+const MAX_READ: usize = 48;
+/// Number of files with the text after which no more are read.
+const ENOUGH: usize = 10;
+/// Relevance of a file that has the query verbatim.
+const RELEVANCE: f32 = 0.97;
+
+/// Chunks that have all words of a query.
+#[derive(Default)]
+pub(super) struct Verbatim {
+    /// By store-wide doc id, ascending by row.
+    by_doc: FxHashMap<u32, Vec<RowId>>,
+    /// Candidates; none if they are too many.
+    pub rows: Vec<RowId>,
+}
+
+impl Verbatim {
+    /// The chunks of `scope` that may have the query, of `terms`, verbatim.
+    pub fn find(request: &Request, terms: &[QueryTerm], view: &View, scope: &Scope) -> Verbatim {
+        if !may_be_copied(request) {
+            return Verbatim::default();
+        }
+        let rows = rows_with_all(view, scope, request.query.trim(), terms);
+        let mut by_doc: FxHashMap<u32, Vec<RowId>> = FxHashMap::default();
+        for &id in &rows {
+            by_doc.entry(view.doc_of(id)).or_default().push(id);
+        }
+        Verbatim { by_doc, rows: if rows.len() > MAX_ROWS { Vec::new() } else { rows } }
+    }
+}
+
+impl Searcher {
+    /// Moves the files of `ranking` that have the query verbatim to its front. Their order stays.
+    ///
+    /// # Errors
+    /// [`QueryError`] if a blob cannot be read.
+    pub(super) fn promote_verbatim(
+        &self,
+        request: &Request,
+        verbatim: &Verbatim,
+        view: &View,
+        ranking: &mut Ranking,
+    ) -> Result<(), QueryError> {
+        if verbatim.by_doc.is_empty() {
+            return Ok(());
+        }
+        let text = request.query.trim();
+        let finder = memmem::Finder::new(text);
+        let is_code = is_like_code(text);
+        let mut texts = Texts::new(&self.codebase, view);
+        let (mut n_read, mut n_found) = (0, 0);
+        let mut has_text = vec![false; ranking.files.len()];
+        for (file, has_text) in ranking.files.iter_mut().zip(&mut has_text) {
+            let Some(rows) = verbatim.by_doc.get(&file.doc) else { continue };
+            if n_found == ENOUGH || n_read == MAX_READ {
+                break;
+            }
+            if file.features.file.roles.is_prose {
+                continue;
+            }
+            n_read += 1;
+            for &id in rows {
+                let (_, row) = view.row(id);
+                let (start, end) = (row.start_byte as usize, row.end_byte as usize);
+                let chunk = texts.of_doc(id)?.get(start..end).unwrap_or_default();
+                if finder.find_iter(chunk).any(|at| is_code || is_quoted(chunk, at, text.len())) {
+                    *has_text = true;
+                    // What is shown of the file is the text.
+                    if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == id) {
+                        file.chunks[..=at].rotate_right(1);
+                    }
+                    break;
+                }
+            }
+            n_found += usize::from(*has_text);
+        }
+        if n_found > 0 {
+            let (mut first, rest): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut ranking.files).into_iter().zip(has_text).partition(|(_, it)| *it);
+            for (file, _) in &mut first {
+                file.relevance = file.relevance.max(RELEVANCE);
+                file.reasons.push(REASON.to_owned());
+            }
+            ranking.files = first.into_iter().chain(rest).map(|(file, _)| file).collect();
+            ranking.strategies.push(STRATEGY);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the query may be a text that was copied: of one line, of two words or with a sign that names do
+/// not have, and searched for by its words.
+fn may_be_copied(request: &Request) -> bool {
+    let text = request.query.trim();
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '#');
+    matches!(request.mode, Mode::Hybrid | Mode::Keyword)
+        && (MIN_BYTES..=MAX_BYTES).contains(&text.len())
+        && !text.contains('\n')
+        && !text.chars().all(is_name)
+}
+
+/// Whether `text` has signs that code has and sentences do not.
+fn is_like_code(text: &str) -> bool {
+    text.contains(['{', '}', '[', ']', '=', ';', '<', '>', '%', '$', '|', '\\', '"'])
+}
+
+/// Whether the `len` bytes of `chunk` at `at` are between two equal quotation marks on their line.
+fn is_quoted(chunk: &[u8], at: usize, len: usize) -> bool {
+    let line = memchr::memrchr(b'\n', &chunk[..at]).map_or(0, |end| end + 1);
+    let before = &chunk[line..at];
+    let after = &chunk[at + len..];
+    let after = &after[..memchr::memchr(b'\n', after).unwrap_or(after.len())];
+    let opens = |mark: u8| {
+        memchr::memrchr(mark, before).is_some_and(|open| {
+            // An apostrophe follows a letter.
+            mark != b'\'' || open == 0 || !before[open - 1].is_ascii_alphabetic()
+        })
+    };
+    [b'"', b'\'', b'`'].into_iter().any(|mark| opens(mark) && after.contains(&mark))
+}
+
+/// Rows of `scope` that have all words of `terms`, of files that have all words of `text` as they are written.
+fn rows_with_all(view: &View, scope: &Scope, text: &str, terms: &[QueryTerm]) -> Vec<RowId> {
+    const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Doc];
+    let words: Vec<&str> =
+        terms.iter().filter(|term| term.is_word()).map(|term| term.term.as_str()).collect();
+    let needles = needles_of(text);
+    let mut found = Vec::new();
+    for (s, segment) in view.reader.segments.iter().enumerate() {
+        let docs = docs_with_all(segment, &needles);
+        if docs.as_ref().is_some_and(DocSet::is_empty) {
+            continue;
+        }
+        let mut lists: Vec<_> =
+            words.iter().map(|word| FIELDS.map(|field| segment.list(field, word))).collect();
+        let size = |lists: &[Option<PostingList<'_>>; 3]| -> u32 {
+            lists.iter().flatten().map(PostingList::df).sum()
+        };
+        // The rarest first, so that few rows are compared.
+        lists.sort_by_key(size);
+        let Some((rarest, others)) = lists.split_first() else { continue };
+        let mut rows: Vec<u32> = Vec::new();
+        for list in rarest.iter().flatten() {
+            list.for_each(|row, _| rows.push(row));
+        }
+        let is_in_docs = |row: u32| {
+            let record = segment.rows().get(row as usize);
+            docs.as_ref().is_none_or(|docs| record.is_some_and(|record| docs.contains(record.doc)))
+        };
+        rows.retain(|&row| scope.rows[s].contains(row) && is_in_docs(row));
+        // Of a few ascending runs.
+        rows.sort();
+        rows.dedup();
+        for lists in others {
+            if rows.is_empty() {
+                break;
+            }
+            retain_listed(&mut rows, lists);
+        }
+        found.extend(rows.into_iter().map(|row| RowId { segment: s as u32, row }));
+    }
+    found
+}
+
+/// The docs of `segment` that have all `needles`; `None` if its words are not stored.
+fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
+    let words = segment.words()?;
+    let mut docs: Option<DocSet> = None;
+    for of_needle in needles.iter().filter_map(|needle| words.docs_with(needle)) {
+        match &mut docs {
+            Some(docs) => docs.intersect(&of_needle),
+            None => docs = Some(of_needle),
+        }
+    }
+    let mut docs = docs?;
+    docs.unite(&words.unknown());
+    Some(docs)
+}
+
+/// The words of `text` as whole words. What was copied begins and ends with a word.
+fn needles_of(text: &str) -> Vec<Needle> {
+    let is_between = |c: char| c.is_ascii() && !is_word_byte(c as u8);
+    let words = text.split(is_between).filter(|word| !word.is_empty());
+    let needle =
+        |word: &str| Needle { text: word.to_owned(), is_start: true, is_end: true, ignore_case: false };
+    words.map(needle).collect()
+}
+
+/// Keeps those of `rows`, which ascend, that one of `lists` has.
+fn retain_listed(rows: &mut Vec<u32>, lists: &[Option<PostingList<'_>>]) {
+    let mut is_listed = vec![false; rows.len()];
+    for list in lists.iter().flatten() {
+        let mut at = 0;
+        list.for_each(|row, _| {
+            while rows.get(at).is_some_and(|&wanted| wanted < row) {
+                at += 1;
+            }
+            if rows.get(at) == Some(&row) {
+                is_listed[at] = true;
+            }
+        });
+    }
+    let mut is_listed = is_listed.into_iter();
+    rows.retain(|_| is_listed.next() == Some(true));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_quoted_between_equal_marks_on_its_line() {
+        let quoted = |line: &str| {
+            let at = line.find("no slot left").unwrap();
+            is_quoted(line.as_bytes(), at, "no slot left".len())
+        };
+        for line in ["x\nfail(\"E1: no slot left in %s\");\n", "raise Full('no slot left')", "`no slot left`"]
+        {
+            assert!(quoted(line), "{line}");
+        }
+        for line in [
+            "// no slot left",
+            "\"a\"\nno slot left\n\"b\"",
+            "it's no slot left in bob's",
+            "'x' no slot left",
+        ] {
+            assert!(!quoted(line), "{line}");
+        }
+    }
+}
