@@ -327,7 +327,8 @@ pub fn hints(
     request: &Request,
     paths: &[String],
 ) -> Result<(), CliError> {
-    let languages = status::status(&searcher.codebase, false)?.languages;
+    let view = searcher.view(&request.view, &|_, _| false)?;
+    let languages = status::languages(&view.reader, &view.snapshot);
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
     let mut out = context.out();
     if !names.is_empty() {

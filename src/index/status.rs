@@ -366,7 +366,8 @@ fn commits_between(codebase: &Codebase, base: Oid, head: Oid) -> Option<u64> {
     (n <= MAX_LAG).then_some(n as u64)
 }
 
-fn languages(reader: &StoreReader, snapshot: &Snapshot) -> Vec<LanguageCount> {
+/// The languages of the indexed files of `snapshot`, the most frequent first.
+pub fn languages(reader: &StoreReader, snapshot: &Snapshot) -> Vec<LanguageCount> {
     let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (_, record, _) in reader.live_entries(&snapshot.entries) {
         let Some((segment, ordinal)) = reader.locate_doc(record.doc) else { continue };
