@@ -378,6 +378,16 @@ impl From<EvalError> for CliError {
                 "it is not one of the ranking weights",
                 "git codeweaver eval ablate SUITE lists them",
             ),
+            EvalError::TooFewQueries { n, least } => CliError::new(
+                "there are too few queries to learn from",
+                format!("{n} have a relevant file among their results, and {least} are needed"),
+                "mine more with: git codeweaver eval mine --limit 300 -o mined.jsonl",
+            ),
+            EvalError::Write { path, source } => CliError::new(
+                format!("{} cannot be written", path.display()),
+                source.to_string(),
+                "use another path with --output",
+            ),
             EvalError::MissingRepository { name, path } => CliError::new(
                 format!("the repository {} is missing", render::safe(&name)),
                 format!("the suite has queries for it, but {} does not exist", path.display()),

@@ -131,6 +131,8 @@ static KEYS: &[KeySpec] = &[
         "Maximum number of matches of `search`."),
     key!("search.include_tests", search.include_tests, Bool, SHARED,
         "Include matches in tests."),
+    key!("search.weights", search.weights, Path, SHARED,
+        "File with the weights of the ranking, as `git codeweaver eval tune` writes them; unset: `weights.json` of the index, or else the built-in ones."),
     key!("search.rerank", search.rerank, Text, USER,
         "Cross-encoder that orders the best matches again, such as `ms-marco-minilm-l6-v2`; unset: none."),
     key!("search.rerank_top", search.rerank_top, Integer { min: 2, max: 100 }, USER,

@@ -211,6 +211,8 @@ pub struct SearchSettings {
     pub token_limit: u32,
     pub limit: u32,
     pub include_tests: bool,
+    /// File with the weights of the ranking; none for `weights.json` of the index, or else the built-in ones.
+    pub weights: Option<PathBuf>,
     /// Name of the cross-encoder that orders the best matches; none for the first ranking.
     pub rerank: Option<String>,
     /// Number of best files that are reranked.
@@ -227,6 +229,7 @@ impl Default for SearchSettings {
             token_limit: 10_000,
             limit: 10,
             include_tests: true,
+            weights: None,
             rerank: None,
             rerank_top: 30,
             rerank_ms: 2000,

@@ -27,8 +27,7 @@ impl Change {
 
 /// The names of all weights, in the order of the weight table.
 pub fn names() -> Vec<String> {
-    let value = serde_json::to_value(&*WEIGHTS).unwrap_or_default();
-    value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
+    WEIGHTS.by_name().into_iter().map(|(name, _)| name).collect()
 }
 
 /// `weights` with the one called `name` set to `value`.

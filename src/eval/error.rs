@@ -15,6 +15,10 @@ pub enum EvalError {
     MissingRepository { name: String, path: PathBuf },
     #[error("there is no weight called {name}")]
     UnknownWeight { name: String },
+    #[error("{n} queries have a relevant file among their results, and at least {least} are needed")]
+    TooFewQueries { n: usize, least: usize },
+    #[error("cannot write {path}: {source}")]
+    Write { path: PathBuf, source: std::io::Error },
     #[error("cannot index: {0}")]
     Index(#[from] crate::index::IndexError),
     #[error("cannot search: {0}")]
@@ -28,6 +32,10 @@ pub enum EvalError {
 impl EvalError {
     pub(super) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> EvalError + '_ {
         move |source| EvalError::Read { path: path.to_path_buf(), source }
+    }
+
+    pub(super) fn write(path: &Path) -> impl Fn(std::io::Error) -> EvalError + '_ {
+        move |source| EvalError::Write { path: path.to_path_buf(), source }
     }
 
     pub(super) fn format(path: &Path, why: impl ToString) -> EvalError {

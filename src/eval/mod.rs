@@ -6,6 +6,7 @@
 //! * [`metric`]: NDCG, precision, recall, MRR and hit rates of one query.
 //! * [`runner`]: indexes the repositories of a suite and runs its queries, in one process.
 //! * [`report`]: means by repository, category, language and intent; [`table`]: renders and compares reports.
+//! * [`tune`]: learns the weights from a suite.
 //! * [`ablate`]: the effect of each weight; [`foreign`]: whether relevance separates foreign queries.
 //!
 //! Suites are data: no repository, path or query of one is known here.
@@ -21,6 +22,7 @@ pub mod runner;
 pub mod suite;
 pub mod suite_file;
 pub mod table;
+pub mod tune;
 
 pub use error::EvalError;
 pub use report::Report;

@@ -7,7 +7,8 @@ use super::error::{QueryError, guarded};
 use super::parse::ParsedQuery;
 use super::parse::report::Report;
 use super::path_facts::PathCache;
-use super::rank::{self, WEIGHTS, Weights, near_duplicates};
+use super::rank::own_weights::OwnWeights;
+use super::rank::{self, Weights, near_duplicates};
 use super::request::{Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
@@ -26,6 +27,9 @@ use std::time::Instant;
 
 /// Number of times that an answer is begun because files of the store changed during the one before.
 const MAX_CHANGES: usize = 3;
+
+/// What a response names weights of the user's own in its strategies.
+const OWN_WEIGHTS: &str = "own_weights";
 
 /// Warning of answers without dense retrieval, as a specification words it; the next warning says why.
 const DENSE_UNAVAILABLE: &str = "Dense embedding service unavailable, using sparse search only";
@@ -56,6 +60,7 @@ pub struct Searcher {
     pub(super) reranker: LazyReranker,
     cache: ViewCache,
     pub(super) paths: PathCache,
+    weights: OwnWeights,
     pub(super) tuning: Tuning,
 }
 
@@ -69,6 +74,7 @@ impl Searcher {
         };
         let paths = PathCache::new(embedder.clone());
         Searcher {
+            weights: OwnWeights::of(&codebase),
             codebase,
             embedder,
             embedder_failure,
@@ -105,9 +111,13 @@ impl Searcher {
                 Some((narrowed, warnings)) => (narrowed, warnings.clone()),
                 None => (request, Vec::new()),
             };
-            let rank = |view: &View, deadline| Ok(self.rank(request, view, &WEIGHTS, deadline));
+            let own = self.weights.get();
+            let rank = |view: &View, deadline| Ok(self.rank(request, view, &own.weights, deadline));
             let mut response = self.respond(request, update, rank)?;
-            response.warnings.extend(warnings);
+            response.warnings.extend(warnings.into_iter().chain(own.warning));
+            if own.path.is_some() {
+                response.search_strategy.push(OWN_WEIGHTS);
+            }
             if request.filters.lines.is_some() && response.total_found == 0 {
                 let all = "exact search shows all lines, in files that are not indexed too";
                 response.warnings.push(format!("no indexed code with the quoted text fits the query: {all}"));

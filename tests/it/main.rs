@@ -88,5 +88,6 @@ mod setup_samples;
 mod similar;
 mod smoke;
 mod terminal;
+mod tune;
 mod unreadable;
 mod verbatim;

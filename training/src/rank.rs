@@ -1,29 +1,15 @@
-//! `rank`: learns the linear weights of the ranking from labelled queries.
+//! `rank`: learns the weights of the ranking that are built in, from several suites together.
 //!
-//! A file's score is linear in its features, times factors that are not learned. The weights minimise the
-//! cross entropy of the softmax over the files of a query (Cao et al., "Learning to rank: from pairwise
-//! approach to listwise approach", ICML 2007), pulled towards the initial weights and never negative. Which
-//! chunk of a file is its best depends on the weights, so features are computed again in each round.
-//!
-//! The gain is measured by cross-validation over repositories: no repository is measured with weights that
-//! were learned from it.
-//!
-//! * [`features`]: labelled queries → features of the files found.
-//! * [`fit`]: features → weights.
-//! * [`report`]: figures before and after.
-
-mod features;
-mod fit;
-mod report;
+//! The work is that of `git codeweaver eval tune` ([`codeweaver::eval::tune`]), which users run on a suite of
+//! their own.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use codeweaver::eval::tune::fit::Settings;
+use codeweaver::eval::tune::{self, features};
 use codeweaver::eval::{Runner, Suite};
-use codeweaver::query::rank::{WEIGHTS, Weights};
-
-use features::RankedQuery;
-use fit::Settings;
+use codeweaver::query::rank::WEIGHTS;
 
 #[derive(Debug, clap::Args)]
 pub struct Options {
@@ -77,10 +63,6 @@ pub fn run(options: &Options) -> Result<()> {
         steps: options.steps,
         share: options.share,
     };
-    let collect = |weights: &Weights| -> Result<Vec<RankedQuery>> {
-        let of_suites = runners.iter().enumerate().map(|(i, runner)| features::collect(runner, i, weights));
-        Ok(of_suites.collect::<Result<Vec<_>>>()?.concat())
-    };
     let initial = match &options.start {
         Some(path) => {
             let text = std::fs::read(path).with_context(|| format!("read {}", path.display()))?;
@@ -88,20 +70,14 @@ pub fn run(options: &Options) -> Result<()> {
         }
         None => WEIGHTS.clone(),
     };
-    let start = features::linear(&initial);
-    let first = collect(&initial)?;
-    let after = fit::cross_validate(&first, &start, options.folds, &settings);
-    println!("{}", report::table(&first, &start, &after));
-    let mut weights = initial;
-    for round in 0..options.rounds.max(1) {
-        // Every round pulls towards the initial weights.
-        let queries = if round == 0 { first.clone() } else { collect(&weights)? };
-        let learned = fit::fit(queries.iter(), &start, &settings);
-        weights = features::with_linear(&weights, &learned)?;
-    }
-    println!("{}", features::list(&start, &features::linear(&weights)));
+    let options_of_tune =
+        tune::Options { settings, folds: options.folds, rounds: options.rounds, ..tune::Options::default() };
+    let runners: Vec<&Runner> = runners.iter().collect();
+    let proposal = tune::propose(&runners, &initial, &options_of_tune)?;
+    println!("{}", tune::table::table(&proposal));
     if let Some(out) = &options.out {
-        std::fs::write(out, features::json(&weights)).with_context(|| format!("write {}", out.display()))?;
+        std::fs::write(out, features::json(&proposal.weights))
+            .with_context(|| format!("write {}", out.display()))?;
     }
     Ok(())
 }

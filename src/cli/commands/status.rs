@@ -6,6 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
 use crate::git::quoting;
 use crate::index::status::{self, Place, StatusReport};
+use crate::query::rank::own_weights::OwnWeights;
 use crate::store::time;
 use clap::Args;
 use std::io::Write;
@@ -40,16 +41,24 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
     } else {
-        write(&mut out, &report, context)?;
+        let own = OwnWeights::of(&codebase).get();
+        let weights = own.path.map(|path| render::safe(&path.to_string_lossy()).into_owned());
+        write(&mut out, &report, weights, context)?;
         // Those about settings were printed when the settings were read.
         let is_new = |warning: &&String| !codebase.loaded.warnings.contains(warning);
-        report.warnings.iter().filter(is_new).for_each(|warning| context.warn(warning));
+        report.warnings.iter().filter(is_new).chain(&own.warning).for_each(|warning| context.warn(warning));
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Result<(), CliError> {
+/// `weights` is the file of the user's own weights, if they are in use.
+fn write(
+    out: &mut impl Write,
+    report: &StatusReport,
+    weights: Option<String>,
+    context: &Context,
+) -> Result<(), CliError> {
     let mut row =
         |name: &str, text: String| writeln!(out, "{} {text}", context.paint.bold(format!("{name:<9}")));
     row("State", state(report, context))?;
@@ -89,6 +98,9 @@ fn write(out: &mut impl Write, report: &StatusReport, context: &Context) -> Resu
     }
     row("Hooks", hooks(report, context))?;
     row("Model", render::safe(&report.model.name).into_owned())?;
+    if let Some(weights) = weights {
+        row("Weights", weights)?;
+    }
     if let Some(holder) = &report.lock_holder {
         row("Running", render::safe(holder).into_owned())?;
     }

@@ -1,6 +1,6 @@
 //! Rank: from candidates to files in order, each with its best chunks. No I/O.
 //!
-//! * [`weights`]: the one table of weights.
+//! * [`weights`]: the one table of weights; [`own_weights`]: a file of the user's own in its place.
 //! * [`context`], [`ranked_file`]: what goes in and what comes out.
 //! * [`features`]: what is known about a candidate, as plain data; [`path_features`] and [`roles`] are parts
 //!   of it.
@@ -15,6 +15,7 @@ pub mod calibration;
 pub mod context;
 pub mod features;
 pub mod near_duplicates;
+pub mod own_weights;
 pub mod path_features;
 pub mod ranked_file;
 pub mod roles;

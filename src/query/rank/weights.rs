@@ -1,6 +1,6 @@
 //! Weights: one table for all features, read from `weights.json`, which is compiled in.
 //!
-//! The weights in which the score is linear are learned by `codeweaver-train rank`, which writes that file;
+//! The weights in which the score is linear are learned by `eval::tune`, which writes that file;
 //! the others were set by hand on the development repositories that are not held out. See `docs/ranking.md`.
 
 use crate::query::retrieve::lexical::Bm25;
@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 /// The weights of all features.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Weights {
     /// BM25 of chunks: saturation of the term frequency.
     pub k1: f32,
@@ -105,6 +106,14 @@ pub static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
 });
 
 impl Weights {
+    /// Every weight with its name, in the order of the table.
+    pub fn by_name(&self) -> Vec<(String, f32)> {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        let map = value.as_object().cloned().unwrap_or_default();
+        let number = |value: serde_json::Value| value.as_f64().unwrap_or(0.0) as f32;
+        map.into_iter().map(|(name, value)| (name, number(value))).collect()
+    }
+
     /// The parameters of lexical retrieval.
     pub fn bm25(&self) -> Bm25 {
         let field = |field| match field {

@@ -1,5 +1,7 @@
 //! `eval`: measures the ranking on labelled queries.
 
+mod tune;
+
 use super::search::{Format, report_error, run_query};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -10,7 +12,7 @@ use crate::eval::report::Threshold;
 use crate::eval::table::table;
 use crate::eval::{Report, Runner, Suite, ablate, foreign};
 use crate::query::Searcher;
-use crate::query::rank::{WEIGHTS, Weights};
+use crate::query::rank::{WEIGHTS, Weights, own_weights};
 use crate::xref::{CallSite, Xref};
 use clap::{Args, Subcommand};
 use std::io::Write as _;
@@ -37,6 +39,8 @@ enum EvalCommand {
     Mine(MineArgs),
     /// Measure what each ranking weight contributes, by running the suite without it or with other values
     Ablate(AblateArgs),
+    /// Learn ranking weights of your own from a suite; written only if nothing gets worse
+    Tune(tune::TuneArgs),
     /// Measure how well relevance separates the queries of the suite from foreign ones
     Foreign(SuiteArgs),
     /// Print every call site of this repository with its grade and the definitions it is resolved to, as JSON
@@ -76,6 +80,9 @@ struct RunArgs {
     /// Same as --min ndcg=VALUE
     #[arg(long, value_name = "0..1", value_parser = |value: &str| format!("ndcg={value}").parse::<Threshold>())]
     min_ndcg: Option<Threshold>,
+    /// Rank with the weights in this file, as `eval tune` writes them [default: the built-in ones]
+    #[arg(long = "weights", value_name = "FILE")]
+    weights_file: Option<PathBuf>,
     /// Change a ranking weight (`ablate` lists them); can be repeated
     #[arg(long = "weight", value_name = "NAME=VALUE", value_parser = name_and_value)]
     weights: Vec<(String, f32)>,
@@ -136,6 +143,7 @@ pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
         EvalCommand::Compare(args) => compare(&args, context),
         EvalCommand::Mine(args) => run_mine(&args, context),
         EvalCommand::Ablate(args) => run_ablation(&args, context),
+        EvalCommand::Tune(args) => tune::run(&args, context),
         EvalCommand::Foreign(args) => run_foreign(&args, context),
         EvalCommand::Calls(args) => run_calls(&args, context),
     }
@@ -143,7 +151,18 @@ pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
     let baseline = args.compare.as_deref().map(Report::read).transpose()?;
-    let report = open(&args.suite, context)?.run(&weights_with(&args.weights)?, usize::from(args.k));
+    let base = match &args.weights_file {
+        Some(path) => own_weights::read(path).map_err(|why| {
+            CliError::new(
+                format!("{} cannot be used", path.display()),
+                why,
+                "name a file that `git codeweaver eval tune` has written",
+            )
+        })?,
+        None => WEIGHTS.clone(),
+    };
+    let weights = with_changes(base, &args.weights)?;
+    let report = open(&args.suite, context)?.run(&weights, usize::from(args.k));
     let mut out = context.out();
     if args.suite.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
@@ -233,7 +252,7 @@ fn mined_summary(mined: &Mined, output: Option<&Path>) -> String {
 
 fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliError> {
     let runner = open(&args.suite, context)?;
-    let base = weights_with(&args.from)?;
+    let base = with_changes(WEIGHTS.clone(), &args.from)?;
     let mut changes = Vec::new();
     for (name, values) in &args.weights {
         changes.extend(ablate::sweep(&runner, &base, name, values)?);
@@ -255,9 +274,8 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the default weights with `changes` applied.
-fn weights_with(changes: &[(String, f32)]) -> Result<Weights, CliError> {
-    let mut weights = WEIGHTS.clone();
+/// Returns `weights` with `changes` applied.
+fn with_changes(mut weights: Weights, changes: &[(String, f32)]) -> Result<Weights, CliError> {
     for (name, value) in changes {
         weights = ablate::with(&weights, name, *value)?;
     }

@@ -67,22 +67,40 @@ fn add_gradient(query: &RankedQuery, weights: &Linear, sharpness: f32, gradient:
     }
 }
 
-/// For each repository, the weights learned from the folds that do not contain it.
+/// For each query, in their order, the weights learned from the queries of the other folds.
+///
+/// # Panics
+/// If there are fewer folds of queries than queries.
 pub fn cross_validate(
     queries: &[RankedQuery],
     start: &Linear,
-    n_folds: usize,
+    folds: &[usize],
     settings: &Settings,
-) -> BTreeMap<(usize, String), Linear> {
+) -> Vec<Linear> {
+    let n_folds = folds.iter().max().map_or(0, |last| last + 1);
+    let of_fold: Vec<Linear> = (0..n_folds)
+        .map(|fold| {
+            let others = queries.iter().zip(folds).filter(|(_, of)| **of != fold);
+            fit(others.map(|(query, _)| query), start, settings)
+        })
+        .collect();
+    folds.iter().map(|&fold| of_fold[fold]).collect()
+}
+
+/// The fold of each query, 0 to `n_folds` − 1: all queries of a repository are in one, so that no repository
+/// is measured with weights that were learned from it. Of a single repository, blocks of neighbouring
+/// queries, which for a mined suite are blocks of time.
+pub fn folds(queries: &[RankedQuery], n_folds: usize) -> Vec<usize> {
     let mut repositories: Vec<_> = queries.iter().map(|query| query.repository.clone()).collect();
     repositories.dedup();
+    if repositories.len() < 2 {
+        return (0..queries.len()).map(|i| i * n_folds / queries.len().max(1)).collect();
+    }
     fastrand::Rng::with_seed(1).shuffle(&mut repositories);
+    let n_folds = n_folds.min(repositories.len());
     let fold_of: BTreeMap<_, _> =
         repositories.into_iter().enumerate().map(|(i, repository)| (repository, i % n_folds)).collect();
-    let of_fold: Vec<Linear> = (0..n_folds)
-        .map(|fold| fit(queries.iter().filter(|query| fold_of[&query.repository] != fold), start, settings))
-        .collect();
-    fold_of.into_iter().map(|(repository, fold)| (repository, of_fold[fold])).collect()
+    queries.iter().map(|query| fold_of[&query.repository]).collect()
 }
 
 #[cfg(test)]
@@ -112,15 +130,22 @@ mod tests {
     }
 
     #[test]
+    fn a_single_repository_is_divided_into_blocks() {
+        let queries: Vec<RankedQuery> = (0..7).map(|_| query("r", [1.0, 0.0], [0.0, 1.0])).collect();
+        assert_eq!(folds(&queries, 3), [0, 0, 0, 1, 1, 2, 2]);
+        assert!(folds(&[], 3).is_empty());
+    }
+
+    #[test]
     fn no_repository_is_measured_with_weights_learned_from_it() {
         let start = [0.5; NAMES.len()];
         // One repository differs from the others: weights learned with it would differ as well.
         let mut queries: Vec<RankedQuery> =
             (0..3).map(|i| query(&format!("r{i}"), [1.0, 0.0], [0.0, 1.0])).collect();
         queries.push(query("odd", [0.0, 1.0], [1.0, 0.0]));
-        let weights = cross_validate(&queries, &start, 4, &SETTINGS);
+        let weights = cross_validate(&queries, &start, &folds(&queries, 4), &SETTINGS);
         let without = fit(queries[..3].iter(), &start, &SETTINGS);
-        assert_eq!(weights[&(0, "odd".to_owned())], without);
-        assert_ne!(weights[&(0, "r0".to_owned())], without);
+        assert_eq!(weights[3], without);
+        assert_ne!(weights[0], without);
     }
 }

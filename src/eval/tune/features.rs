@@ -1,10 +1,10 @@
 //! Labelled queries of a suite → features of the files found for them.
 
-use anyhow::Result;
-use codeweaver::eval::metric::{DEPTH, Hit, Label, Scores, score};
-use codeweaver::eval::{Runner, ablate};
-use codeweaver::query::rank::features::LINEAR_WEIGHTS;
-use codeweaver::query::rank::{RankedFile, Weights};
+use crate::eval::error::EvalError;
+use crate::eval::metric::{DEPTH, Hit, Label, Scores, score};
+use crate::eval::{Runner, ablate};
+use crate::query::rank::features::LINEAR_WEIGHTS;
+use crate::query::rank::{RankedFile, Weights};
 
 /// Names of the learned weights: those in which the score is linear.
 pub const NAMES: [&str; LINEAR_WEIGHTS.len()] = LINEAR_WEIGHTS;
@@ -55,7 +55,7 @@ impl RankedQuery {
 }
 
 /// Runs all queries of a suite with `weights`.
-pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<RankedQuery>> {
+pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Vec<RankedQuery> {
     let mut queries = Vec::new();
     for opened in runner.repositories() {
         for labelled in &opened.repository.queries {
@@ -71,14 +71,14 @@ pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Result<Vec<R
             };
             queries.push(RankedQuery {
                 repository: (suite, opened.repository.name.clone()),
-                language: opened.repository.language.clone(),
+                language: labelled.language.clone().unwrap_or_else(|| opened.repository.language.clone()),
                 category: labelled.category.clone(),
                 files: ranked.iter().take(N_FILES).map(file).collect(),
                 targets: labelled.labels.clone(),
             });
         }
     }
-    Ok(queries)
+    queries
 }
 
 /// The learned weights of the table.
@@ -87,7 +87,7 @@ pub fn linear(weights: &Weights) -> Linear {
 }
 
 /// Returns `weights` with the learned ones replaced, rounded to three decimals.
-pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights> {
+pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights, EvalError> {
     let mut weights = weights.clone();
     for (name, value) in NAMES.iter().zip(learned) {
         weights = ablate::with(&weights, name, (value * 1000.0).round() / 1000.0)?;
@@ -97,17 +97,11 @@ pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights> {
 
 /// All weights as JSON by name, rounded to four decimals.
 pub fn json(weights: &Weights) -> String {
-    let line = |name: &String| {
-        let value = (f64::from(ablate::value(weights, name)) * 10_000.0).round() / 10_000.0;
+    let line = |(name, value): (String, f32)| {
+        let value = (f64::from(value) * 10_000.0).round() / 10_000.0;
         format!("  \"{name}\": {value:?}")
     };
-    format!("{{\n{}\n}}\n", ablate::names().iter().map(line).collect::<Vec<_>>().join(",\n"))
-}
-
-/// One line for each learned weight, before and after.
-pub fn list(before: &Linear, after: &Linear) -> String {
-    let line = |i: usize| format!("{:24} {:7.3} {:7.3}\n", NAMES[i], before[i], after[i]);
-    (0..NAMES.len()).map(line).collect()
+    format!("{{\n{}\n}}\n", weights.by_name().into_iter().map(line).collect::<Vec<_>>().join(",\n"))
 }
 
 #[cfg(test)]
@@ -139,7 +133,7 @@ pub mod tests {
     fn every_learned_weight_is_one_of_the_table() {
         let names = ablate::names();
         assert!(NAMES.iter().all(|name| names.iter().any(|known| known == name)));
-        let weights = codeweaver::query::rank::WEIGHTS.clone();
+        let weights = crate::query::rank::WEIGHTS.clone();
         let text = json(&weights);
         let read: Weights = serde_json::from_str(&text).unwrap();
         assert_eq!(read, weights, "written and read back");
