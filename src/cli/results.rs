@@ -9,9 +9,7 @@ use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use super::screen::Screen;
 use super::width;
-use crate::chunk::LanguageId;
 use crate::index::status;
-use crate::query::parse::report;
 use crate::query::response::{Focus, n_of};
 use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
@@ -333,12 +331,6 @@ pub fn hints(
     let mut out = context.out();
     if !names.is_empty() {
         writeln!(out, "Languages in this index: {}", names.join(", "))?;
-    }
-    for word in report::heading(&request.query).split_whitespace() {
-        let known = LanguageId::by_name(&word.to_ascii_lowercase()).filter(|l| !names.contains(&l.name()));
-        if let Some(absent) = known.filter(|l| !l.is_prose()) {
-            writeln!(out, "This index contains no {}.", absent.name())?;
-        }
     }
     let filters = &request.filters;
     let is_filtered = !(filters.languages.is_empty()

@@ -198,7 +198,7 @@ pub fn importance(symbol: &FoundSymbol) -> u8 {
 }
 
 /// Existing names that are like `symbol`: by edit distance, or because they share most words.
-fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
+pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
     let last = segments(symbol).last().unwrap_or(symbol).to_lowercase();
     if last.len() > MAX_NAME || last.len() < 3 {
         return Vec::new();

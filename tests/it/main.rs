@@ -6,6 +6,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod absences;
 mod ask;
 mod ask_api;
 mod ask_collections;

@@ -116,7 +116,7 @@ fn an_empty_result_reports_what_was_searched_and_what_to_try() {
         "status",
         "config --show",
     ]);
-    run.says(&["This index contains no haskell."]);
+    run.says(&["no indexed file is written in haskell"]);
     let json = repo.codeweaver(["search", "-o", "json", "--min-score", "1", "zzz"]);
     assert_eq!(json.fails(1).json()["total_results"], 0);
 }

@@ -2,8 +2,10 @@
 //!
 //! * [`content`]: matches with their text.
 //! * [`evidence`], `focus`: which definition in a chunk answers the query.
+//! * `absences`: what the request names and the view does not have.
 //! * [`budget`]: the limits of an answer, and how matches are shortened to fit.
 
+mod absences;
 pub mod budget;
 pub mod content;
 pub mod evidence;
@@ -14,10 +16,11 @@ use super::parse::report;
 use super::rank::RankedFile;
 use super::request::Request;
 use super::response::{Focus, IndexInfo, Match, Omitted, Response, Status, n_of};
-use super::view::scope::{AbsentPath, canonical_language};
+use super::view::scope::AbsentPath;
 use super::view::{Freshness, View};
 use crate::git::{BString, quoting};
 use crate::index::plan::skip_reason;
+use absences::Absences;
 use budget::Fitted;
 use evidence::Evidence;
 use std::collections::BTreeSet;
@@ -79,18 +82,15 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     let Fitted { matches, n_tokens: token_count, .. } = fitted;
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
-    warnings.extend(ranking.warnings);
+    warnings.extend_from_slice(&ranking.warnings);
     let no_room = omitted.as_ref().filter(|_| matches.is_empty());
     warnings.extend(no_room.map(Omitted::note));
     let is_degraded = !warnings.is_empty();
-    let absences = Absences {
-        languages: &ranking.absent_languages,
-        paths: ranking.absent_paths.iter().map(no_such_path).collect(),
-        words: &ranking.absent_words,
-    };
+    let Ranking { absent_languages, absent_paths, absent_words, .. } = &ranking;
+    let absences = Absences::of(request, view, absent_languages, absent_paths, absent_words);
     // Without matches the summary says it.
     if !matches.is_empty() {
-        warnings.extend_from_slice(&absences.paths);
+        warnings.extend(absences.notes());
     }
     let mut languages: Vec<String> = matches.iter().map(|found| found.file.language.clone()).collect();
     languages.sort();
@@ -172,31 +172,16 @@ fn omitted(request: &Request, fitted: &Fitted, total_found: usize) -> Option<Omi
     (omitted.n_matches() + omitted.shortened > 0).then_some(omitted)
 }
 
-/// What a request names and the view does not have.
-struct Absences<'a> {
-    languages: &'a [String],
-    /// Each in a sentence.
-    paths: Vec<String>,
-    words: &'a [String],
-}
-
 /// What was searched, without a result.
-fn nothing_found(request: &Request, view: &View, absences: &Absences<'_>) -> String {
+fn nothing_found(request: &Request, view: &View, absences: &Absences) -> String {
     if !absences.paths.is_empty() {
         let is_searched = absences.paths.len() < request.filters.paths.len();
         let what = if is_searched { "No results found" } else { "Nothing was searched" };
         return format!("{what}: {}", absences.paths.join("; "));
     }
     let totals = &view.snapshot.totals;
-    let mut text =
-        format!("No results found (searched {} chunks across {} files)", totals.n_rows, totals.n_paths);
-    for name in absences.languages {
-        text.push_str(&format!("; there is no {} here", canonical_language(name)));
-    }
-    if !absences.words.is_empty() {
-        text.push_str(&format!("; nowhere in it: {}", absences.words.join(", ")));
-    }
-    text
+    let suffix = absences.suffix();
+    format!("No results found (searched {} chunks across {} files){suffix}", totals.n_rows, totals.n_paths)
 }
 
 /// The number of matches and the best of them in one sentence.

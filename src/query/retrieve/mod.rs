@@ -15,7 +15,7 @@ pub mod dense;
 mod exact_scan;
 pub mod lexical;
 pub(super) mod parallel;
-mod paths;
+pub mod paths;
 pub mod symbols;
 mod top_k;
 mod tuning;

@@ -126,13 +126,15 @@ pub fn canonical_language(name: &str) -> String {
 
 fn absent_languages(reader: &StoreReader, live: &[LiveRows], wanted: &[String]) -> Vec<String> {
     let mut wanted: Vec<String> = wanted.to_vec();
-    wanted.retain(|name| {
-        let found = live.iter().zip(&reader.segments).any(|(live, segment)| {
-            live.runs().flatten().any(|row| segment.language(segment.rows()[row as usize].language) == name)
-        });
-        !found
-    });
+    wanted.retain(|name| lacks_language(reader, live, name));
     wanted
+}
+
+/// Whether no live row is in the language called `name`.
+pub fn lacks_language(reader: &StoreReader, live: &[LiveRows], name: &str) -> bool {
+    !live.iter().zip(&reader.segments).any(|(live, segment)| {
+        live.runs().flatten().any(|row| segment.language(segment.rows()[row as usize].language) == name)
+    })
 }
 
 fn absent_paths(reader: &StoreReader, snapshot: &Snapshot, filters: &Filters) -> Vec<AbsentPath> {

@@ -1,0 +1,169 @@
+//! Absences: what a request names and the view does not have.
+
+use super::no_such_path;
+use crate::chunk::LanguageId;
+use crate::query::request::{Filters, Mode, Request};
+use crate::query::retrieve::paths;
+use crate::query::symbol_lookup::nearest;
+use crate::query::view::View;
+use crate::query::view::scope::{self, AbsentPath, canonical_language};
+use crate::text;
+
+/// Maximum number of names, of languages and of paths of a query that are looked up.
+const MAX_NAMED: usize = 3;
+/// Minimum length of the name of a language that the query mentions. Shorter ones are everyday words.
+const MIN_LANGUAGE_BYTES: usize = 4;
+
+/// What a request names and the view does not have.
+#[derive(Debug, Default)]
+pub struct Absences {
+    /// Languages of the filters.
+    languages: Vec<String>,
+    /// Paths of the filters, each in a sentence.
+    pub paths: Vec<String>,
+    /// Words of the query, as written.
+    words: Vec<String>,
+    /// Those of `words` that are written like names, with the nearest names that are defined.
+    names: Vec<(String, Vec<String>)>,
+    /// Languages, files and directories that the query mentions, each in a sentence.
+    mentioned: Vec<String>,
+}
+
+impl Absences {
+    /// `languages` and `paths` are those of the filters, `words` those of the query that the view lacks.
+    pub fn of(
+        request: &Request,
+        view: &View,
+        languages: &[String],
+        paths: &[AbsentPath],
+        words: &[String],
+    ) -> Absences {
+        let mut absences = Absences {
+            languages: languages.to_vec(),
+            paths: paths.iter().map(no_such_path).collect(),
+            words: words.to_vec(),
+            ..Absences::default()
+        };
+        if request.mode == Mode::Semantic || request.query.contains('\n') {
+            return absences;
+        }
+        let all = Filters { include_tests: true, ..Filters::default() };
+        let is_only = request.query.split_whitespace().count() == 1;
+        let names = words.iter().filter(|word| is_only || is_name(word)).take(MAX_NAMED);
+        absences.names = names.map(|name| (name.clone(), nearest(view, name, &all))).collect();
+        absences.mentioned = mentioned(request, view);
+        absences
+    }
+
+    /// What an answer with results lacks, each in a sentence.
+    pub fn notes(&self) -> Vec<String> {
+        let name = |(name, near): &(String, Vec<String>)| match near.as_slice() {
+            [] => format!("`{name}` is nowhere in what is indexed"),
+            near => {
+                format!("`{name}` is nowhere in what is indexed; the nearest names are {}", near.join(", "))
+            }
+        };
+        let names = self.names.iter().map(name);
+        self.paths.iter().cloned().chain(names).chain(self.mentioned.iter().cloned()).collect()
+    }
+
+    /// What an answer without results lacks, to be appended to a sentence.
+    pub fn suffix(&self) -> String {
+        let mut text = String::new();
+        for name in &self.languages {
+            text.push_str(&format!("; there is no {} here", canonical_language(name)));
+        }
+        if !self.words.is_empty() {
+            text.push_str(&format!("; nowhere in it: {}", self.words.join(", ")));
+        }
+        for (name, near) in self.names.iter().filter(|(_, near)| !near.is_empty()) {
+            text.push_str(&format!("; the nearest names to {name} are {}", near.join(", ")));
+        }
+        for sentence in &self.mentioned {
+            text.push_str(&format!("; {sentence}"));
+        }
+        text
+    }
+}
+
+/// Whether a word is written like a name: with an underscore or a capital inside.
+fn is_name(word: &str) -> bool {
+    let inner = word.trim_matches('_');
+    let has_hump =
+        inner.chars().zip(inner.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    inner.contains('_') || has_hump
+}
+
+/// What the query mentions and no indexed file is of: programming languages, files and directories.
+fn mentioned(request: &Request, view: &View) -> Vec<String> {
+    let mut found = Vec::new();
+    let words = request.query.split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'));
+    let languages = words.filter(|word| word.len() >= MIN_LANGUAGE_BYTES).filter_map(|word| {
+        let language = LanguageId::by_name(&word.to_ascii_lowercase())?;
+        (!language.is_prose() && !language.is_data()).then(|| language.name())
+    });
+    let mut languages: Vec<&str> = languages.collect();
+    languages.dedup();
+    for name in languages.into_iter().take(MAX_NAMED) {
+        if scope::lacks_language(&view.reader, view.live(), name) {
+            found.push(format!("no indexed file is written in {name}"));
+        }
+    }
+    let everything = view.scope(&Filters { include_tests: true, ..Filters::default() });
+    let files = text::mentions(&request.query).into_iter().filter(|mention| mention.path.contains('/'));
+    for mention in files.take(MAX_NAMED) {
+        if paths::by_mentions(view, &everything, std::slice::from_ref(&mention)).is_empty() {
+            found.push(format!("no indexed file is at {}", mention.path));
+        }
+    }
+    for directory in request.query.split_whitespace().filter_map(directory).take(MAX_NAMED) {
+        let inner = format!("{directory}/");
+        let mut entries = view.reader.live_entries(&view.snapshot.entries);
+        if !entries.any(|(_, _, path)| memchr::memmem::find(path, inner.as_bytes()).is_some()) {
+            found.push(format!("no indexed file is below {inner}"));
+        }
+    }
+    found
+}
+
+/// The directory that `word` names, if it is written like one: with a slash at its end, or with two and no
+/// file at its end. `read/write` is no directory.
+fn directory(word: &str) -> Option<&str> {
+    let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '?'));
+    let word = word.strip_prefix("./").unwrap_or(word);
+    let path = word.trim_matches('/');
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '@' | '+');
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let is_directory = word.ends_with('/') || (path.matches('/').count() >= 2 && !last.contains('.'));
+    (is_directory && !path.is_empty() && !path.contains("//") && path.chars().all(is_plain)).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_are_told_from_alternatives_and_files() {
+        for (word, path) in [
+            ("src/", Some("src")),
+            ("`./src/net/`,", Some("src/net")),
+            ("src/net/tls", Some("src/net/tls")),
+            ("read/write", None),
+            ("src/net/tls.c", None),
+            ("https://example.org/a/b", None),
+            ("/", None),
+        ] {
+            assert_eq!(directory(word), path, "{word}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_from_words() {
+        for name in ["render_template", "renderTemplate", "__init_x", "HTTPServerError"] {
+            assert!(is_name(name), "{name}");
+        }
+        for word in ["render", "COBOL", "Parser", "_private", "E2"] {
+            assert!(!is_name(word), "{word}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a query names and the index lacks is said: names with the nearest that exist, languages, files and
+//! directories.
+
+use codeweaver_testkit::TestRepo;
+
+fn repo() -> TestRepo {
+    let repo = TestRepo::with_files(&[
+        (
+            "src/render.py",
+            "def render_template(name):\n    \"\"\"Renders the template of a page.\"\"\"\n    return name\n",
+        ),
+        (
+            "src/page.py",
+            "def render_template_string(text):\n    \"\"\"Renders a page from text.\"\"\"\n    return text\n",
+        ),
+        (
+            "src/session.py",
+            "class Session:\n    \"\"\"The session of a user.\"\"\"\n\n    def load(self):\n        return {}\n",
+        ),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+#[test]
+fn a_name_that_is_nowhere_is_told_with_the_nearest_names() {
+    let repo = repo();
+    let alone = repo.codeweaver(["search", "rendr_templte_strng"]);
+    alone
+        .fails(1)
+        .says(&["nowhere in it: rendr_templte_strng", "the nearest names to rendr_templte_strng are"]);
+    assert!(alone.stdout().contains("render_template_string"), "{}", alone.explain());
+
+    let answer =
+        repo.codeweaver(["search", "--json", "how does render_templat_strin render the template of a page"]);
+    let answer = answer.success().json();
+    assert!(!answer["matches"].as_array().unwrap().is_empty());
+    let warnings = answer["warnings"].to_string();
+    assert!(
+        warnings.contains(
+            "`render_templat_strin` is nowhere in what is indexed; the nearest names are render_template"
+        ),
+        "{warnings}"
+    );
+    assert_eq!(answer["status"], "ok", "the answer is complete");
+
+    let none = repo.codeweaver(["search", "nonexistent_function_xyz"]);
+    none.fails(1);
+    assert!(!none.stdout().contains("nearest names"), "{}", none.explain());
+}
+
+#[test]
+fn languages_files_and_directories_that_are_missing_are_told_with_results() {
+    let repo = repo();
+    for (query, note) in [
+        ("session of a user in kotlin", "no indexed file is written in kotlin"),
+        ("session of a user in src/missing/user.py", "no indexed file is at src/missing/user.py"),
+        ("session of a user below lib/auth/", "no indexed file is below lib/auth/"),
+    ] {
+        let answer = repo.codeweaver(["search", "--json", query]).success().json();
+        assert!(!answer["matches"].as_array().unwrap().is_empty(), "{query}");
+        assert!(answer["warnings"].to_string().contains(note), "{query}: {}", answer["warnings"]);
+    }
+    for query in ["session of a user in python", "session of a user in src/session.py", "session in src/"] {
+        let answer = repo.codeweaver(["search", "--json", query]).success().json();
+        assert_eq!(answer["warnings"].to_string(), "[]", "{query}");
+    }
+}
