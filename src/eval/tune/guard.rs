@@ -17,7 +17,8 @@ pub struct Limits {
     pub strict_tolerance: f64,
     /// The share of first places that may be lost over all queries.
     pub first_place: f64,
-    /// The median time to rank, as a factor of that with the present weights.
+    /// The median time to rank, as a factor of that with the present weights. Learned weights change the
+    /// order alone, not the work; so this is about as much as other load on the machine changes it.
     pub time: f64,
     /// Largest learned weight.
     pub largest: f32,
@@ -31,7 +32,7 @@ impl Default for Limits {
             many_queries: 30,
             strict_tolerance: 0.02,
             first_place: 0.0,
-            time: 1.1,
+            time: 1.25,
             largest: 10.0,
         }
     }
@@ -123,7 +124,7 @@ mod tests {
             gain: Interval { mean: 0.02, low: 0.01, high: 0.03 },
             first_place: 0.0,
             groups,
-            micros: (400, 410),
+            micros: (400, 500),
             largest: 3.0,
         };
         change(&mut measured);
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(failing(|_| ()), [""; 0]);
         assert_eq!(failing(|it| it.gain.low = 0.0), ["gain"], "a gain that may be none");
         assert_eq!(failing(|it| it.first_place = -0.01), ["first place"]);
-        assert_eq!(failing(|it| it.micros = (400, 441)), ["time"]);
+        assert_eq!(failing(|it| it.micros = (400, 501)), ["time"]);
         assert_eq!(failing(|it| it.largest = 10.5), ["bounds"]);
     }
 

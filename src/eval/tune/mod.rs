@@ -142,7 +142,7 @@ pub fn propose(runners: &[&Runner], initial: &Weights, options: &Options) -> Res
     })
 }
 
-/// Median time to rank with the weights before and after, in microseconds: the best of two runs of all
+/// Median time to rank with the weights before and after, in microseconds: the best of three runs of all
 /// queries with each, in turn, so that neither finds the caches colder.
 fn time(runners: &[&Runner], before: &Weights, after: &Weights) -> (u64, u64) {
     let median = |weights: &Weights| {
@@ -152,8 +152,8 @@ fn time(runners: &[&Runner], before: &Weights, after: &Weights) -> (u64, u64) {
         micros.sort_unstable();
         micros.get(micros.len() / 2).copied().unwrap_or(0)
     };
-    let runs = [median(before), median(after), median(before), median(after)];
-    (runs[0].min(runs[2]), runs[1].min(runs[3]))
+    let runs = (0..3).map(|_| (median(before), median(after)));
+    runs.reduce(|best, run| (best.0.min(run.0), best.1.min(run.1))).unwrap_or_default()
 }
 
 fn changes(before: &Linear, after: &Linear) -> Vec<WeightChange> {
