@@ -36,13 +36,17 @@ pub struct Keep {
     pub other_spaces: Duration,
     /// Share of dead rows, below which the store is not rewritten.
     pub dead_share: f64,
+    /// Whether snapshots are kept that answer for no worktree: of branches that were left, and of revisions.
+    pub other_snapshots: bool,
 }
 
 impl Keep {
     /// What costs little and may be needed again.
-    pub const USUAL: Keep = Keep { grace: GRACE, other_spaces: OTHER_SPACES, dead_share: DEAD_SHARE };
+    pub const USUAL: Keep =
+        Keep { grace: GRACE, other_spaces: OTHER_SPACES, dead_share: DEAD_SHARE, other_snapshots: true };
     /// Nothing.
-    pub const NOTHING: Keep = Keep { grace: Duration::ZERO, other_spaces: Duration::ZERO, dead_share: 0.0 };
+    pub const NOTHING: Keep =
+        Keep { grace: Duration::ZERO, other_spaces: Duration::ZERO, dead_share: 0.0, other_snapshots: false };
 }
 
 /// The result of a collection.
@@ -54,6 +58,7 @@ pub struct GcReport {
     pub rows_after: u64,
     pub docs_dropped: u64,
     pub heads_dropped: u64,
+    pub snapshots_dropped: u64,
 }
 
 /// Collects garbage. The caller holds the work lease.
@@ -63,6 +68,9 @@ pub fn collect(codebase: &Codebase, keep: Keep) -> Result<GcReport, IndexError> 
         return Ok(report);
     }
     drop_gone_worktrees(codebase, &mut report)?;
+    if !keep.other_snapshots {
+        drop_other_snapshots(codebase, &mut report)?;
+    }
     if let Some(reader) = StoreReader::open(&codebase.store())? {
         rewrite(codebase, &reader, keep.dead_share, &mut report)?;
     }
@@ -121,6 +129,18 @@ fn drop_gone_worktrees(codebase: &Codebase, report: &mut GcReport) -> Result<(),
     }
     report.heads_dropped = (before - state.heads.len()) as u64;
     if report.heads_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
+}
+
+/// Removes the snapshots that answer for no worktree.
+fn drop_other_snapshots(codebase: &Codebase, report: &mut GcReport) -> Result<(), IndexError> {
+    let store = codebase.create_store()?;
+    let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
+    let mut state = read_state(&store)?;
+    let before = state.snapshots.len();
+    let used: BTreeSet<&String> = state.heads.values().map(|head| &head.snapshot).collect();
+    state.snapshots.retain(|key, _| used.contains(key));
+    report.snapshots_dropped = (before - state.snapshots.len()) as u64;
+    if report.snapshots_dropped > 0 { write_state(&store, &mut state) } else { Ok(()) }
 }
 
 /// Rewrites the store without dead docs and entries if enough of it is dead. Ids change, and the epoch with

@@ -20,6 +20,7 @@
 #[doc(hidden)]
 pub mod arrivals;
 #[doc(hidden)]
+pub mod asked_revisions;
 pub mod background;
 #[doc(hidden)]
 pub mod build;

@@ -323,6 +323,9 @@ pub struct IndexInfo {
     /// Whether the updater has something to do.
     #[serde(skip)]
     pub needs_update: bool,
+    /// Whether the difference to the tree of a revision other than HEAD was laid over a snapshot.
+    #[serde(skip)]
+    pub is_revision_overlaid: bool,
     /// Number of indexed paths.
     pub files: u64,
     /// Number of chunks.

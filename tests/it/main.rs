@@ -13,6 +13,7 @@ mod ask_collections;
 mod ask_faults;
 mod ask_interactive;
 mod ask_server;
+mod asked_revisions;
 mod authentication;
 mod campaign;
 mod clock;

@@ -12,10 +12,11 @@ use std::process::ExitCode;
 /// Remove stored data that no worktree and no recent snapshot uses
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Data is removed by age and use, not by HEAD: after switching back to an old branch, nothing has to be embedded.
-With --force, a query that runs at the same time may fail once.")]
+Data is removed by age and use, not by HEAD: after switching back to an old branch, nothing has to be embedded. Kept are
+the trees of HEAD of all worktrees, and of the 64 branches and revisions that were indexed or checked out last, for 30
+days. With --force, a query that runs at the same time may fail once.")]
 pub struct GcArgs {
-    /// Remove it whatever its age, and the indexes of other models
+    /// Remove it whatever its age, with the trees that no worktree has checked out and the indexes of other models
     #[arg(long)]
     force: bool,
     /// Print one JSON object to stdout
@@ -43,6 +44,9 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
         let dropped = report.rows_before.saturating_sub(report.rows_after);
         writeln!(out, "Removed {} ({})", plural(report.files_removed, "file"), bytes(report.bytes_removed))?;
         writeln!(out, "Chunks: {} kept, {} dropped", count(report.rows_after), count(dropped))?;
+        if report.snapshots_dropped > 0 {
+            writeln!(out, "Dropped the index of {}", plural(report.snapshots_dropped, "other tree"))?;
+        }
         if report.heads_dropped > 0 {
             writeln!(out, "Dropped the state of {}", plural(report.heads_dropped, "removed worktree"))?;
         }

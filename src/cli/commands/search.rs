@@ -9,7 +9,7 @@ use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
 use crate::git::Prefix;
 use crate::index::gate::{self, Gate};
-use crate::index::{Codebase, Lifecycle, Target, background};
+use crate::index::{Codebase, Lifecycle, Target, asked_revisions, background};
 use crate::mcp::envelope::Envelope;
 use crate::query::grep::{GrepRequest, Page, Pattern, QueryLine};
 use crate::query::parse::report;
@@ -437,4 +437,7 @@ pub fn finish(codebase: &Codebase, response: &Response, format: Format, context:
         }
     }
     background::update_if_due(codebase, response.index.needs_update);
+    if response.index.is_revision_overlaid {
+        asked_revisions::note(codebase, &response.index.tree);
+    }
 }

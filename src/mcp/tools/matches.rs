@@ -9,7 +9,7 @@ use super::excerpt::{self, Excerpt};
 use super::text::{is_current, more, name_of, state_of};
 use crate::chunk::tokens;
 use crate::git::quoting::printed;
-use crate::index::background;
+use crate::index::{asked_revisions, background};
 use crate::mcp::arguments::Format;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
@@ -161,6 +161,9 @@ pub fn answer(
     shown: &mut Shown,
 ) -> Answer<Output> {
     background::update_if_due(target.codebase(), response.index.needs_update);
+    if response.index.is_revision_overlaid {
+        asked_revisions::note(target.codebase(), &response.index.tree);
+    }
     if response.total_found == 0 && response.status == Status::Ok && response.absent_paths.is_empty() {
         let found = response.summary.strip_prefix("No results found").map(str::to_owned);
         response.summary = format!("No matches found for query{}", found.unwrap_or_default());

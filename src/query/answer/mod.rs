@@ -136,6 +136,7 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         late_files: view.n_unchecked,
         pending_files: view.n_pending(),
         needs_update: view.needs_update,
+        is_revision_overlaid: view.is_revision_overlaid,
         files: totals.n_paths,
         chunks: totals.n_rows,
         skipped: totals

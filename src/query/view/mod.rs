@@ -82,6 +82,8 @@ pub struct View {
     pub head_commit: Option<String>,
     /// Whether the updater has something to do: HEAD is not indexed, or changed files are pending.
     pub needs_update: bool,
+    /// Whether the difference to the tree of a revision other than HEAD was laid over a snapshot.
+    pub is_revision_overlaid: bool,
     /// Number of changed paths in the working tree.
     pub n_dirty: usize,
     /// Number of paths and directories that were not compared with the disk within the budget.

@@ -293,6 +293,7 @@ impl<'a> ViewSource<'a> {
         }
         let mut view = builder.finish();
         view.needs_update |= has_arrivals && wanted.target.is_head;
+        view.is_revision_overlaid = !is_exact && !wanted.target.is_head;
         // The index that answers is being replaced.
         if lifecycle == Lifecycle::Indexing {
             view.freshness = Freshness::SkippedIndexing;
@@ -442,6 +443,7 @@ impl<'a> Builder<'a> {
                 && (!worktree.pending.is_empty()
                     || n_unchecked > 0 && background::is_rested(codebase)
                     || !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref())),
+            is_revision_overlaid: false,
             n_dirty: status.as_ref().map_or(0, |status| status.changes.changes.len()),
             n_unchecked,
             status,
