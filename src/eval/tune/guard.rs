@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Limits of the guards.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
+    /// The gain must be above 0, and the lower end of its interval at most this much below. That a gain is
+    /// certain takes more queries than most repositories have; that nothing is lost is what a guard is for.
+    pub margin: f64,
     /// A smaller group is shown and not judged.
     pub least_queries: usize,
     /// A group of fewer queries than `many_queries` may lose this much NDCG@10: the limit at which a change is
@@ -27,6 +30,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
+            margin: 0.005,
             least_queries: 5,
             tolerance: 0.10,
             many_queries: 30,
@@ -65,10 +69,10 @@ pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
     let mut guards = vec![
         Guard {
             name: "gain".to_owned(),
-            holds: gain.low > 0.0,
+            holds: gain.mean > 0.0 && gain.low >= -limits.margin,
             figure: format!(
-                "{:+.4} NDCG@10, 95 % of samples between {:+.4} and {:+.4}; the lower must be above 0",
-                gain.mean, gain.low, gain.high
+                "{:+.4} NDCG@10, 95 % of samples between {:+.4} and {:+.4}; above 0, the lower at least −{}",
+                gain.mean, gain.low, gain.high, limits.margin
             ),
         },
         Guard {
@@ -135,7 +139,10 @@ mod tests {
     #[test]
     fn each_guard_can_fail_alone() {
         assert_eq!(failing(|_| ()), [""; 0]);
-        assert_eq!(failing(|it| it.gain.low = 0.0), ["gain"], "a gain that may be none");
+        assert_eq!(failing(|it| it.gain.low = -0.005), [""; 0]);
+        assert_eq!(failing(|it| it.gain.low = -0.006), ["gain"], "it may lose");
+        let none = Interval { mean: 0.0, low: 0.0, high: 0.0 };
+        assert_eq!(failing(|it| it.gain = none), ["gain"], "nothing is gained");
         assert_eq!(failing(|it| it.first_place = -0.01), ["first place"]);
         assert_eq!(failing(|it| it.micros = (400, 501)), ["time"]);
         assert_eq!(failing(|it| it.largest = 10.5), ["bounds"]);
