@@ -79,9 +79,9 @@ pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
             name: "first place".to_owned(),
             holds: first_place >= -limits.first_place,
             figure: format!(
-                "{:+.1} points; at least {:+.1}",
+                "{:+.1} points; at least {:.1}",
                 first_place * 100.0,
-                -limits.first_place * 100.0
+                0.0 - limits.first_place * 100.0
             ),
         },
     ];
