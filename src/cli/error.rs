@@ -383,6 +383,33 @@ impl From<EvalError> for CliError {
                 format!("{n} have a relevant file among their results, and {least} are needed"),
                 "mine more with: git codeweaver eval mine --limit 300 -o mined.jsonl",
             ),
+            EvalError::Command { command, why } => CliError::new(
+                format!("the command `{}` failed", render::safe(&command)),
+                render::safe(&why).into_owned(),
+                "correct it, then go on with: git codeweaver eval loop --resume",
+            ),
+            EvalError::TooFewIssues { n, least } => CliError::new(
+                "there are too few issues for a loop",
+                format!(
+                    "the pool has {n}, and the baseline with the least number of iterations takes {least}"
+                ),
+                "name a larger file, or mine more with --issues mine --limit N",
+            ),
+            EvalError::LoopExists { path } => CliError::new(
+                format!("there is a loop in {} already", path.display()),
+                "a loop is never overwritten",
+                "go on with --resume, or choose another directory with --output",
+            ),
+            EvalError::NoLoop { path } => CliError::new(
+                format!("there is no loop in {}", path.display()),
+                "a loop is resumed where it was begun",
+                "name its directory with --output, or begin one with --issues",
+            ),
+            EvalError::Artefact { path, why } => CliError::new(
+                format!("{} cannot be used", path.display()),
+                render::safe(&why).into_owned(),
+                "remove the file and those after it in the loop; --resume makes them again",
+            ),
             EvalError::Write { path, source } => CliError::new(
                 format!("{} cannot be written", path.display()),
                 source.to_string(),

@@ -17,6 +17,17 @@ pub enum EvalError {
     UnknownWeight { name: String },
     #[error("{n} queries have a relevant file among their results, and at least {least} are needed")]
     TooFewQueries { n: usize, least: usize },
+    /// An external command of the quality loop.
+    #[error("`{command}` failed: {why}")]
+    Command { command: String, why: String },
+    #[error("the pool has {n} issues, and at least {least} are needed")]
+    TooFewIssues { n: usize, least: usize },
+    #[error("there is a loop in {path}")]
+    LoopExists { path: PathBuf },
+    #[error("there is no loop in {path}")]
+    NoLoop { path: PathBuf },
+    #[error("{path} is not what the loop writes: {why}")]
+    Artefact { path: PathBuf, why: String },
     #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
     #[error("cannot index: {0}")]

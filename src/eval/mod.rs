@@ -6,7 +6,7 @@
 //! * [`metric`]: NDCG, precision, recall, MRR and hit rates of one query.
 //! * [`runner`]: indexes the repositories of a suite and runs its queries, in one process.
 //! * [`report`]: means by repository, category, language and intent; [`table`]: renders and compares reports.
-//! * [`tune`]: learns the weights from a suite.
+//! * [`tune`]: learns the weights from a suite; [`quality`]: the loop that finds out what the search misses.
 //! * [`ablate`]: the effect of each weight; [`foreign`]: whether relevance separates foreign queries.
 //!
 //! Suites are data: no repository, path or query of one is known here.
@@ -17,6 +17,7 @@ pub mod foreign;
 pub mod labelled;
 pub mod metric;
 pub mod mine;
+pub mod quality;
 pub mod report;
 pub mod runner;
 pub mod suite;

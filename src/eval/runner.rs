@@ -258,7 +258,8 @@ fn is_excluded(glob: &str, path: &str) -> bool {
     gix::glob::wildmatch(pattern, path.as_bytes().as_bstr(), wildmatch::Mode::empty())
 }
 
-fn repository_path(repos: &Path, name: &str, is_alone: bool) -> Result<PathBuf, EvalError> {
+/// The folder of the repository `name`, as [`Runner::open`] finds it.
+pub(super) fn repository_path(repos: &Path, name: &str, is_alone: bool) -> Result<PathBuf, EvalError> {
     let path = repos.join(name);
     match () {
         () if !name.is_empty() && path.is_dir() => Ok(path),

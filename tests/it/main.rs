@@ -77,6 +77,7 @@ mod other_users;
 mod partial_clones;
 mod paths;
 mod printed;
+mod quality_loop;
 mod recompute;
 mod reference;
 mod reports;

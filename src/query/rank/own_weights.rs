@@ -69,10 +69,18 @@ pub fn read(path: &Path) -> Result<Weights, String> {
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(MAX_BYTES).read_to_end(&mut text).map_err(|error| error.to_string())?;
     let weights: Weights = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    check(&weights).map(|()| weights)
+}
+
+/// Checks that every weight is in its range.
+///
+/// # Errors
+/// Which weight is negative or above 1000.
+pub fn check(weights: &Weights) -> Result<(), String> {
     let wrong = weights.by_name().into_iter().find(|(_, value)| !(0.0..=MAX_WEIGHT).contains(value));
     match wrong {
         Some((name, value)) => Err(format!("`{name}` is {value}, which is not between 0 and {MAX_WEIGHT}")),
-        None => Ok(weights),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `eval`: measures the ranking on labelled queries.
 
+mod quality;
 mod tune;
 
 use super::search::{Format, report_error, run_query};
@@ -41,6 +42,8 @@ enum EvalCommand {
     Ablate(AblateArgs),
     /// Learn ranking weights of your own from a suite; written only if nothing gets worse
     Tune(tune::TuneArgs),
+    /// Find out what the search misses, in iterations over issues that two explorers look for as well
+    Loop(quality::LoopArgs),
     /// Measure how well relevance separates the queries of the suite from foreign ones
     Foreign(SuiteArgs),
     /// Print every call site of this repository with its grade and the definitions it is resolved to, as JSON
@@ -144,6 +147,7 @@ pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
         EvalCommand::Mine(args) => run_mine(&args, context),
         EvalCommand::Ablate(args) => run_ablation(&args, context),
         EvalCommand::Tune(args) => tune::run(&args, context),
+        EvalCommand::Loop(args) => quality::run(&args, context),
         EvalCommand::Foreign(args) => run_foreign(&args, context),
         EvalCommand::Calls(args) => run_calls(&args, context),
     }

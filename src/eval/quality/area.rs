@@ -1,0 +1,153 @@
+//! Areas: the parts of a product that figures are kept for, told by a table of keywords.
+//!
+//! The confidence of an area is its share of all keywords in the text, times n / (n + 1/2) for its n keywords.
+//! Below [`MIN_CONFIDENCE`], and when two areas have most keywords, the area is [`UNCERTAIN`].
+
+use serde::{Deserialize, Serialize};
+
+/// The area of an issue that the table does not decide.
+pub const UNCERTAIN: &str = "uncertain";
+/// Least confidence of an area.
+pub const MIN_CONFIDENCE: f64 = 0.5;
+/// The built-in table, for software of any kind.
+pub const BUILT_IN: &str = include_str!("data/areas.txt");
+/// What a keyword may have at its end.
+const ENDINGS: [&str; 7] = ["", "s", "es", "ed", "d", "ing", "er"];
+
+/// Keywords by area, in the order of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Areas(Vec<(String, Vec<Vec<String>>)>);
+
+/// The area of an issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Classification {
+    pub area: String,
+    /// 0–1; 0 without keywords.
+    pub confidence: f64,
+}
+
+impl Areas {
+    /// Parses a table: lines `NAME: WORD, TWO WORDS`, with `#` before comments.
+    ///
+    /// # Errors
+    /// The number of the wrong line (1-based) and what is wrong.
+    pub fn parse(text: &str) -> Result<Areas, (u64, String)> {
+        let mut areas: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+        for (i, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |why: &str| (i as u64 + 1, why.to_owned());
+            let (name, keywords) = line.split_once(':').ok_or_else(|| wrong("expected NAME: WORD, WORD"))?;
+            let name = name.trim().to_lowercase();
+            let keywords: Vec<Vec<String>> =
+                keywords.split(',').map(words).filter(|keyword| !keyword.is_empty()).collect();
+            if name.is_empty() || keywords.is_empty() {
+                return Err(wrong("an area needs a name and at least one word"));
+            }
+            if name == UNCERTAIN || areas.iter().any(|(known, _)| *known == name) {
+                return Err(wrong(&format!("the area `{name}` exists already")));
+            }
+            areas.push((name, keywords));
+        }
+        match areas.is_empty() {
+            true => Err((1, "the table has no area".to_owned())),
+            false => Ok(Areas(areas)),
+        }
+    }
+
+    /// Names in the order of the table, without [`UNCERTAIN`].
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The area of `text`.
+    pub fn classify(&self, text: &str) -> Classification {
+        let words = words(text);
+        let n_of = |keywords: &[Vec<String>]| keywords.iter().filter(|it| occurs(it, &words)).count();
+        let counts: Vec<usize> = self.0.iter().map(|(_, keywords)| n_of(keywords)).collect();
+        let total: usize = counts.iter().sum();
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let confidence = confidence(most, total);
+        let mut leading = counts.iter().zip(&self.0).filter(|(n, _)| **n == most);
+        match (leading.next(), leading.next()) {
+            (Some((_, (name, _))), None) if confidence >= MIN_CONFIDENCE => {
+                Classification { area: name.clone(), confidence }
+            }
+            _ => Classification { area: UNCERTAIN.to_owned(), confidence },
+        }
+    }
+}
+
+fn confidence(n: usize, total: usize) -> f64 {
+    if total == 0 {
+        return 0.0;
+    }
+    let n = n as f64;
+    n / total as f64 * (n / (n + 0.5))
+}
+
+/// Words in lower case.
+fn words(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-';
+    let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches('-').to_lowercase());
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether the words of `keyword` occur in sequence; the last one may have an ending.
+fn occurs(keyword: &[String], words: &[String]) -> bool {
+    let Some((last, first)) = keyword.split_last() else { return false };
+    let ends = |word: &String| word.strip_prefix(last.as_str()).is_some_and(|rest| ENDINGS.contains(&rest));
+    words
+        .windows(keyword.len())
+        .any(|window| window[..first.len()] == *first && window.last().is_some_and(ends))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of document 003, "Product Area Classification".
+    const DOCUMENT: &str = "\
+        communities: pins, members, community feed, posts, groups\n\
+        scheduling: calendar, schedule, publish, queue, optimal times\n\
+        analytics: metrics, insights, reports, performance, engagement\n\
+        integrations: connect, disconnect, oauth, permissions, third-party\n\
+        onboarding: setup, getting started, first time, trial\n";
+
+    #[test]
+    fn issues_fall_into_the_areas_of_their_words() {
+        let areas = Areas::parse(DOCUMENT).unwrap();
+        let of = |text: &str| areas.classify(text);
+        let one = of("My pins are gone");
+        assert_eq!((one.area.as_str(), one.confidence), ("communities", 1.0 / 1.5));
+        let many = of("Pins, members and the Community Feed are missing after publishing");
+        assert_eq!((many.area.as_str(), many.confidence), ("communities", 0.75 * (3.0 / 3.5)));
+        assert_eq!(of("third-party OAuth fails the first time").area, "integrations");
+        assert_eq!(of("scheduled twice").area, "scheduling", "an ending");
+    }
+
+    #[test]
+    fn conflicting_or_missing_signals_are_uncertain() {
+        let areas = Areas::parse(DOCUMENT).unwrap();
+        let conflict = areas.classify("pins and calendar");
+        assert_eq!((conflict.area.as_str(), conflict.confidence), (UNCERTAIN, 0.5 * (1.0 / 1.5)));
+        assert_eq!(
+            areas.classify("it is broken"),
+            Classification { area: UNCERTAIN.to_owned(), confidence: 0.0 }
+        );
+        assert_eq!(areas.classify("pinstripe").area, UNCERTAIN, "a word of its own");
+    }
+
+    #[test]
+    fn the_built_in_table_is_valid_and_wrong_lines_are_named() {
+        assert!(Areas::parse(BUILT_IN).unwrap().names().count() >= 10);
+        let error = |text| Areas::parse(text).unwrap_err();
+        assert_eq!(error("# x\n\na b").0, 3);
+        assert_eq!(error("a: b\nA: c").0, 2);
+        assert_eq!(error("uncertain: b").0, 1);
+        assert_eq!(error("a: ,").0, 1);
+        assert_eq!(error("").1, "the table has no area");
+    }
+}

@@ -1,0 +1,142 @@
+//! The report as one page of HTML. It has no script and loads nothing.
+
+use super::plot::{self, Series};
+use super::{Table, areas, criteria, iterations, notes, outcome};
+use crate::eval::quality::Config;
+use crate::eval::quality::artefact::Iteration;
+use crate::eval::quality::figures::Scores;
+
+const STYLE: &str = include_str!("report.css");
+
+/// The report of the iterations so far.
+pub fn html(config: &Config, done: &[Iteration]) -> String {
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>Search quality</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>Search quality</h1>\n"
+    );
+    if let Some(last) = done.last() {
+        page.push_str(&format!("<p>{}</p>\n", escaped(&outcome(&last.learnings))));
+    }
+    page.push_str("<ul class=\"criteria\">\n");
+    for (criterion, is_met) in criteria(config, done) {
+        let (class, word) = if is_met { ("met", "met") } else { ("open", "open") };
+        page.push_str(&format!("<li><b class=\"{class}\">{word}</b> {}</li>\n", escaped(&criterion)));
+    }
+    page.push_str("</ul>\n<h2>Iterations</h2>\n");
+    page.push_str(&plots(config, done));
+    page.push_str(&table(&iterations(done)));
+    page.push_str(
+        "<p>A dash means that nothing was judged. Overlap is the share of the files of run A that run B found. \
+         Dashed lines are the aims.</p>\n",
+    );
+    for iteration in done.iter().rev() {
+        let number = iteration.evaluation.iteration;
+        page.push_str(&format!("<h2>Iteration {number}</h2>\n"));
+        page.push_str(&area_bars(iteration));
+        page.push_str(&table(&areas(iteration)));
+        page.push_str("<ul>\n");
+        for note in notes(iteration) {
+            page.push_str(&format!("<li>{}</li>\n", escaped(&note)));
+        }
+        page.push_str("</ul>\n");
+        page.push_str(&issues(iteration));
+    }
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+fn plots(config: &Config, done: &[Iteration]) -> String {
+    let of = |figure: &dyn Fn(&Scores) -> Option<f64>| -> Vec<Option<f64>> {
+        done.iter().map(|iteration| figure(&iteration.evaluation.figures.aggregate.scores)).collect()
+    };
+    let limits = &config.thresholds;
+    let shares = [
+        Series { name: "precision", values: of(&|scores| scores.precision), aim: limits.precision },
+        Series { name: "recall", values: of(&|scores| scores.recall), aim: limits.recall },
+    ];
+    let gestalt = Series { name: "gestalt", values: of(&|scores| scores.gestalt), aim: limits.gestalt };
+    format!(
+        "<div class=\"plots\">\n<figure>\n{}</figure>\n<figure>\n{}</figure>\n</div>\n",
+        plot::lines("Precision and recall by iteration", 1.0, &shares),
+        plot::lines("Gestalt by iteration", 5.0, &[gestalt]),
+    )
+}
+
+fn area_bars(iteration: &Iteration) -> String {
+    let areas = &iteration.evaluation.figures.by_product_area;
+    let rows: Vec<(&str, [Option<f64>; 2])> = areas
+        .iter()
+        .map(|(name, means)| (name.as_str(), [means.scores.precision, means.scores.recall]))
+        .collect();
+    format!("<figure>\n{}</figure>\n", plot::bars("Precision and recall by area", &rows))
+}
+
+/// The issues of an iteration with what was found and missed.
+fn issues(iteration: &Iteration) -> String {
+    let mut html = String::from("<details>\n<summary>Issues</summary>\n<table>\n<thead><tr>");
+    for name in ["issue", "area", "precision", "recall", "found in the truth", "only ours", "missed"] {
+        html.push_str(&format!("<th scope=\"col\">{name}</th>"));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for (conversation, issue) in
+        iteration.conversations.conversations.iter().zip(&iteration.evaluation.issues)
+    {
+        let list = |paths: &[String]| paths.iter().map(|path| escaped(path)).collect::<Vec<_>>().join("<br>");
+        let unique: Vec<String> = issue
+            .our_unique
+            .iter()
+            .map(|it| format!("{} ({:?})", it.path, it.relevant).to_lowercase())
+            .collect();
+        html.push_str(&format!(
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+            escaped(&conversation.issue_summary),
+            escaped(&issue.product_area),
+            super::printed(issue.scores.precision),
+            super::printed(issue.scores.recall),
+            list(&issue.intersection),
+            list(&unique),
+            list(&issue.ground_truth_unique),
+        ));
+    }
+    html.push_str("</tbody>\n</table>\n</details>\n");
+    html
+}
+
+fn table(table: &Table) -> String {
+    let cells = |cells: &[String], tag: &str| -> String {
+        cells.iter().map(|cell| format!("<{tag}>{}</{}>", escaped(cell), &tag[..2])).collect()
+    };
+    let rows: String = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells(row, "td"))).collect();
+    let head = cells(&table.head, "th scope=\"col\"");
+    format!(
+        "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+}
+
+/// `text` as text of HTML, also between quotes.
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_issues_is_no_markup() {
+        assert_eq!(escaped("<a href='x\">&"), "&lt;a href=&#39;x&quot;&gt;&amp;");
+    }
+}

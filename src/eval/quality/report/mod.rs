@@ -1,0 +1,143 @@
+//! The report of a loop, as Markdown and as a page of HTML that loads nothing.
+
+mod html;
+mod markdown;
+mod plot;
+
+pub use html::html;
+pub use markdown::markdown;
+
+use super::artefact::{Iteration, Learnings, Outcome};
+use super::figures::{DIMENSIONS, Scores};
+
+/// Columns of the table of figures.
+const FIGURES: [&str; 3] = ["precision", "recall", "gestalt"];
+
+/// The figures of [`FIGURES`].
+fn figures(scores: &Scores) -> [Option<f64>; 3] {
+    [scores.precision, scores.recall, scores.gestalt]
+}
+
+/// A figure as it is printed.
+fn printed(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
+}
+
+/// What came of the loop, in a sentence.
+fn outcome(learnings: &Learnings) -> String {
+    match learnings.outcome {
+        Outcome::Continue => format!("The loop goes on behind iteration {}.", learnings.iteration),
+        Outcome::Converged => format!("The loop converged in iteration {}.", learnings.iteration),
+        Outcome::MaxIterations => "The loop ended at its maximum number of iterations.".to_owned(),
+        Outcome::PoolExhausted => "The loop ended because the pool has too few unused issues.".to_owned(),
+    }
+}
+
+/// A table: a head and rows, of text that is not escaped yet.
+struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The figures of all iterations.
+fn iterations(done: &[Iteration]) -> Table {
+    let names = ["iteration", "issues", "judged"].into_iter().chain(FIGURES).chain(["overlap", "uncertain"]);
+    let row = |iteration: &Iteration| {
+        let evaluation = &iteration.evaluation;
+        let (means, figures_) = (&evaluation.figures.aggregate, &evaluation.figures);
+        let mut row =
+            vec![evaluation.iteration.to_string(), means.count.to_string(), means.judged.to_string()];
+        row.extend(figures(&means.scores).map(printed));
+        row.extend([printed(evaluation.overlap.rate()), printed(figures_.uncertain_rate)]);
+        row
+    };
+    Table { head: names.map(str::to_owned).collect(), rows: done.iter().map(row).collect() }
+}
+
+/// The figures of the areas in one iteration.
+fn areas(iteration: &Iteration) -> Table {
+    let names = ["area", "issues", "judged"].into_iter().chain(FIGURES).chain(DIMENSIONS);
+    let figures_ = &iteration.evaluation.figures;
+    let all = std::iter::once(("all", &figures_.aggregate));
+    let areas = figures_.by_product_area.iter().map(|(name, means)| (name.as_str(), means));
+    let row = |(name, means): (&str, &super::figures::Means)| {
+        let mut row = vec![name.to_owned(), means.count.to_string(), means.judged.to_string()];
+        row.extend(figures(&means.scores).map(printed));
+        row.extend(means.scores.dimensions.values().map(printed));
+        row
+    };
+    Table { head: names.map(str::to_owned).collect(), rows: all.chain(areas).map(row).collect() }
+}
+
+/// What happened in an iteration, in sentences.
+fn notes(iteration: &Iteration) -> Vec<String> {
+    let Iteration { evaluation, learnings, .. } = iteration;
+    let [a, b] = &evaluation.explorers;
+    let mut notes = vec![format!("Explored by {a} and {b}, judged by {}.", evaluation.judge)];
+    for anomaly in &evaluation.anomalies {
+        notes.push(format!(
+            "Anomaly: {} of {} is {:.2}, of all {:.2} ({} judged).",
+            anomaly.figure, anomaly.area, anomaly.value, anomaly.aggregate, anomaly.judged
+        ));
+    }
+    if let Some(rolled_back) = &learnings.rolled_back {
+        let lost: Vec<String> = rolled_back
+            .regressions
+            .iter()
+            .map(|it| format!("{} of {} from {:.2} to {:.2}", it.figure, it.area, it.before, it.after))
+            .collect();
+        notes.push(format!(
+            "Taken back: {}; on the same issues it changed {}.",
+            rolled_back.description,
+            lost.join(", ")
+        ));
+    }
+    if let Some(change) = &learnings.change {
+        let changes: Vec<String> = change
+            .weights
+            .iter()
+            .map(|it| format!("{} {:.3} → {:.3}", it.name, it.before, it.after))
+            .collect();
+        notes.push(format!(
+            "Changed for the next iteration: {} ({}).",
+            change.description,
+            changes.join(", ")
+        ));
+    }
+    if let Some(why) = &learnings.no_change {
+        notes.push(format!("Nothing is changed: {why}."));
+    }
+    if !learnings.open_criteria.is_empty() {
+        notes.push(format!("Not converged: {}.", learnings.open_criteria.join("; ")));
+    }
+    notes.extend(learnings.proposals.iter().map(|proposal| format!("Proposal: {proposal}.")));
+    notes
+}
+
+/// The criteria of success of the whole, each with whether it is met.
+fn criteria(config: &super::Config, done: &[Iteration]) -> Vec<(String, bool)> {
+    let Some(last) = done.last() else { return Vec::new() };
+    let figures = &last.evaluation.figures;
+    let scores = &figures.aggregate.scores;
+    let limits = &config.thresholds;
+    let least = |name: &str, value: Option<f64>, least: f64| {
+        (
+            format!("{name} is at least {least:.2}: {}", printed(value)),
+            value.is_some_and(|value| value >= least),
+        )
+    };
+    let accuracy = figures.classification_accuracy;
+    let lost =
+        done.first().map_or(0, |first| super::guard::regressions(&first.evaluation.figures, figures).len());
+    vec![
+        least("precision", scores.precision, limits.precision),
+        least("recall", scores.recall, limits.recall),
+        least("gestalt", scores.gestalt, limits.gestalt),
+        (
+            format!("no area is more than 0.15 below the rest: {} are", last.evaluation.anomalies.len()),
+            last.evaluation.anomalies.is_empty(),
+        ),
+        least("accuracy of the areas", accuracy, 0.85),
+        (format!("no area lost more than 0.10 since the baseline: {lost} figures did"), lost == 0),
+    ]
+}

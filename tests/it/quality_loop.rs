@@ -1,0 +1,432 @@
+//! `eval loop`: explorers, judges and learners that are real programs; kills; planted faults.
+
+use codeweaver_testkit::{Run, TestRepo};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Number of issues: the baseline and three iterations.
+const N: usize = 30 + 3 * 15;
+
+/// A repository with one file for each issue.
+fn repo() -> TestRepo {
+    repo_with(|repo| repo)
+}
+
+fn repo_with(change: impl FnOnce(TestRepo) -> TestRepo) -> TestRepo {
+    let repo = change(TestRepo::with_files(&[("README.md", "# Sample\n")]));
+    for i in 0..N {
+        let word = word(i);
+        let text = (0..3).fold(String::new(), |mut text, n| {
+            let _ = writeln!(text, "def {word}_{n}(value):\n    return value + {n}\n");
+            text
+        });
+        repo.write(&path(i), text);
+    }
+    repo.commit("sample");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+/// A word of its own for each number.
+fn word(i: usize) -> String {
+    let letter = |n: usize| char::from(b'a' + (n % 26) as u8);
+    format!("qu{}{}x{}", letter(i), letter(i * 7 + 3), letter(i / 26 + 11))
+}
+
+fn path(i: usize) -> String {
+    format!("src/{}/part.py", word(i))
+}
+
+/// A pool of all issues, half of them about the network and half about parsing.
+fn pool(repo: &TestRepo) -> String {
+    let lines = (0..N).map(|i| {
+        let about =
+            if i % 2 == 0 { "loses its socket connection" } else { "rejects a token that it should parse" };
+        let text = format!("{} {about} <script>alert(1)</script>", word(i));
+        json!({ "text": text, "relevant": [path(i)] }).to_string()
+    });
+    beside(repo, "pool.jsonl", &lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Writes a file that no search finds.
+fn beside(repo: &TestRepo, name: &str, text: &str) -> String {
+    let path = repo.beside(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A script, as the command that runs it.
+fn script(repo: &TestRepo, name: &str, text: &str) -> String {
+    format!("sh '{}'", beside(repo, name, text))
+}
+
+/// Finds the files below a directory of the first word of the issue.
+const EXPLORER: &str = r#"
+question=$(cat)
+word=$(printf %s "$question" | sed 's/.*"text":"\([a-z]*\).*/\1/')
+files=$(find . -path "*/$word/*" -type f | sed 's|^\./||; s|.*|{"path":"&","why":"its name"}|' | paste -sd, -)
+printf '{"files":[%s],"log":["find"]}' "$files"
+"#;
+
+/// Calls every file relevant, or those of one area irrelevant.
+fn judge(verdict_of_network: &str) -> String {
+    r#"
+question=$(cat)
+case $question in *'"product_area":"network"'*) relevant=VERDICT ;; *) relevant=yes ;; esac
+verdicts=$(printf %s "$question" | sed 's/.*"files_to_judge":\[//' | grep -o '"path":"[^"]*"' |
+    sed "s|.*|{&,\"relevant\":\"$relevant\",\"actionable\":\"maybe\",\"reasoning\":\"planted\"}|" | paste -sd, -)
+printf '{"verdicts":[%s],"gestalt":4.5,"area":{"accurate":true},"dimensions":{"coverage":5}}' "$verdicts"
+"#
+    .replace("VERDICT", verdict_of_network)
+}
+
+/// The arguments of a loop with its artefacts beside the repository.
+fn arguments(repo: &TestRepo, folder: &str, more: &[&str]) -> Vec<String> {
+    let folder = repo.beside(folder);
+    let fixed = ["eval", "loop", "--issues", &pool(repo), "--output", folder.to_str().unwrap(), "--json"];
+    fixed.iter().chain(more).map(|argument| (*argument).to_owned()).collect()
+}
+
+fn resume(repo: &TestRepo, folder: &Path) -> Run {
+    repo.codeweaver(["eval", "loop", "--resume", "--json", "--output", folder.to_str().unwrap()])
+}
+
+fn artefact(folder: &Path, name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+}
+
+/// All files of a folder with their bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn collect(root: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                collect(root, &path, found);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    collect(folder, folder, &mut found);
+    found
+}
+
+fn assert_equal(one: &Path, other: &Path, what: &str) {
+    let (one, other) = (files(one), files(other));
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>(), "{what}");
+    for (name, bytes) in &one {
+        assert!(bytes == &other[name], "{what}: {name} differs");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for (name, bytes) in files(from) {
+        let path = to.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_good_search_converges_after_the_least_number_of_iterations() {
+    let repo = repo();
+    let (explorer, judge) =
+        (script(&repo, "explorer.sh", EXPLORER), script(&repo, "judge.sh", &judge("yes")));
+    let run = repo.codeweaver(arguments(
+        &repo,
+        "loop",
+        &["--explorer-a", &explorer, "--judge", &judge, "--learner", "none", "--results", "1"],
+    ));
+    let summary = run.success().json();
+    assert_eq!(
+        (&summary["outcome"], &summary["iterations"]),
+        (&json!("converged"), &json!(3)),
+        "{summary:#}"
+    );
+    let folder = repo.beside("loop");
+
+    let baseline = artefact(&folder, "iteration_0/conversations.json");
+    assert_eq!(baseline["conversations"].as_array().unwrap().len(), 30);
+    let first = artefact(&folder, "iteration_1/conversations.json");
+    assert_eq!(first["conversations"].as_array().unwrap().len(), 15);
+    let id = |value: &Value| value["id"].as_str().unwrap().to_owned();
+    let used: Vec<String> = baseline["conversations"].as_array().unwrap().iter().map(id).collect();
+    assert!(
+        first["conversations"].as_array().unwrap().iter().all(|it| !used.contains(&id(it))),
+        "fresh issues"
+    );
+
+    let searched = &artefact(&folder, "iteration_1/search_results.json")["results"][0];
+    let found = &searched["search_results"];
+    assert!(found["snippets"][0]["content"].as_str().unwrap().contains("def qu"), "{searched:#}");
+    assert!(searched["classification_confidence"].as_f64().unwrap() >= 0.5);
+    let evaluation = artefact(&folder, "iteration_1/evaluation.json");
+    let issue = &evaluation["issues"][0];
+    assert_eq!(issue["run_a"]["files"][0]["why"], "its name");
+    assert!(issue["ground_truth"][0]["one_run"].is_boolean());
+    let figures = &evaluation["figures"];
+    assert_eq!(figures["aggregate"]["gestalt"], 4.5);
+    assert_eq!(figures["aggregate"]["dimensions"]["coverage"], 5.0);
+    assert_eq!(figures["aggregate"]["dimensions"]["noise_ratio"], Value::Null, "the judge did not say");
+    assert_eq!(figures["classification_accuracy"], 1.0);
+    assert!(figures["by_product_area"]["network"]["precision"].as_f64().unwrap() >= 0.8, "{figures:#}");
+
+    // Both explorers find the same, so the cheaper one explores twice from iteration 3 on.
+    let calibration = &artefact(&folder, "iteration_2/learnings.json")["calibration"];
+    assert_eq!((&calibration["rate"], &calibration["explorers"]), (&json!(1.0), &json!(["grep", "grep"])));
+    assert_eq!(artefact(&folder, "iteration_3/evaluation.json")["explorers"], json!(["grep", "grep"]));
+    assert_eq!(artefact(&folder, "iteration_2/evaluation.json")["explorers"], json!([explorer, "grep"]));
+
+    for name in ["report.md", "report.html"] {
+        let report = std::fs::read_to_string(folder.join(name)).unwrap();
+        assert!(report.contains("converged in iteration 3") && !report.contains("<script"), "{name}");
+    }
+}
+
+#[test]
+fn what_was_not_judged_has_no_figure() {
+    let repo = repo();
+    let wrong = beside(&repo, "wrong.jsonl", "{\"text\":\"x\",\"relevent\":[]}");
+    repo.codeweaver(["eval", "loop", "--issues", &wrong]).fails(2).says(&["wrong.jsonl:1", "relevent"]);
+    let texts: Vec<String> =
+        (0..N).map(|i| json!({ "text": format!("{} is lost", word(i)) }).to_string()).collect();
+    let issues = beside(&repo, "unlabelled.jsonl", &texts.join("\n"));
+    let folder = repo.beside("loop");
+    let run = repo.codeweaver([
+        "eval",
+        "loop",
+        "--issues",
+        &issues,
+        "--output",
+        folder.to_str().unwrap(),
+        "--json",
+    ]);
+    let summary = run.fails(1).json();
+    assert_eq!(summary["figures"]["aggregate"]["gestalt"], Value::Null, "{summary:#}");
+    let reasons = summary["open_criteria"].to_string();
+    assert!(reasons.contains("gestalt was not judged"), "{reasons}");
+    let issues = artefact(&folder, "iteration_0/evaluation.json")["issues"].clone();
+    let open: Vec<&Value> = issues
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|issue| !issue["our_unique"].as_array().unwrap().is_empty())
+        .collect();
+    for issue in open {
+        assert_eq!(issue["our_unique"][0]["relevant"], "not_judged", "{issue:#}");
+        assert_eq!(issue["scores"]["precision"], Value::Null, "{issue:#}");
+    }
+}
+
+#[test]
+fn a_planted_bad_judge_is_an_anomaly() {
+    let repo = repo();
+    // The explorers miss the files of the network, so that the judge decides about them.
+    let explorer = script(&repo, "explorer.sh", "cat >/dev/null; echo '{\"files\":[]}'");
+    let judge = script(&repo, "judge.sh", &judge("no"));
+    let both = ["--explorer-a", &explorer, "--explorer-b", &explorer, "--judge", &judge, "--learner", "none"];
+    repo.codeweaver(arguments(&repo, "loop", &both)).fails(1);
+    let folder = repo.beside("loop");
+    let evaluation = artefact(&folder, "iteration_0/evaluation.json");
+    let anomalies = evaluation["anomalies"].as_array().unwrap();
+    assert!(
+        anomalies.iter().any(|it| it["area"] == "network" && it["figure"] == "precision"),
+        "{anomalies:#?}"
+    );
+    assert!(anomalies.iter().all(|it| it["area"] == "network"), "{anomalies:#?}");
+    let learnings = artefact(&folder, "iteration_0/learnings.json");
+    assert!(learnings["patterns"]["verdicts_against_labels"].as_u64().unwrap() > 5, "{learnings:#}");
+    let report = std::fs::read_to_string(folder.join("report.md")).unwrap();
+    assert!(
+        report.contains("Anomaly: precision of network") && report.contains("check the judge"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_planted_regression_is_taken_back() {
+    let repo = repo();
+    let explorer = script(&repo, "explorer.sh", EXPLORER);
+    let learner = script(
+        &repo,
+        "learner.sh",
+        r#"
+weights=$(sed -E 's/^\{"version":1,"role":"learner","weights":\{([^}]*)\}.*/\1/; s/:[0-9.e-]+/:0/g')
+printf '{"description":"planted","weights":{%s}}' "$weights"
+"#,
+    );
+    let more = ["--explorer-a", &explorer, "--learner", &learner, "--results", "1"];
+    let summary = repo.codeweaver(arguments(&repo, "loop", &more)).fails(1).json();
+    assert_eq!((&summary["rolled_back"], &summary["kept_changes"]), (&json!(1), &json!(0)), "{summary:#}");
+    let folder = repo.beside("loop");
+    let baseline = artefact(&folder, "iteration_0/learnings.json");
+    assert_eq!(baseline["change"]["description"], "planted");
+    assert_eq!(baseline["weights"]["lexical"], 0.0);
+    let first = artefact(&folder, "iteration_1/learnings.json");
+    let lost = first["rolled_back"]["regressions"].as_array().unwrap();
+    assert!(lost.iter().any(|it| it["area"] == "all" && it["figure"] == "recall"), "{first:#}");
+    assert_eq!(first["weights"], baseline["former_weights"], "the weights before the change");
+    assert!(first["no_change"].as_str().unwrap().contains("taken back before"), "{first:#}");
+    let backup = artefact(&folder, "backups/iteration_0.json");
+    assert!(backup["lexical"].as_f64().unwrap() > 0.0);
+    let now = artefact(&folder, "weights.json");
+    assert_eq!(now, backup, "the loop ends with the weights that it began with");
+    let (before, after) = (&summary["baseline"]["aggregate"], &summary["figures"]["aggregate"]);
+    assert_eq!(before["recall"], after["recall"], "and they work as before: {summary:#}");
+}
+
+#[test]
+fn a_loop_that_stopped_behind_any_step_goes_on_to_the_same_bytes() {
+    let repo = repo();
+    let explorer = script(&repo, "explorer.sh", EXPLORER);
+    let more = ["--explorer-a", &explorer, "--learner", "tune", "--results", "3"];
+    repo.codeweaver(arguments(&repo, "whole", &more)).fails(1);
+    let whole = repo.beside("whole");
+    let steps = ["conversations.json", "search_results.json", "evaluation.json", "learnings.json"];
+    let all: Vec<String> =
+        (0..=3).flat_map(|n| steps.iter().map(move |step| format!("iteration_{n}/{step}"))).collect();
+    for n_done in 0..all.len() {
+        let part = repo.beside(&format!("part{n_done}"));
+        copy(&whole, &part);
+        for name in &all[n_done..] {
+            std::fs::remove_file(part.join(name)).unwrap();
+        }
+        for name in ["progress.json", "report.md", "report.html", "weights.json"] {
+            std::fs::remove_file(part.join(name)).unwrap();
+        }
+        resume(&repo, &part).fails(1);
+        assert_equal(&whole, &part, &format!("stopped before {}", all[n_done]));
+    }
+}
+
+#[test]
+fn a_loop_that_is_killed_goes_on_to_the_same_bytes() {
+    let repo = repo();
+    let explorer = script(&repo, "explorer.sh", EXPLORER);
+    let more = ["--explorer-a", &explorer, "--learner", "none"];
+    repo.codeweaver(arguments(&repo, "whole", &more)).fails(1);
+    let (whole, part) = (repo.beside("whole"), repo.beside("part"));
+    let mut chance = fastrand::Rng::with_seed(7);
+    let mut arguments = arguments(&repo, "part", &more);
+    let mut n_kills = 0;
+    loop {
+        let mut command = repo.command(codeweaver_testkit::program());
+        let mut child = command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(chance.u64(50..500)));
+        let ended = child.try_wait().unwrap();
+        if ended.is_some() {
+            assert_eq!(ended.and_then(|status| status.code()), Some(1));
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        n_kills += 1;
+        if part.join("config.json").exists() {
+            arguments =
+                ["eval", "loop", "--resume", "--output", part.to_str().unwrap()].map(str::to_owned).to_vec();
+        }
+    }
+    assert!(n_kills > 0, "the loop was never killed");
+    // A killed process leaves the temporary file of what it was writing.
+    let is_artefact = |name: &String| !name.contains("/.tmp") && !name.starts_with(".tmp");
+    let (mut one, mut other) = (files(&whole), files(&part));
+    one.retain(|name, _| is_artefact(name));
+    other.retain(|name, _| is_artefact(name));
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    assert!(one == other, "{n_kills} kills");
+}
+
+#[test]
+fn external_commands_see_neither_keys_nor_results_nor_labels() {
+    let repo =
+        repo_with(|repo| repo.env("SAMPLE_API_KEY", "k1").env("OTHER_TOKEN", "k2").env("HARMLESS", "h"));
+    let explorer = script(
+        &repo,
+        "explorer.sh",
+        "cat > \"$(dirname \"$0\")/question\"; env > \"$(dirname \"$0\")/env\"; pwd > \"$(dirname \"$0\")/pwd\"; \
+         ls -A > \"$(dirname \"$0\")/ls\"; echo '{\"files\":[{\"path\":\"no/such.py\"}]}'",
+    );
+    let more = ["--explorer-a", &explorer, "--learner", "none", "--pass-env", "OTHER_TOKEN"];
+    repo.codeweaver(arguments(&repo, "loop", &more)).fails(1);
+    let read = |name: &str| std::fs::read_to_string(repo.beside(name)).unwrap();
+    let env = read("env");
+    assert!(
+        env.contains("OTHER_TOKEN=k2") && env.contains("HARMLESS=h") && !env.contains("SAMPLE_API_KEY"),
+        "{env}"
+    );
+    let question: Value = serde_json::from_str(&read("question")).unwrap();
+    assert_eq!((&question["role"], &question["run"]), (&json!("explorer"), &json!("a")));
+    let mut keys: Vec<&String> = question.as_object().unwrap().keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["issue", "role", "run", "tree", "version"]);
+    assert!(!question["issue"].to_string().contains("part.py"), "no labels: {question}");
+    assert_eq!(read("ls").trim().lines().collect::<Vec<_>>(), ["README.md", "src"], "no .git, no index");
+    assert!(!Path::new(read("pwd").trim()).exists(), "the tree is removed");
+    let run_a = &artefact(&repo.beside("loop"), "iteration_0/evaluation.json")["issues"][0]["run_a"];
+    assert_eq!(run_a["files"], json!([]), "a file that does not exist is not found");
+    assert!(run_a["log"].to_string().contains("no/such.py is not a file of the tree"));
+}
+
+#[test]
+fn faults_are_named_and_a_failed_command_can_be_corrected() {
+    let repo = repo();
+    repo.codeweaver(["eval", "loop", "--issues", &pool(&repo), "--batch", "14"]).fails(2).says(&["15..=20"]);
+    let few = beside(&repo, "few.jsonl", "{\"text\":\"one\"}");
+    repo.codeweaver(["eval", "loop", "--issues", &few])
+        .is_an_error("too few issues", "--issues mine --limit");
+    let none = repo.beside("none");
+    resume(&repo, &none).is_an_error("there is no loop in", "--issues");
+
+    let explorer = script(&repo, "explorer.sh", "echo 'not logged in' >&2; exit 7");
+    let more = ["--explorer-a", &explorer, "--learner", "none"];
+    let run = repo.codeweaver(arguments(&repo, "loop", &more));
+    run.fails(2).says(&["exit status: 7: not logged in", "--resume"]);
+    repo.codeweaver(arguments(&repo, "loop", &more)).is_an_error("there is a loop in", "--resume");
+    beside(&repo, "explorer.sh", EXPLORER);
+    let folder = repo.beside("loop");
+    resume(&repo, &folder).fails(1);
+    std::fs::write(folder.join("iteration_2/evaluation.json"), "{}").unwrap();
+    resume(&repo, &folder).is_an_error("evaluation.json cannot be used", "remove the file");
+}
+
+#[test]
+fn mined_issues_are_explored_by_history_and_judged_by_labels() {
+    let repo = TestRepo::with_files(&[("README.md", "# Sample\n")]);
+    for i in 0..N {
+        repo.write(&path(i), format!("def {}_0(value):\n    return value\n", word(i)));
+    }
+    repo.commit("sample");
+    for i in 0..N {
+        repo.write(&path(i), format!("def {}_0(value):\n    return value + 1\n", word(i)));
+        repo.commit(&format!("Correct {} for {} and {}", word(i), word(i + 200), word(i + 400)));
+    }
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let run = repo.codeweaver(["eval", "loop", "--issues", "mine", "--limit", "100", "--learner", "none"]);
+    run.fails(1).says(&[
+        "baseline",
+        "after 3 iterations",
+        "gestalt was not judged",
+        "report.html",
+    ]);
+    let folder = repo.root().join(".codeweaver/quality");
+    let evaluation = artefact(&folder, "iteration_3/evaluation.json");
+    assert_eq!(evaluation["judge"], "labels");
+    let issue = &evaluation["issues"][0];
+    assert_eq!(issue["run_a"]["files"][0]["why"], "changed by the fixing commit");
+    let dimensions = &evaluation["figures"]["aggregate"]["dimensions"];
+    assert_eq!(
+        (&dimensions["coverage"], &dimensions["snippet_quality"]),
+        (&json!(5.0), &json!(5.0)),
+        "{dimensions:#}"
+    );
+    // The folder of the loop survives a check of the index and its repair.
+    repo.codeweaver(["verify", "--repair"]).success();
+    repo.codeweaver(["gc"]).success();
+    assert!(folder.join("report.html").exists());
+}
