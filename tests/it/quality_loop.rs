@@ -408,14 +408,9 @@ fn mined_issues_are_explored_by_history_and_judged_by_labels() {
     }
     repo.codeweaver(["init", "--no-hooks"]).success();
     let run = repo.codeweaver(["eval", "loop", "--issues", "mine", "--limit", "100", "--learner", "none"]);
-    run.fails(1).says(&[
-        "baseline",
-        "after 3 iterations",
-        "gestalt was not judged",
-        "report.html",
-    ]);
+    run.fails(1).says(&["baseline", "after 3 iterations", "gestalt was not judged", "report.html"]);
     let folder = repo.root().join(".codeweaver/quality");
-    let evaluation = artefact(&folder, "iteration_3/evaluation.json");
+    let evaluation = artefact(&folder, "iteration_2/evaluation.json");
     assert_eq!(evaluation["judge"], "labels");
     let issue = &evaluation["issues"][0];
     assert_eq!(issue["run_a"]["files"][0]["why"], "changed by the fixing commit");

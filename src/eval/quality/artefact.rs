@@ -378,7 +378,7 @@ mod tests {
         let path = folder.of(1, PARTIAL);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 5]).unwrap();
-        assert_eq!(folder.partial(1).unwrap(), [issue.clone()]);
+        assert_eq!(folder.partial(1).unwrap(), std::slice::from_ref(&issue));
         folder.add_partial(1, &issue).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "continued where it was cut off");
     }
