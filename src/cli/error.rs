@@ -386,7 +386,7 @@ impl From<EvalError> for CliError {
             EvalError::Command { command, why } => CliError::new(
                 format!("the command `{}` failed", render::safe(&command)),
                 render::safe(&why).into_owned(),
-                "correct it, then go on with: git codeweaver eval loop --resume",
+                "correct it, then continue with: git codeweaver eval loop --resume",
             ),
             EvalError::TooFewIssues { n, least } => CliError::new(
                 "there are too few issues for a loop",
@@ -398,7 +398,7 @@ impl From<EvalError> for CliError {
             EvalError::LoopExists { path } => CliError::new(
                 format!("there is a loop in {} already", path.display()),
                 "a loop is never overwritten",
-                "go on with --resume, or choose another directory with --output",
+                "continue it with --resume, or choose another directory with --output",
             ),
             EvalError::NoLoop { path } => CliError::new(
                 format!("there is no loop in {}", path.display()),

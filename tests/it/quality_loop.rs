@@ -282,7 +282,7 @@ printf '{"description":"planted","weights":{%s}}' "$weights"
 }
 
 #[test]
-fn a_loop_that_stopped_behind_any_step_goes_on_to_the_same_bytes() {
+fn a_loop_stopped_after_any_step_ends_with_the_same_bytes() {
     let repo = repo();
     let explorer = script(&repo, "explorer.sh", EXPLORER);
     let more = ["--explorer-a", &explorer, "--learner", "tune", "--results", "3"];
@@ -306,7 +306,7 @@ fn a_loop_that_stopped_behind_any_step_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_loop_that_is_killed_goes_on_to_the_same_bytes() {
+fn a_killed_loop_ends_with_the_same_bytes() {
     let repo = repo();
     let explorer = script(&repo, "explorer.sh", EXPLORER);
     let more = ["--explorer-a", &explorer, "--learner", "none"];
@@ -377,6 +377,8 @@ fn external_commands_see_neither_keys_nor_results_nor_labels() {
 fn faults_are_named_and_a_failed_command_can_be_corrected() {
     let repo = repo();
     repo.codeweaver(["eval", "loop", "--issues", &pool(&repo), "--batch", "14"]).fails(2).says(&["15..=20"]);
+    repo.codeweaver(["eval", "loop", "--issues", &pool(&repo), "--max-iterations", "2"])
+        .is_an_error("cannot end within 2 iterations", "raise --max-iterations");
     let few = beside(&repo, "few.jsonl", "{\"text\":\"one\"}");
     repo.codeweaver(["eval", "loop", "--issues", &few])
         .is_an_error("too few issues", "--issues mine --limit");

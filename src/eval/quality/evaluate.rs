@@ -74,7 +74,7 @@ impl Evaluators<'_> {
             let b = scope.spawn(|| b.explore(subject, "b", self.limits));
             (a.explore(subject, "a", self.limits), b.join())
         });
-        // A panic goes on in this thread.
+        // A panic of the other thread is one of this thread.
         let b = b.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((a?, b?))
     }

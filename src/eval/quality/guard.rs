@@ -99,7 +99,7 @@ fn exceeds(difference: f64, limit: f64) -> bool {
     difference > limit + 1e-9
 }
 
-/// Why the loop goes on; empty if it has converged. `since_previous` are the regressions from the previous
+/// Why the loop continues; empty if it has converged. `since_previous` are the regressions from the previous
 /// iteration.
 pub fn open_criteria(
     figures: &Figures,

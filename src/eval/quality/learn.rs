@@ -1,4 +1,4 @@
-//! The learning phase: what an iteration teaches, and whether the loop goes on.
+//! The learning phase: what an iteration teaches, and whether the loop continues.
 
 use super::area;
 use super::artefact::{
@@ -175,6 +175,9 @@ pub fn proposals(patterns: &Patterns, evaluation: &Evaluation) -> Vec<String> {
             "the judge called {} labelled files irrelevant: check the judge",
             patterns.verdicts_against_labels
         ));
+    }
+    if let Some(dimension) = patterns.weakest_dimension.as_ref().filter(|_| proposals.is_empty()) {
+        proposals.push(format!("work on {dimension}, the weakest dimension"));
     }
     proposals
 }

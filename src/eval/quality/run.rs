@@ -47,7 +47,7 @@ pub struct Loop {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     pub outcome: Outcome,
-    /// Number of iterations behind the baseline.
+    /// Number of iterations after the baseline.
     pub iterations: usize,
     pub open_criteria: Vec<String>,
     pub figures: Figures,
@@ -105,7 +105,7 @@ impl Loop {
         Ok(Loop { folder, config, areas, pool, repos })
     }
 
-    /// Opens the loop in `folder` to go on with it.
+    /// Opens the loop in `folder` to continue it.
     ///
     /// # Errors
     /// [`EvalError::NoLoop`], [`EvalError::Artefact`], and those of [`Self::begin`].

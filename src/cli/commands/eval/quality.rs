@@ -25,7 +25,7 @@ const FOLDER: &str = "quality";
 #[command(after_help = "\
 External commands are run by the shell, get one JSON object on stdin and answer with one on stdout; \
 docs/quality-loop.md describes them. They do not get variables that look like keys, unless --pass-env names them.\n\
-Exit codes: 0 converged, 1 not converged, 2 error. A loop that was stopped goes on with --resume.")]
+Exit codes: 0 converged, 1 not converged, 2 error. --resume continues a loop that was stopped.")]
 pub struct LoopArgs {
     /// Issues: a .jsonl, .json or .yml file, or `mine` for the history of this repository
     #[arg(long, value_name = "FILE|mine", required_unless_present = "resume")]
@@ -39,7 +39,7 @@ pub struct LoopArgs {
     /// Directory of the artefacts and the report [default: quality in the index directory]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Go on with a loop that was stopped, with the settings that it began with
+    /// Continue a loop that was stopped, with the settings that it began with
     #[arg(long, conflicts_with_all = ["issues", "limit", "repos", "explorer_a", "explorer_b", "judge", "learner", "areas",
         "baseline", "batch", "min_iterations", "max_iterations", "precision", "recall", "gestalt", "results", "seed",
         "pass_env", "timeout"])]
@@ -65,10 +65,10 @@ pub struct LoopArgs {
     /// Number of issues of an iteration, 15 to 20
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(in_range(&BATCH)))]
     batch: u16,
-    /// Least number of iterations behind the baseline
+    /// Least number of iterations after the baseline
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
     min_iterations: u16,
-    /// Greatest number of iterations behind the baseline
+    /// Greatest number of iterations after the baseline
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     max_iterations: u16,
     /// Precision to reach
@@ -156,6 +156,13 @@ fn use_weights(args: &LoopArgs, weights: Weights, context: &Context) -> Result<(
 }
 
 fn begin(args: &LoopArgs, folder: &Path, context: &Context) -> Result<Loop, CliError> {
+    if args.max_iterations < args.min_iterations {
+        return Err(CliError::new(
+            format!("the loop cannot end within {} iterations", args.max_iterations),
+            format!("at least {} are run", args.min_iterations),
+            "raise --max-iterations, or lower --min-iterations",
+        ));
+    }
     let repos = match &args.repos {
         Some(repos) => repos.clone(),
         None => context.codebase()?.root(),
@@ -177,7 +184,7 @@ fn begin(args: &LoopArgs, folder: &Path, context: &Context) -> Result<Loop, CliE
         baseline: usize::from(args.baseline),
         batch: usize::from(args.batch),
         min_iterations: usize::from(args.min_iterations),
-        max_iterations: usize::from(args.max_iterations.max(args.min_iterations)),
+        max_iterations: usize::from(args.max_iterations),
         thresholds: Thresholds { precision: args.precision, recall: args.recall, gestalt: args.gestalt },
         seed: args.seed,
         explorers: [Explorer::from(first), Explorer::from(args.explorer_b.clone())],

@@ -57,11 +57,13 @@ fn plots(config: &Config, done: &[Iteration]) -> String {
         Series { name: "recall", values: of(&|scores| scores.recall), aim: limits.recall },
     ];
     let gestalt = Series { name: "gestalt", values: of(&|scores| scores.gestalt), aim: limits.gestalt };
-    format!(
-        "<div class=\"plots\">\n<figure>\n{}</figure>\n<figure>\n{}</figure>\n</div>\n",
-        plot::lines("Precision and recall by iteration", 1.0, &shares),
-        plot::lines("Gestalt by iteration", 5.0, &[gestalt]),
-    )
+    let is_judged = gestalt.values.iter().any(Option::is_some);
+    let shares = plot::lines("Precision and recall by iteration", 1.0, &shares);
+    let gestalt = match is_judged {
+        true => format!("<figure>\n{}</figure>\n", plot::lines("Gestalt by iteration", 5.0, &[gestalt])),
+        false => String::new(),
+    };
+    format!("<div class=\"plots\">\n<figure>\n{shares}</figure>\n{gestalt}</div>\n")
 }
 
 fn area_bars(iteration: &Iteration) -> String {

@@ -26,7 +26,7 @@ fn printed(value: Option<f64>) -> String {
 /// What came of the loop, in a sentence.
 fn outcome(learnings: &Learnings) -> String {
     match learnings.outcome {
-        Outcome::Continue => format!("The loop goes on behind iteration {}.", learnings.iteration),
+        Outcome::Continue => format!("The loop continues after iteration {}.", learnings.iteration),
         Outcome::Converged => format!("The loop converged in iteration {}.", learnings.iteration),
         Outcome::MaxIterations => "The loop ended at its maximum number of iterations.".to_owned(),
         Outcome::PoolExhausted => "The loop ended because the pool has too few unused issues.".to_owned(),
@@ -134,10 +134,10 @@ fn criteria(config: &super::Config, done: &[Iteration]) -> Vec<(String, bool)> {
         least("recall", scores.recall, limits.recall),
         least("gestalt", scores.gestalt, limits.gestalt),
         (
-            format!("no area is more than 0.15 below the rest: {} are", last.evaluation.anomalies.len()),
+            format!("figures of areas more than 0.15 below all: {}", last.evaluation.anomalies.len()),
             last.evaluation.anomalies.is_empty(),
         ),
         least("accuracy of the areas", accuracy, 0.85),
-        (format!("no area lost more than 0.10 since the baseline: {lost} figures did"), lost == 0),
+        (format!("figures that fell by more than 0.10 since the baseline: {lost}"), lost == 0),
     ]
 }
