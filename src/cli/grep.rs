@@ -7,13 +7,10 @@ use super::lines::LineForm;
 use super::places::Places;
 use super::render::{self, Paint, count, plural, safe};
 use super::results::fence;
-use crate::query::grep::{CorpusInfo, Found, GrepFile, GrepLine, Page};
+use crate::query::grep::{Found, GrepLine, Page};
 use crate::query::view::MatchState;
 use clap::Args;
 use std::io::Write;
-
-/// In JSON, longer lines are cut around the match.
-const MAX_JSON_LINE: usize = 2000;
 
 /// Options of a search for lines.
 #[derive(Debug, Clone, Default, Args)]
@@ -58,26 +55,9 @@ pub enum Form {
 pub struct Output<'a> {
     pub found: &'a Found<'a>,
     pub pattern: &'a str,
-    pub mode: &'static str,
     pub places: Places,
     pub page: Page,
     pub paint: Paint,
-}
-
-/// The found lines as they are printed in JSON.
-#[derive(serde::Serialize)]
-struct Json<'a> {
-    mode: &'static str,
-    pattern: &'a str,
-    summary: String,
-    total_lines: u64,
-    total_files: usize,
-    files: Vec<GrepFile>,
-    /// Number of matching lines that the limit leaves out.
-    omitted_lines: u64,
-    warnings: Vec<String>,
-    execution_time_ms: u64,
-    index: &'a CorpusInfo,
 }
 
 /// Prints `output`. Nothing found is said on stderr where stdout has one line for each match.
@@ -86,26 +66,15 @@ pub fn print(context: &Context, output: &Output<'_>, form: Form) -> Result<(), C
     let found = output.found;
     let is_list = matches!(form, Form::Line(_) | Form::Count);
     match form {
-        _ if found.n_files() == 0 && is_list => context.note(&safe(&nothing_found(output))),
+        _ if found.n_files() == 0 && is_list => context.note(&safe(&found.summary())),
         Form::Line(LineForm::Path) | Form::Count => files(&mut out, output, form == Form::Count)?,
         Form::Line(LineForm::Vimgrep) => vimgrep(&mut out, output)?,
-        Form::Format(Format::Json) => json(&mut out, output)?,
-        Form::Format(_) if found.n_files() == 0 => writeln!(out, "{}", safe(&nothing_found(output)))?,
+        Form::Format(Format::Json) => writeln!(out, "{}", render::json(&found.answer(output.page)?, true)?)?,
+        Form::Format(_) if found.n_files() == 0 => writeln!(out, "{}", safe(&found.summary()))?,
         Form::Format(Format::Table) => table(&mut out, output)?,
         Form::Format(Format::Markdown) => markdown(&mut out, output)?,
     }
     Ok(out.flush()?)
-}
-
-/// What was searched without a match.
-fn nothing_found(output: &Output<'_>) -> String {
-    let info = &output.found.info;
-    format!("No line matches '{}' (searched {})", output.pattern, plural(info.files, "file"))
-}
-
-/// `41 lines in 12 files`.
-fn totals(found: &Found<'_>) -> String {
-    format!("{} in {}", plural(found.n_lines, "line"), plural(found.n_files() as u64, "file"))
 }
 
 /// Paths of the files with matches, each with its number of lines if `with_count`.
@@ -135,10 +104,10 @@ fn vimgrep(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
 
 fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     let found = output.found;
-    writeln!(out, "Found {} ({} ms)", totals(found), count(found.execution_time_ms))?;
+    writeln!(out, "Found {} ({} ms)", found.summary(), count(found.execution_time_ms))?;
     let mut n_shown = 0;
     found.for_each(output.page, |file| -> Result<(), CliError> {
-        n_shown += n_matches(&file);
+        n_shown += file.n_shown();
         let state = match file.state {
             MatchState::Committed => "",
             MatchState::Staged => " (staged)",
@@ -168,10 +137,10 @@ fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
 }
 
 fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
-    writeln!(out, "# Search: {}\n\nFound {}", safe(output.pattern), totals(output.found))?;
+    writeln!(out, "# Search: {}\n\nFound {}", safe(output.pattern), output.found.summary())?;
     let mut n_shown = 0;
     output.found.for_each(output.page, |file| -> Result<(), CliError> {
-        n_shown += n_matches(&file);
+        n_shown += file.n_shown();
         writeln!(out, "\n## `{}`\n", output.places.path(&file.path).replace('`', "'"))?;
         if file.binary {
             writeln!(out, "binary file matches")?;
@@ -188,39 +157,6 @@ fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
         writeln!(out, "\n{note}")?;
     }
     Ok(())
-}
-
-fn json(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
-    let found = output.found;
-    let (mut files, mut n_shown) = (Vec::new(), 0);
-    let page = Page { max_line: MAX_JSON_LINE, ..output.page };
-    found.for_each(page, |file| -> Result<(), CliError> {
-        n_shown += n_matches(&file);
-        files.push(file);
-        Ok(())
-    })?;
-    let summary = if found.n_files() == 0 { nothing_found(output) } else { totals(found) };
-    let answer = Json {
-        mode: output.mode,
-        pattern: output.pattern,
-        summary,
-        total_lines: found.n_lines,
-        total_files: found.n_files(),
-        files,
-        omitted_lines: found.n_lines.saturating_sub(output.page.offset as u64 + n_shown),
-        warnings: found.warnings(),
-        execution_time_ms: found.execution_time_ms,
-        index: &found.info,
-    };
-    Ok(writeln!(out, "{}", render::json(&answer, true)?)?)
-}
-
-/// Number of matching lines that are shown of `file`.
-fn n_matches(file: &GrepFile) -> u64 {
-    match file.binary {
-        true => 1,
-        false => file.lines.iter().filter(|line| line.column.is_some()).count() as u64,
-    }
 }
 
 /// That lines beyond the limit are not shown.

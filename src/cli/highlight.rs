@@ -1,196 +1,46 @@
-//! The words of a query in a line of text.
+//! The words of a query in a line of text, emphasised.
 
 use super::render::{Paint, safe};
 use super::width;
-use crate::text::{self, TermKind};
-use std::collections::HashSet;
-use std::ops::Range;
+use crate::text::Highlighter;
 
-/// Finds the words of a query and the name of the symbol that was found.
-#[derive(Debug, Clone, Default)]
-pub struct Highlighter {
-    terms: HashSet<String>,
-    /// Without its owners.
-    symbol: String,
+/// Returns `line` made safe to print, with what was found in it emphasised and the rest in `style`.
+pub fn painted(
+    highlighter: &Highlighter,
+    line: &str,
+    paint: Paint,
+    style: fn(Paint, String) -> String,
+) -> String {
+    if !paint.is_on() {
+        return safe(line).into_owned();
+    }
+    let rest =
+        |text: &str| if text.is_empty() { String::new() } else { style(paint, safe(text).into_owned()) };
+    let mut out = String::new();
+    let mut end = 0;
+    for range in highlighter.ranges(line) {
+        out.push_str(&rest(&line[end..range.start]));
+        out.push_str(&paint.matched(safe(&line[range.clone()])));
+        end = range.end;
+    }
+    out.push_str(&rest(&line[end..]));
+    out
 }
 
-impl Highlighter {
-    /// The words that a search for `query` looks for, in every inflection and naming style.
-    pub fn new(query: &str) -> Highlighter {
-        let terms = text::query_terms(query).into_iter().map(|term| term.term).collect();
-        Highlighter { terms, symbol: String::new() }
-    }
-
-    /// Also the last part of the qualified name of a symbol.
-    pub fn with_symbol(&self, qualified_name: &str) -> Highlighter {
-        let is_name = |c: char| c.is_alphanumeric() || "_?!$".contains(c);
-        let symbol = qualified_name.rsplit(|c| !is_name(c)).next().unwrap_or_default();
-        Highlighter { terms: self.terms.clone(), symbol: symbol.to_owned() }
-    }
-
-    /// Returns `line` made safe to print, with what was found in it emphasised and the rest in `style`.
-    pub fn painted(&self, line: &str, paint: Paint, style: fn(Paint, String) -> String) -> String {
-        if !paint.is_on() {
-            return safe(line).into_owned();
-        }
-        let rest =
-            |text: &str| if text.is_empty() { String::new() } else { style(paint, safe(text).into_owned()) };
-        let mut out = String::new();
-        let mut end = 0;
-        for range in self.ranges(line) {
-            out.push_str(&rest(&line[end..range.start]));
-            out.push_str(&paint.matched(safe(&line[range.clone()])));
-            end = range.end;
-        }
-        out.push_str(&rest(&line[end..]));
-        out
-    }
-
-    /// A line of code as [`Self::painted`], in at most `columns`.
-    pub fn fitted(&self, line: &str, columns: usize, paint: Paint) -> String {
-        self.painted(&width::fit(&safe(line), columns), paint, Paint::plain)
-    }
-
-    /// Byte ranges of `line`, in order, disjoint: whole words, parts of identifiers, and pairs of characters
-    /// of scripts without spaces.
-    pub fn ranges(&self, line: &str) -> Vec<Range<usize>> {
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        for word in runs(line) {
-            let start = ranges.len();
-            if line[word.clone()] == self.symbol || self.is_whole(&line[word.clone()]) {
-                ranges.push(word);
-            } else {
-                for part in parts(line, word) {
-                    if self.has(&line[part.clone()]) {
-                        match ranges[start..].last_mut() {
-                            Some(last) if is_joined(line, last.end, part.start) => last.end = part.end,
-                            _ => ranges.push(part),
-                        }
-                    }
-                }
-            }
-        }
-        ranges
-    }
-
-    /// Whether the name of the symbol is in `line`.
-    pub fn has_symbol(&self, line: &str) -> bool {
-        runs(line).into_iter().any(|word| line[word] == self.symbol)
-    }
-
-    fn is_whole(&self, word: &str) -> bool {
-        let mut is_whole = false;
-        text::visit_terms(word, |term, kind| {
-            is_whole |= matches!(kind, TermKind::Whole | TermKind::Word | TermKind::Number)
-                && self.terms.contains(term);
-        });
-        is_whole
-    }
-
-    fn has(&self, part: &str) -> bool {
-        let mut has = false;
-        text::visit_terms(part, |term, kind| has |= kind != TermKind::Character && self.terms.contains(term));
-        has
-    }
-}
-
-/// Whether there is nothing or an underscore between the end of one part and the start of the next.
-fn is_joined(line: &str, end: usize, start: usize) -> bool {
-    end >= start || &line[end..start] == "_"
-}
-
-/// Runs of letters, digits and underscores.
-fn runs(line: &str) -> Vec<Range<usize>> {
-    let mut runs = Vec::new();
-    let mut start = None;
-    for (at, c) in line.char_indices() {
-        if c.is_alphanumeric() || c == '_' {
-            start.get_or_insert(at);
-        } else if let Some(start) = start.take() {
-            runs.push(start..at);
-        }
-    }
-    runs.extend(start.map(|start| start..line.len()));
-    runs
-}
-
-/// The parts of an identifier: between underscores, at humps and after digits. Of a script without spaces,
-/// every pair of neighbours.
-fn parts(line: &str, word: Range<usize>) -> Vec<Range<usize>> {
-    let chars: Vec<(usize, char)> =
-        line[word.clone()].char_indices().map(|(at, c)| (word.start + at, c)).collect();
-    let end_of = |i: usize| chars.get(i + 1).map_or(word.end, |(at, _)| *at);
-    let mut parts = Vec::new();
-    let mut start = word.start;
-    for (i, &(at, c)) in chars.iter().enumerate() {
-        let previous = i.checked_sub(1).and_then(|i| chars.get(i)).map(|(_, c)| *c);
-        let next = chars.get(i + 1).map(|(_, c)| *c);
-        let is_hump = c.is_uppercase()
-            && (previous.is_some_and(|p| p.is_lowercase() || p.is_ascii_digit())
-                || (previous.is_some_and(char::is_uppercase) && next.is_some_and(char::is_lowercase)));
-        let is_after_digit = c.is_alphabetic() && previous.is_some_and(|p| p.is_ascii_digit());
-        if c == '_' || is_hump || is_after_digit {
-            parts.push(start..at);
-            start = if c == '_' { at + 1 } else { at };
-        }
-        if is_unspaced(c) {
-            parts.push(start..at);
-            start = end_of(i);
-            if next.is_some_and(is_unspaced) {
-                parts.push(at..end_of(i + 1));
-            }
-        }
-    }
-    parts.push(start..word.end);
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-/// Whether it is of a script that is written without spaces: Chinese, Japanese, Korean.
-fn is_unspaced(c: char) -> bool {
-    u32::from(c) >= 0x2e80 && !c.is_lowercase() && !c.is_uppercase()
+/// A line of code as [`painted`], in at most `columns`.
+pub fn fitted(highlighter: &Highlighter, line: &str, columns: usize, paint: Paint) -> String {
+    painted(highlighter, &width::fit(&safe(line), columns), paint, Paint::plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found<'a>(query: &str, line: &'a str) -> Vec<&'a str> {
-        Highlighter::new(query).ranges(line).into_iter().map(|range| &line[range]).collect()
-    }
-
-    #[test]
-    fn words_are_found_in_every_inflection_and_naming_style() {
-        assert_eq!(found("where are tokens refreshed", "// Refreshing the token."), ["Refreshing", "token"]);
-        assert_eq!(
-            found("parse header", "fn parse_header(parseTheHeader)"),
-            ["parse_header", "parse", "Header"]
-        );
-        assert_eq!(found("parseHeader", "fn parse_header() { header }"), ["parse_header", "header"]);
-        assert_eq!(found("server", "HTTPServer http_servers2 observer"), ["Server", "servers2"]);
-        assert_eq!(found("where is it", "nothing of it"), ["it"]);
-        assert_eq!(found("", "text"), [""; 0]);
-    }
-
-    #[test]
-    fn scripts_without_spaces_are_found_by_pairs() {
-        assert_eq!(found("删除用户", "// 删除一个用户"), ["删除", "用户"]);
-        assert_eq!(found("größe", "die Größe: größeÄndern"), ["Größe", "größe"]);
-    }
-
-    #[test]
-    fn the_symbol_is_found_as_it_is_written() {
-        let highlighter = Highlighter::new("again and again").with_symbol("Retry::with_backoff");
-        let line = "fn with_backoff(backoff: u32)";
-        let found: Vec<_> = highlighter.ranges(line).into_iter().map(|range| &line[range]).collect();
-        assert_eq!(found, ["with_backoff"]);
-    }
-
     #[test]
     fn what_is_found_is_painted_and_the_rest_is_safe() {
         let highlighter = Highlighter::new("evil");
-        assert_eq!(highlighter.painted("an evil\x1b[2J", Paint::off(), Paint::plain), "an evil\\u{1b}[2J");
-        let painted = highlighter.painted("an evil\x1b[2J", Paint::on(), Paint::plain);
-        assert_eq!(painted, format!("an {}\\u{{1b}}[2J", Paint::on().matched("evil")));
+        assert_eq!(painted(&highlighter, "an evil\x1b[2J", Paint::off(), Paint::plain), "an evil\\u{1b}[2J");
+        let on = painted(&highlighter, "an evil\x1b[2J", Paint::on(), Paint::plain);
+        assert_eq!(on, format!("an {}\\u{{1b}}[2J", Paint::on().matched("evil")));
     }
 }

@@ -1,10 +1,11 @@
 //! Matches as one line each, for editors, `fzf` and scripts.
 
 use super::error::CliError;
-use super::highlight::Highlighter;
+use super::highlight;
 use super::render::Paint;
 use super::results::Output;
 use crate::query::Match;
+use crate::text::Highlighter;
 use clap::Args;
 use std::io::Write;
 
@@ -62,7 +63,7 @@ pub fn write(out: &mut impl Write, form: LineForm, output: &Output<'_>) -> Resul
         writeln!(
             out,
             "{path}:{line}:{column}:{}",
-            highlighter.painted(text.trim_end(), output.paint, Paint::plain)
+            highlight::painted(&highlighter, text.trim_end(), output.paint, Paint::plain)
         )?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::commands::search::Format;
 use super::context::Context;
 use super::error::CliError;
-use super::highlight::Highlighter;
+use super::highlight;
 use super::lines::{self, LineForm};
 use super::places::Places;
 use super::render::{self, Paint, count, safe};
@@ -13,7 +13,7 @@ use crate::index::status;
 use crate::query::response::{Focus, n_of};
 use crate::query::view::MatchState;
 use crate::query::{Match, Request, Response, Searcher};
-use crate::text;
+use crate::text::{self, Highlighter};
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -150,12 +150,17 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         writeln!(
             out,
             "   {}",
-            highlighter.painted(&output.fit(&safe(&width::excerpt(title)), INDENT), paint, Paint::bold)
+            highlight::painted(
+                &highlighter,
+                &output.fit(&safe(&width::excerpt(title)), INDENT),
+                paint,
+                Paint::bold
+            )
         )?;
     }
     if !found.content.doc.is_empty() {
         let doc = output.fit(&safe(&width::excerpt(&found.content.doc)), INDENT).into_owned();
-        writeln!(out, "   {}", highlighter.painted(&doc, paint, Paint::plain))?;
+        writeln!(out, "   {}", highlight::painted(&highlighter, &doc, paint, Paint::plain))?;
     }
     body(out, found, &highlighter, output)?;
     let spans = found.more_in_file.iter().map(|more| {
@@ -234,7 +239,7 @@ fn body(
     }
     for (i, line) in lines[first..end].iter().enumerate() {
         let number = found.span.0 as usize + first + i;
-        let line = highlighter.fitted(line.trim_end(), columns, paint);
+        let line = highlight::fitted(highlighter, line.trim_end(), columns, paint);
         writeln!(out, "   {} {line}", paint.dim(format!("{number:>width$} │")))?;
     }
     if end < lines.len() {

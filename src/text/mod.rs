@@ -11,16 +11,20 @@
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
 //! * `encoding`: UTF-16 and UTF-32 → UTF-8.
+//! * `highlight`: the words of a query in a line.
 //! * [`lines`]: where the lines of a text start.
 //! * `mentions`: paths and lines in a query, as in stack traces.
+//! * `numbers`: counts and sizes as people read them.
 //! * [`query`]: query → weighted terms, and the identifiers in it.
 //! * `window`: the lines of a text with most words of a query.
 
 mod affinity;
 mod encoding;
 mod entropy;
+mod highlight;
 mod lines;
 mod mentions;
+mod numbers;
 mod query;
 mod stem;
 mod terms;
@@ -28,8 +32,10 @@ mod window;
 
 pub use affinity::affinity;
 pub use encoding::{into_utf8, to_utf8};
+pub use highlight::Highlighter;
 pub(crate) use lines::LineIndex;
 pub use mentions::{Mention, mentions};
+pub use numbers::{bytes, count, plural};
 pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};

@@ -276,7 +276,6 @@ fn run_grep(
     let output = grep::Output {
         found: &found,
         pattern: &request.pattern.text,
-        mode: if request.pattern.is_regex { "regex" } else { "exact" },
         places: Places::new(context, &searcher.codebase, args.scope.rev.as_deref()),
         page,
         paint: context.paint,

@@ -8,13 +8,14 @@
 //! * `corpus`: the files that are searched: those of a tree, with the changes of the working tree.
 //! * `scan`: the search of the candidates, on all cores.
 //! * `lines`: the matching lines of one file.
-//! * [`found`]: the files with matches, in order, and their lines.
+//! * [`found`]: the files with matches, in order, and their lines. `answer`: their form in JSON.
 //!
 //! Searched are all files of the tree and, with the working tree, those that git neither tracks nor ignores:
 //! also files that are not indexed because they are generated, too large or of an unknown language. Left out
 //! are credentials, and what the settings or `.codeweaverignore` exclude; the answer says so. Changed files
 //! are searched in the form that git would commit.
 
+mod answer;
 mod corpus;
 pub mod found;
 mod lines;
@@ -29,6 +30,7 @@ use super::error::QueryError;
 use super::search::Searcher;
 use std::time::Instant;
 
+pub use answer::LineAnswer;
 pub use corpus::CorpusInfo;
 pub use found::{Found, GrepFile, GrepLine, Page};
 pub use pattern::Pattern;
