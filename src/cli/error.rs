@@ -405,6 +405,22 @@ impl From<EvalError> for CliError {
                 "a loop is resumed where it was begun",
                 "name its directory with --output, or begin one with --issues",
             ),
+            EvalError::LoopRuns { path } => CliError::new(
+                format!("the loop in {} is running", path.display()),
+                "another process holds its lock",
+                "wait for it, or stop it and continue with: git codeweaver eval loop --resume",
+            ),
+            EvalError::LoopSettings { why } => CliError::new(
+                "the settings of the loop cannot be used",
+                why,
+                "correct config.json in its directory, or begin another one with --output",
+            ),
+            EvalError::Interrupted => CliError::new(
+                "interrupted",
+                "what is done stays done",
+                "git codeweaver eval loop --resume continues from there",
+            )
+            .with_code(exit::INTERRUPTED),
             EvalError::Artefact { path, why } => CliError::new(
                 format!("{} cannot be used", path.display()),
                 render::safe(&why).into_owned(),

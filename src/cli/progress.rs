@@ -48,7 +48,7 @@ pub fn run(
 ) -> Result<UpdateReport, IndexError> {
     let monitor = Monitor {
         meter: Meter::default(),
-        signals: Signals::listen(),
+        signals: Signals::listen(Arc::default()),
         style,
         context,
         model: &codebase.settings.model,
@@ -75,6 +75,23 @@ pub fn run(
     result
 }
 
+/// Runs `work` with SIGINT and SIGTERM setting `stop`; another one, at least a second later, ends the process.
+pub fn until_stopped<T>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
+    let signals = Signals::listen(stop.clone());
+    std::thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel::<()>();
+        let signals = &signals;
+        scope.spawn(move || {
+            while is_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                signals.tick();
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
 /// Handling of SIGINT and SIGTERM: the first asks the run to stop, one at least a second later ends the
 /// process.
 ///
@@ -89,8 +106,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn listen() -> Signals {
-        let signals = Signals::default();
+    fn listen(stop: Arc<AtomicBool>) -> Signals {
+        let signals = Signals { stop, ..Signals::default() };
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             // If registration fails, a signal ends the process, which loses only the work since the last
             // checkpoint.

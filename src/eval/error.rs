@@ -26,6 +26,13 @@ pub enum EvalError {
     LoopExists { path: PathBuf },
     #[error("there is no loop in {path}")]
     NoLoop { path: PathBuf },
+    #[error("another process runs the loop in {path}")]
+    LoopRuns { path: PathBuf },
+    #[error("the settings of the loop cannot be used: {why}")]
+    LoopSettings { why: String },
+    /// A signal stopped the loop.
+    #[error("interrupted")]
+    Interrupted,
     #[error("{path} is not what the loop writes: {why}")]
     Artefact { path: PathBuf, why: String },
     #[error("cannot write {path}: {source}")]

@@ -1,4 +1,4 @@
-//! Artefacts: the files of a loop, and their folder.
+//! Artefacts: the files of a loop.
 //!
 //! `config.json` and `pool.json` are written first. Each iteration writes `iteration_N/conversations.json`,
 //! `search_results.json`, `evaluation.json` and `learnings.json`, in that order, each as a whole: a file that
@@ -12,23 +12,17 @@ use super::guard::{Anomaly, Regression};
 use super::issue::Issue;
 use super::judge::{AreaCheck, Verdict};
 use super::learner::Change;
-use crate::durable::{self, Replacement};
-use crate::eval::error::EvalError;
+use super::trial::Trial;
 use crate::query::rank::Weights;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
 pub const CONVERSATIONS: &str = "conversations.json";
 pub const SEARCH_RESULTS: &str = "search_results.json";
 pub const EVALUATION: &str = "evaluation.json";
 pub const LEARNINGS: &str = "learnings.json";
-/// Issues that are evaluated, one a line, until `evaluation.json` is written.
-const PARTIAL: &str = "evaluation.partial.jsonl";
 
 /// The issues of an iteration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversations {
     pub iteration: usize,
     /// Number of issues of the pool that no iteration has used.
@@ -107,7 +101,7 @@ pub struct Snippet {
 }
 
 /// How good the results of an iteration are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     pub iteration: usize,
     pub explorers: [String; 2],
@@ -122,7 +116,7 @@ pub struct Evaluation {
 }
 
 /// How good the results of one issue are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvaluatedIssue {
     pub conversation_id: String,
     pub product_area: String,
@@ -157,8 +151,10 @@ pub struct Learnings {
     pub outcome: Outcome,
     /// Why the loop has not converged.
     pub open_criteria: Vec<String>,
-    /// The change before this iteration, if an area lost by it: it is taken back.
+    /// The change that was on trial, if it is taken back.
     pub rolled_back: Option<RolledBack>,
+    /// The change that was on trial in this iteration.
+    pub trial: Option<Trial>,
     /// Areas that lost since the previous iteration, which was about other issues.
     pub regressions: Vec<Regression>,
     pub patterns: Patterns,
@@ -170,7 +166,7 @@ pub struct Learnings {
     pub no_change: Option<String>,
     /// The weights of the next iteration.
     pub weights: Weights,
-    /// The weights before `change`, which are kept if an area loses by it.
+    /// The weights before the change that is on trial, which are used again if it is taken back.
     pub former_weights: Option<Weights>,
 }
 
@@ -187,6 +183,8 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RolledBack {
     pub description: String,
+    pub why: String,
+    /// What was lost by more than the limit, if that is why.
     pub regressions: Vec<Regression>,
     pub weights: Weights,
 }
@@ -242,154 +240,5 @@ impl Dimensions {
     pub fn lowest(&self) -> Option<(&'static str, f64)> {
         let named = super::figures::DIMENSIONS.into_iter().zip(self.values());
         named.filter_map(|(name, value)| Some((name, value?))).min_by(|a, b| a.1.total_cmp(&b.1))
-    }
-}
-
-/// The folder of a loop.
-#[derive(Debug, Clone)]
-pub struct Folder(PathBuf);
-
-impl Folder {
-    pub fn new(path: &Path) -> Folder {
-        Folder(path.to_path_buf())
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The file `name` of an iteration.
-    pub fn of(&self, iteration: usize, name: &str) -> PathBuf {
-        self.0.join(format!("iteration_{iteration}")).join(name)
-    }
-
-    /// Reads the file at `path`; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`EvalError::Read`], [`EvalError::Artefact`] for a file that is not what the loop writes.
-    pub fn read<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>, EvalError> {
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(EvalError::read(path)(error)),
-        };
-        let parsed = serde_json::from_slice(&bytes);
-        parsed
-            .map(Some)
-            .map_err(|error| EvalError::Artefact { path: path.to_path_buf(), why: error.to_string() })
-    }
-
-    /// Writes the file at `path` as a whole, as JSON.
-    ///
-    /// # Errors
-    /// [`EvalError::Write`].
-    pub fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), EvalError> {
-        let json = serde_json::to_string_pretty(value).map_err(std::io::Error::from);
-        let json = json.map_err(EvalError::write(path))?;
-        self.write_text(path, &format!("{json}\n"))
-    }
-
-    /// Writes the file at `path` as a whole.
-    ///
-    /// # Errors
-    /// [`EvalError::Write`].
-    pub fn write_text(&self, path: &Path, text: &str) -> Result<(), EvalError> {
-        let put = || -> std::io::Result<()> {
-            let folder = path.parent().unwrap_or(&self.0);
-            std::fs::create_dir_all(folder)?;
-            let staged = Replacement::of(path).inheriting().stage(text.as_bytes())?;
-            staged.sync()?;
-            staged.commit()?;
-            durable::sync_directory(folder)
-        };
-        put().map_err(EvalError::write(path))
-    }
-
-    /// Issues of an unfinished evaluation. A line that was not written to its end is left out, and removed.
-    ///
-    /// # Errors
-    /// [`EvalError::Read`], [`EvalError::Write`].
-    pub fn partial(&self, iteration: usize) -> Result<Vec<EvaluatedIssue>, EvalError> {
-        let path = self.of(iteration, PARTIAL);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(EvalError::read(&path)(error)),
-        };
-        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        let issues: Vec<(usize, EvaluatedIssue)> =
-            lines.map_while(|line| Some((line.len(), serde_json::from_str(line).ok()?))).collect();
-        let valid: usize = issues.iter().map(|(len, _)| len).sum();
-        if valid < text.len() {
-            self.write_text(&path, &text[..valid])?;
-        }
-        Ok(issues.into_iter().map(|(_, issue)| issue).collect())
-    }
-
-    /// Adds an issue to an unfinished evaluation.
-    ///
-    /// # Errors
-    /// [`EvalError::Write`].
-    pub fn add_partial(&self, iteration: usize, issue: &EvaluatedIssue) -> Result<(), EvalError> {
-        let path = self.of(iteration, PARTIAL);
-        let add = || -> std::io::Result<()> {
-            let mut line = serde_json::to_string(issue)?;
-            line.push('\n');
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(line.as_bytes())?;
-            file.sync_data()
-        };
-        add().map_err(EvalError::write(&path))
-    }
-
-    /// Removes the lines of a finished evaluation.
-    pub fn remove_partial(&self, iteration: usize) {
-        // What is left is ignored, since evaluation.json is there.
-        let _ = std::fs::remove_file(self.of(iteration, PARTIAL));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_that_was_cut_off_is_evaluated_again() {
-        let directory = tempfile::tempdir().unwrap();
-        let folder = Folder::new(directory.path());
-        std::fs::create_dir(directory.path().join("iteration_1")).unwrap();
-        let issue = EvaluatedIssue {
-            conversation_id: "x".to_owned(),
-            product_area: "a".to_owned(),
-            scores: Scores::default(),
-            former_scores: None,
-            not_judged: None,
-            intersection: Vec::new(),
-            our_unique: Vec::new(),
-            ground_truth_unique: Vec::new(),
-            ground_truth: Vec::new(),
-            area_check: None,
-            reasoning: String::new(),
-            run_a: Exploration::default(),
-            run_b: Exploration::default(),
-        };
-        folder.add_partial(1, &issue).unwrap();
-        folder.add_partial(1, &issue).unwrap();
-        let path = folder.of(1, PARTIAL);
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, &text[..text.len() - 5]).unwrap();
-        assert_eq!(folder.partial(1).unwrap(), std::slice::from_ref(&issue));
-        folder.add_partial(1, &issue).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "continued where it was cut off");
-    }
-
-    #[test]
-    fn a_damaged_artefact_is_named() {
-        let directory = tempfile::tempdir().unwrap();
-        let folder = Folder::new(directory.path());
-        let path = folder.of(0, LEARNINGS);
-        assert!(folder.read::<Learnings>(&path).unwrap().is_none());
-        folder.write_text(&path, "{").unwrap();
-        assert!(folder.read::<Learnings>(&path).unwrap_err().to_string().contains("learnings.json"));
     }
 }

@@ -90,8 +90,11 @@ fn union(a: &Exploration, b: &Exploration) -> Vec<TruthFile> {
     a.union(&b).map(file).collect()
 }
 
-/// How much of run A run B found.
+/// How much of run A run B found; nothing counts if one of them could not look.
 pub fn overlap(a: &Exploration, b: &Exploration) -> Overlap {
+    if !a.explored || !b.explored {
+        return Overlap::default();
+    }
     let (a, b) = (a.paths(), b.paths());
     Overlap { a: a.len(), b: b.len(), both: a.intersection(&b).count() }
 }
@@ -184,6 +187,7 @@ mod tests {
         let flags: Vec<(&str, bool)> = truth.iter().map(|file| (file.path.as_str(), file.one_run)).collect();
         assert_eq!(flags, [("x", false), ("y", true), ("z", true)]);
         assert_eq!(overlap(&a, &b), Overlap { a: 2, b: 2, both: 1 });
+        assert_eq!(overlap(&a, &Exploration::default()), Overlap::default(), "it could not look");
     }
 
     #[test]

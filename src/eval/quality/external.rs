@@ -9,6 +9,9 @@ use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,22 +21,35 @@ const MAX_OUTPUT: u64 = 4 << 20;
 const MAX_STDERR: usize = 600;
 /// How often the end of a command is looked for.
 const POLL: Duration = Duration::from_millis(5);
+/// How long the streams of a command that ended may stay open.
+const CLOSING: Duration = Duration::from_secs(2);
 /// Parts of the names of variables that hold keys.
-const KEY_NAMES: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION"];
+const KEY_NAMES: [&str; 8] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION"];
+/// Ends of such names.
+const KEY_ENDINGS: [&str; 3] = ["_PAT", "_PASS", "_AUTH"];
 
 /// How commands are run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Limits {
     pub timeout: Duration,
     /// Names of variables that commands get although they look like keys.
     pub pass_env: Vec<String>,
+    /// Once set, commands are stopped.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Limits {
+    fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 /// Runs `command` in `directory` with `input`, and parses its answer.
 ///
 /// # Errors
 /// [`EvalError::Command`] if it cannot be started, does not end in time, fails, or answers with too much or
-/// with something else than `A`.
+/// with something else than `A`; [`EvalError::Interrupted`] if it was stopped.
 pub fn run<A: DeserializeOwned>(
     command: &str,
     directory: &Path,
@@ -42,7 +58,11 @@ pub fn run<A: DeserializeOwned>(
 ) -> Result<A, EvalError> {
     let failed = |why: String| EvalError::Command { command: command.to_owned(), why };
     let input = serde_json::to_vec(input).map_err(|error| failed(error.to_string()))?;
-    let output = output(command, directory, input, limits).map_err(failed)?;
+    let output = output(command, directory, input, limits);
+    if limits.is_stopping() {
+        return Err(EvalError::Interrupted);
+    }
+    let output = output.map_err(failed)?;
     serde_json::from_slice(&output).map_err(|error| failed(format!("its answer cannot be used: {error}")))
 }
 
@@ -56,9 +76,8 @@ fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> R
     };
     // A command that answers without reading all of its input closes the pipe, which is no error.
     let writer = thread::spawn(move || drop(stdin.write_all(&input)));
-    let answer = thread::spawn(move || read(stdout, MAX_OUTPUT + 1));
-    let complaint = thread::spawn(move || read(stderr, MAX_OUTPUT));
-    let ended = wait(&mut child, limits.timeout);
+    let (answer, complaint) = (reader(stdout, MAX_OUTPUT + 1), reader(stderr, MAX_OUTPUT));
+    let ended = wait(&mut child, limits);
     if !matches!(ended, Ok(Some(_))) {
         stop(&mut child);
     }
@@ -67,8 +86,11 @@ fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> R
         .ok_or_else(|| format!("it did not end within {} s", limits.timeout.as_secs()))?;
     // Whatever it left behind holds the pipes open.
     stop_group(&child);
+    let answer = answer
+        .recv_timeout(CLOSING)
+        .map_err(|_| "a process that it left behind keeps its output open".to_owned())?;
+    let complaint = complaint.recv_timeout(CLOSING).unwrap_or_default();
     let _ = writer.join();
-    let (answer, complaint) = (answer.join().unwrap_or_default(), complaint.join().unwrap_or_default());
     if answer.len() as u64 > MAX_OUTPUT {
         return Err(format!("its answer is larger than {} MiB", MAX_OUTPUT >> 20));
     }
@@ -114,23 +136,30 @@ fn shell(command: &str) -> Command {
 
 fn is_key(name: &str) -> bool {
     let name = name.to_uppercase();
-    KEY_NAMES.iter().any(|part| name.contains(part))
+    KEY_NAMES.iter().any(|part| name.contains(part)) || KEY_ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
-fn read(stream: impl Read, most: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // What was read before an error is the answer.
-    let _ = stream.take(most).read_to_end(&mut bytes);
-    bytes
+/// Reads at most `most` bytes of `stream` in a thread.
+fn reader(stream: impl Read + Send + 'static, most: u64) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is the answer.
+        let _ = stream.take(most).read_to_end(&mut bytes);
+        // The receiver may have given up.
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
-fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>> {
+/// Waits for the end of `child`; `None` if it has to be stopped.
+fn wait(child: &mut Child, limits: &Limits) -> io::Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if started.elapsed() >= timeout {
+        if started.elapsed() >= limits.timeout || limits.is_stopping() {
             return Ok(None);
         }
         thread::sleep(POLL);
@@ -169,7 +198,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn answer(command: &str, timeout_ms: u64) -> Result<Value, String> {
-        let limits = Limits { timeout: Duration::from_millis(timeout_ms), pass_env: vec!["PATH".to_owned()] };
+        let (timeout, stop) = (Duration::from_millis(timeout_ms), Arc::default());
+        let limits = Limits { timeout, pass_env: vec!["PATH".to_owned()], stop };
         run(command, Path::new("/"), &json!({ "n": 1 }), &limits).map_err(|error| error.to_string())
     }
 
@@ -188,15 +218,37 @@ mod tests {
         let started = Instant::now();
         assert!(answer("sleep 60 & sleep 60", 100).unwrap_err().contains("did not end within"));
         assert_eq!(answer("sleep 60 & echo 1", 9000), Ok(json!(1)), "a child that keeps the pipe open");
+        let left_behind = "python3 -c 'import os, time; os.setsid(); time.sleep(60)' & echo 1";
+        let answered = answer(left_behind, 9000);
+        assert!(answered == Ok(json!(1)) || answered.unwrap_err().contains("keeps its output open"));
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_command_is_stopped_when_the_loop_is() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = Limits { timeout: Duration::from_secs(60), pass_env: Vec::new(), stop: stop.clone() };
+        let started = Instant::now();
+        let run = thread::spawn(move || run::<Value>("sleep 60", Path::new("/"), &json!(1), &limits));
+        thread::sleep(Duration::from_millis(50));
+        stop.store(true, Ordering::Relaxed);
+        assert!(matches!(run.join().unwrap(), Err(EvalError::Interrupted)));
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
     fn names_of_keys_are_recognised() {
-        for name in ["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "aws_secret_access_key", "PGPASSWORD"] {
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "GITHUB_TOKEN",
+            "aws_secret_access_key",
+            "PGPASSWORD",
+            "GH_PAT",
+            "NPM_CONFIG__AUTH",
+        ] {
             assert!(is_key(name), "{name}");
         }
-        for name in ["PATH", "HOME", "LANG", "SSH_AUTH_SOCK"] {
+        for name in ["PATH", "HOME", "LANG", "SSH_AUTH_SOCK", "GIT_AUTHOR_NAME"] {
             assert!(!is_key(name), "{name}");
         }
     }

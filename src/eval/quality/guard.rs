@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 pub const ANOMALY: f64 = 0.15;
 /// A change is taken back if an area loses more than this.
 pub const REGRESSION: f64 = 0.10;
-/// An area with fewer judged issues in an iteration takes no change back: one issue would decide.
+/// An area with fewer judged issues takes no change back: one issue would decide.
 pub const MIN_AREA: usize = 3;
+/// More than what rounding adds to a difference of means.
+pub const ROUNDING: f64 = 1e-9;
 /// The name under which all issues are judged together.
 pub const ALL: &str = "all";
 
@@ -94,9 +96,9 @@ pub fn regressions(before: &Figures, after: &Figures) -> Vec<Regression> {
     found
 }
 
-/// Whether `difference` is above `limit` by more than what rounding adds.
+/// Whether `difference` is above `limit` by more than [`ROUNDING`].
 fn exceeds(difference: f64, limit: f64) -> bool {
-    difference > limit + 1e-9
+    difference > limit + ROUNDING
 }
 
 /// Why the loop continues; empty if it has converged. `since_previous` are the regressions from the previous
@@ -130,6 +132,7 @@ pub fn open_criteria(
 mod tests {
     use super::super::figures::Scores;
     use super::*;
+    use proptest::prelude::*;
 
     fn means(precision: f64, recall: f64, n: usize) -> Means {
         let scores = Scores { precision: Some(precision), recall: Some(recall), ..Scores::default() };
@@ -174,6 +177,29 @@ mod tests {
         assert_eq!(names(&after(means(0.70, 0.60, 5), means(0.8, 0.7, 15))), [""; 0], "0.10 exactly");
         assert_eq!(names(&after(means(0.69, 0.70, 5), means(0.8, 0.7, 15))), ["a precision"]);
         assert_eq!(names(&after(means(0.80, 0.59, 5), means(0.6, 0.7, 15))), ["all precision", "a recall"]);
+    }
+
+    proptest! {
+        #[test]
+        fn guards_are_about_differences_alone(before in 0u32..=100, after in 0u32..=100, n in 0usize..6) {
+            // In whole hundredths, where the limits can be met exactly.
+            let of = |hundredths: u32| f64::from(hundredths) / 100.0;
+            let area = |value: u32| figures(means(0.5, 0.5, 20), &[("a", means(of(value), 0.5, n))]);
+            let lost = regressions(&area(before), &area(after));
+            prop_assert_eq!(!lost.is_empty(), n >= MIN_AREA && before > after + 10);
+            prop_assert!(lost.iter().all(|it| it.area == "a" && it.figure == "precision" && it.judged == n));
+            let whole = figures(means(of(before), 0.5, 20), &[("a", means(of(after), 0.5, n))]);
+            prop_assert_eq!(anomalies(&whole).len(), usize::from(before > after + 15));
+        }
+
+        #[test]
+        fn the_loop_converges_at_its_thresholds(precision in 0u32..=100, recall in 0u32..=100, gestalt in 10u32..=50) {
+            let mut all = means(f64::from(precision) / 100.0, f64::from(recall) / 100.0, 15);
+            all.scores.gestalt = Some(f64::from(gestalt) / 10.0);
+            let open = open_criteria(&figures(all, &[]), &[], &Thresholds::default());
+            let expected = usize::from(precision < 80) + usize::from(recall < 70) + usize::from(gestalt < 40);
+            prop_assert_eq!(open.len(), expected);
+        }
     }
 
     #[test]

@@ -250,12 +250,108 @@ fn component(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::issue::Issue;
     use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
 
     #[test]
     fn components_are_the_first_two_directories() {
         let of = |path| component(path);
         assert_eq!(["a.c", "lib/a.c", "lib/x/a.c", "lib/x/y/a.c"].map(of), ["", "lib", "lib/x", "lib/x"]);
+    }
+
+    #[test]
+    fn dimensions_of_labels_by_hand() {
+        // The fix changed line 2 of lib/a/x.c, and line 9 of lib/b/y.c.
+        let lines = |changed: usize| -> String {
+            (1..=10).map(|i| if i == changed { "new\n".to_owned() } else { format!("{i}\n") }).collect()
+        };
+        let repo =
+            TestRepo::with_files(&[("lib/a/x.c", &lines(0)), ("lib/b/y.c", &lines(0)), ("z.c", "z\n")]);
+        repo.write("lib/a/x.c", lines(2)).write("lib/b/y.c", lines(9));
+        repo.commit("fix");
+        let repo = repo.open();
+        let issue = Issue {
+            id: "1".to_owned(),
+            text: "t".to_owned(),
+            repository: String::new(),
+            rev: Some("HEAD~1".to_owned()),
+            commit: Some("HEAD".to_owned()),
+            relevant: ["lib/a/x.c", "lib/b/y.c", "doc/w.md"].map(str::to_owned).to_vec(),
+        };
+        let subject = Subject::new(&issue, &repo, repo.resolve("HEAD~1").unwrap().tree);
+        let file = |path: &str, lines| FoundFile {
+            repository: String::new(),
+            path: path.to_owned(),
+            lines,
+            symbols: Vec::new(),
+            relevance: 0.5,
+        };
+        // Two labels, one file of the truth, one other file; 4 + 3 + 2 of 10 lines are in relevant ones.
+        let files_found = vec![
+            file("lib/a/x.c", (1, 4)),
+            file("lib/b/y.c", (1, 3)),
+            file("truth.c", (1, 2)),
+            file("z.c", (1, 1)),
+        ];
+        let found = Found { files_found, ..Found::default() };
+        let truth = [TruthFile { path: "truth.c".to_owned(), one_run: true }];
+        let to_judge = [file("z.c", (1, 1)), file("lib/a/x.c", (1, 4))];
+        let case = Case {
+            subject: &subject,
+            area: "a",
+            areas: &[],
+            truth: &truth,
+            found: &found,
+            to_judge: &to_judge,
+        };
+        let judgement = by_labels(&case).unwrap();
+        assert_eq!(
+            judgement.verdicts.iter().map(|it| it.relevant).collect::<Vec<_>>(),
+            [Relevant::No, Relevant::Yes]
+        );
+        let close = |value: Option<f64>, share: f64| {
+            assert!((value.unwrap() - (1.0 + 4.0 * share)).abs() < 1e-9, "{value:?} {share}");
+        };
+        let dimensions = judgement.dimensions;
+        close(dimensions.file_relevance, 3.0 / 4.0);
+        close(dimensions.snippet_quality, 1.0 / 2.0);
+        close(dimensions.service_accuracy, 2.0 / 3.0);
+        close(dimensions.noise_ratio, 9.0 / 10.0);
+        close(dimensions.coverage, 2.0 / 3.0);
+        assert_eq!(judgement.gestalt, None);
+
+        let unlabelled = Issue { relevant: Vec::new(), ..issue.clone() };
+        let subject = Subject::new(&unlabelled, &repo, subject.tree);
+        let judgement = by_labels(&Case { subject: &subject, ..case }).unwrap();
+        assert!(judgement.verdicts.iter().all(|it| it.relevant == Relevant::NotJudged));
+        assert_eq!(judgement.dimensions, Dimensions::default());
+    }
+
+    #[test]
+    fn a_judge_cannot_leave_the_scale_and_what_it_leaves_out_is_not_judged() {
+        let repo = TestRepo::with_files(&[("a.c", "a\n")]);
+        let repo = repo.open();
+        let issue = Issue {
+            id: "1".to_owned(),
+            text: "t".to_owned(),
+            repository: String::new(),
+            rev: None,
+            commit: None,
+            relevant: vec!["a.c".to_owned()],
+        };
+        let subject = Subject::new(&issue, &repo, repo.resolve("HEAD").unwrap().tree);
+        let (path, repository) = ("a.c".to_owned(), String::new());
+        let to_judge = [FoundFile { repository, path, lines: (1, 1), symbols: Vec::new(), relevance: 0.5 }];
+        let found = Found::default();
+        let case =
+            Case { subject: &subject, area: "a", areas: &[], truth: &[], found: &found, to_judge: &to_judge };
+        for wrong in [0.9, 5.1] {
+            let judgement = Judgement { gestalt: Some(wrong), ..Judgement::default() };
+            assert!(complete(judgement, &case).unwrap_err().contains("not between 1 and 5"));
+        }
+        let complete = complete(Judgement { gestalt: Some(5.0), ..Judgement::default() }, &case).unwrap();
+        assert_eq!(complete.verdicts[0].relevant, Relevant::NotJudged, "although it is a label");
     }
 
     #[test]

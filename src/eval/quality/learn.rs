@@ -5,9 +5,10 @@ use super::artefact::{
     Calibration, Conversations, EvaluatedIssue, Evaluation, Iteration, NoiseTerm, Patterns, SearchResults,
 };
 use super::explorer::Explorer;
-use super::figures::{Means, Overlap};
+use super::figures::Overlap;
 use super::guard::MIN_AREA;
 use super::judge::Relevant;
+use super::trial::level;
 use crate::text::{self, for_each_term};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -56,12 +57,6 @@ pub fn patterns(
         lowest: lowest(&evaluation.issues),
         verdicts_against_labels: against_labels(conversations, evaluation),
     }
-}
-
-/// The mean of precision and recall, as far as there are.
-fn level(means: &Means) -> Option<f64> {
-    let both: Vec<f64> = [means.scores.precision, means.scores.recall].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| both.iter().sum::<f64>() / both.len() as f64)
 }
 
 /// Words of issues that irrelevant files show at least three times, and more than twice as often as relevant
@@ -162,7 +157,7 @@ pub fn proposals(patterns: &Patterns, evaluation: &Evaluation) -> Vec<String> {
     if figures.classification_accuracy.is_some_and(|accuracy| accuracy < 0.85) {
         proposals.push("fewer than 85 % of the areas are right: correct the table of areas".to_owned());
     }
-    for anomaly in &evaluation.anomalies {
+    for anomaly in evaluation.anomalies.iter().filter(|anomaly| anomaly.judged >= MIN_AREA) {
         proposals.push(format!(
             "{} of `{}` is {:.2} below the rest: a gap of the search, wrong areas, or a judge that errs there",
             anomaly.figure,
@@ -178,6 +173,9 @@ pub fn proposals(patterns: &Patterns, evaluation: &Evaluation) -> Vec<String> {
     }
     if let Some(dimension) = patterns.weakest_dimension.as_ref().filter(|_| proposals.is_empty()) {
         proposals.push(format!("work on {dimension}, the weakest dimension"));
+    }
+    if let Some(id) = patterns.lowest.first().filter(|_| proposals.is_empty()) {
+        proposals.push(format!("look at the issue {id}, which has the lowest figures"));
     }
     proposals
 }
@@ -203,6 +201,8 @@ pub fn classification_accuracy(issues: &[EvaluatedIssue]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::figures::{Figures, Scores};
+    use super::super::judge::AreaCheck;
     use super::*;
 
     #[test]
@@ -218,6 +218,54 @@ mod tests {
         let none = Overlap::default();
         assert_eq!(names(&[none, none, none]), [false, true], "nothing was found to compare");
         assert_eq!(calibrate(&[of(0), of(9), of(8)], &explorers).rate, Some(0.85));
+    }
+
+    fn issue(id: &str, area: &str, is_right: Option<bool>, precision: Option<f64>) -> EvaluatedIssue {
+        EvaluatedIssue {
+            conversation_id: id.to_owned(),
+            product_area: area.to_owned(),
+            scores: Scores { precision, ..Scores::default() },
+            area_check: is_right.map(|accurate| AreaCheck { accurate, better: None }),
+            ..EvaluatedIssue::default()
+        }
+    }
+
+    #[test]
+    fn accuracy_of_areas_by_hand() {
+        // The figure of document 003, 0.87: 13 of 15.
+        let of = |is_right: &[Option<bool>], area: &str| {
+            let issues = is_right.iter().map(|is_right| issue("x", area, *is_right, None));
+            classification_accuracy(&issues.collect::<Vec<_>>())
+        };
+        let mut checks = vec![Some(true); 13];
+        checks.extend([Some(false); 2]);
+        assert!((of(&checks, "a").unwrap() - 0.87).abs() < 0.005);
+        checks.push(None);
+        assert_eq!(of(&checks, "a"), Some(13.0 / 15.0), "not checked");
+        assert_eq!(of(&checks, "uncertain"), None, "the table said nothing that could be right");
+        assert_eq!(of(&[], "a"), None);
+    }
+
+    #[test]
+    fn the_lowest_issues_come_first() {
+        let issues =
+            [issue("b", "a", None, Some(0.5)), issue("c", "a", None, None), issue("a", "a", None, Some(0.2))];
+        assert_eq!(lowest(&issues), ["a", "b"]);
+    }
+
+    #[test]
+    fn an_iteration_that_is_not_good_names_at_least_one_thing_to_improve() {
+        let thin = issue("only", "a", None, Some(0.2));
+        let figures = Figures::of([("a", thin.scores)].into_iter());
+        let evaluation = Evaluation { figures, issues: vec![thin], ..Evaluation::default() };
+        let weights = crate::query::rank::WEIGHTS.clone();
+        let searched = SearchResults { iteration: 0, weights, results: Vec::new() };
+        let conversations = Conversations::default();
+        let patterns = patterns(&conversations, &searched, &evaluation);
+        assert_eq!(
+            proposals(&patterns, &evaluation),
+            ["look at the issue only, which has the lowest figures"]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! Each iteration takes fresh issues from a pool ([`issue`], [`area`], [`sample`]), searches ([`search`]),
 //! evaluates ([`evaluate`]: [`explorer`], [`judge`], [`figures`]) and learns ([`learn`], [`guard`],
-//! [`learner`]). Iteration 0 is the baseline. Every step leaves an [`artefact`]; a step whose artefact is
+//! [`learner`], [`trial`]). Iteration 0 is the baseline. Every step leaves an [`artefact`]; a step whose artefact is
 //! there is not done again, so a loop that was stopped continues where it was. [`report`] renders the whole.
 //!
 //! The method is that of "Codebase Search Optimization: Validation-Driven Development"; docs/quality-loop.md
@@ -17,6 +17,7 @@ mod evaluate;
 pub mod explorer;
 pub mod external;
 pub mod figures;
+mod folder;
 pub mod guard;
 pub mod issue;
 pub mod judge;
@@ -27,6 +28,7 @@ mod run;
 mod sample;
 mod search;
 mod subject;
+pub mod trial;
 
 pub use config::Config;
 pub use run::{Loop, Summary};

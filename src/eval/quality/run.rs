@@ -2,17 +2,19 @@
 
 use super::area::{Areas, Classification};
 use super::artefact::{
-    CONVERSATIONS, Conversation, Conversations, EVALUATION, EvaluatedIssue, Evaluation, Folder, Iteration,
-    LEARNINGS, Learnings, Outcome, RolledBack, SEARCH_RESULTS, SearchResults, SearchedIssue,
+    CONVERSATIONS, Conversation, Conversations, EVALUATION, EvaluatedIssue, Evaluation, Iteration, LEARNINGS,
+    Learnings, Outcome, RolledBack, SEARCH_RESULTS, SearchResults, SearchedIssue,
 };
 use super::config::{BATCH, Config};
 use super::evaluate::{Evaluators, overlap};
 use super::explorer::Explorer;
 use super::figures::{Figures, Overlap};
+use super::folder::Folder;
 use super::guard;
 use super::issue::Issue;
 use super::learner::Proposed;
 use super::subject::Subject;
+use super::trial::Trial;
 use super::{learn, report, sample, search};
 use crate::eval::error::EvalError;
 use crate::eval::runner::repository_path;
@@ -21,7 +23,10 @@ use crate::git::Repo;
 use crate::query::rank::{WEIGHTS, Weights};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const CONFIG: &str = "config.json";
@@ -41,6 +46,9 @@ pub struct Loop {
     areas: Areas,
     pool: Vec<Issue>,
     repos: BTreeMap<String, Repo>,
+    stop: Arc<AtomicBool>,
+    /// Locked as long as it is open.
+    _lock: File,
 }
 
 /// What came of a loop.
@@ -81,13 +89,15 @@ impl Loop {
     /// changes nothing.
     ///
     /// # Errors
-    /// [`EvalError::LoopExists`], [`EvalError::TooFewIssues`], [`EvalError::MissingRepository`], and those of
-    /// reading repositories and writing files.
+    /// [`EvalError::LoopExists`], [`EvalError::LoopRuns`], [`EvalError::LoopSettings`],
+    /// [`EvalError::TooFewIssues`], [`EvalError::MissingRepository`], and those of reading repositories and
+    /// writing files.
     pub fn begin(folder: &Path, config: Config, pool: Vec<Issue>) -> Result<Loop, EvalError> {
         let folder = Folder::new(folder);
         if folder.path().join(CONFIG).exists() {
             return Err(EvalError::LoopExists { path: folder.path().to_path_buf() });
         }
+        config.check()?;
         if pool.len() < config.least_issues() {
             return Err(EvalError::TooFewIssues { n: pool.len(), least: config.least_issues() });
         }
@@ -99,10 +109,12 @@ impl Loop {
             let resolved = repo.resolve(issue.rev.as_deref().unwrap_or("HEAD"))?;
             issue.rev = Some(resolved.commit.unwrap_or(resolved.tree).to_string());
         }
+        std::fs::create_dir_all(folder.path()).map_err(EvalError::write(folder.path()))?;
+        let lock = folder.lock()?;
         folder.write(&folder.path().join(POOL), &pool)?;
         // The last: a folder with it is a loop.
         folder.write(&folder.path().join(CONFIG), &config)?;
-        Ok(Loop { folder, config, areas, pool, repos })
+        Ok(Loop { folder, config, areas, pool, repos, stop: Arc::default(), _lock: lock })
     }
 
     /// Opens the loop in `folder` to continue it.
@@ -114,12 +126,23 @@ impl Loop {
         let missing = || EvalError::NoLoop { path: folder.path().to_path_buf() };
         let config: Config = folder.read(&folder.path().join(CONFIG))?.ok_or_else(missing)?;
         let pool: Vec<Issue> = folder.read(&folder.path().join(POOL))?.ok_or_else(missing)?;
+        config.check()?;
+        let lock = folder.lock()?;
         let (areas, repos) = (config.areas()?, open_repositories(&pool, &config.repos)?);
-        Ok(Loop { folder, config, areas, pool, repos })
+        Ok(Loop { folder, config, areas, pool, repos, stop: Arc::default(), _lock: lock })
     }
 
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Once set, the loop ends with [`EvalError::Interrupted`] at the next issue.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
     }
 
     /// The weights that the loop has arrived at; the built-in ones before the first iteration.
@@ -187,9 +210,14 @@ impl Loop {
         if let Some(artefact) = self.folder.read(&path)? {
             return Ok(artefact);
         }
+        self.check_stop()?;
         let artefact = make()?;
         self.folder.write(&path, &artefact)?;
         Ok(artefact)
+    }
+
+    fn check_stop(&self) -> Result<(), EvalError> {
+        if self.stop.load(Ordering::Relaxed) { Err(EvalError::Interrupted) } else { Ok(()) }
     }
 
     fn sample(&self, number: usize, done: &[Iteration]) -> Conversations {
@@ -247,7 +275,7 @@ impl Loop {
         let number = conversations.iteration;
         let explorers = self.explorers(done);
         let (areas, limits) =
-            (self.areas.names().map(str::to_owned).collect::<Vec<_>>(), self.config.limits());
+            (self.areas.names().map(str::to_owned).collect::<Vec<_>>(), self.config.limits(&self.stop));
         let evaluators = Evaluators {
             explorers: [&explorers[0], &explorers[1]],
             judge: &self.config.judge,
@@ -260,6 +288,7 @@ impl Loop {
         for (conversation, searched) in
             conversations.conversations.iter().zip(&searched.results).skip(issues.len())
         {
+            self.check_stop()?;
             let issue = &conversation.issue;
             let repo = self.repo(issue)?;
             let tree = repo.resolve(issue.rev.as_deref().unwrap_or("HEAD"))?.tree;
@@ -297,29 +326,26 @@ impl Loop {
         let number = now.conversations.iteration;
         let evaluation = &now.evaluation;
         let (used, former) = weights_of_next(done);
-        let lost = match &evaluation.former_figures {
-            Some(former) => guard::regressions(former, &evaluation.figures),
-            None => Vec::new(),
-        };
+        let trial = Trial::of(done, evaluation);
         let since_previous = match done.last() {
             Some(previous) => guard::regressions(&previous.evaluation.figures, &evaluation.figures),
             None => Vec::new(),
         };
-        let last_change = done.last().and_then(|previous| previous.learnings.change.as_ref());
-        let rolled_back = last_change.filter(|_| !lost.is_empty()).map(|change| RolledBack {
-            description: change.description.clone(),
-            regressions: lost,
-            weights: used.clone(),
-        });
-        let current = match (&rolled_back, former) {
-            (Some(_), Some(former)) => former,
-            _ => used,
-        };
         let mut open = guard::open_criteria(&evaluation.figures, &since_previous, &self.config.thresholds);
+        let mut rolled_back = trial.as_ref().and_then(|trial| trial.failure(&used));
+        let outcome = |is_good| self.outcome(number, now.conversations.n_left, is_good);
+        // The trial ends with the loop.
+        if outcome(open.is_empty()) != Outcome::Continue {
+            rolled_back = rolled_back.or_else(|| trial.as_ref()?.loss(&used));
+        }
         if rolled_back.is_some() {
             open.push("the last change was taken back".to_owned());
         }
-        let outcome = self.outcome(number, now.conversations.n_left, open.is_empty());
+        let outcome = outcome(open.is_empty());
+        let (current, former) = match (&rolled_back, former) {
+            (Some(_), Some(former)) => (former, None),
+            (_, former) => (used, former),
+        };
         let overlaps: Vec<Overlap> =
             done.iter().map(|it| it.evaluation.overlap).chain([evaluation.overlap]).collect();
         let patterns = learn::patterns(&now.conversations, &now.search_results, evaluation);
@@ -328,6 +354,7 @@ impl Loop {
             outcome,
             open_criteria: open,
             rolled_back,
+            trial,
             regressions: since_previous,
             proposals: learn::proposals(&patterns, evaluation),
             patterns,
@@ -335,7 +362,7 @@ impl Loop {
             change: None,
             no_change: None,
             weights: current,
-            former_weights: None,
+            former_weights: former,
         };
         self.propose(&mut learnings, now, done)?;
         Ok(learnings)
@@ -375,7 +402,7 @@ impl Loop {
             &judged,
             &memory(&all),
             self.folder.path(),
-            &self.config.limits(),
+            &self.config.limits(&self.stop),
         )?;
         let failed = all.iter().filter_map(|iteration| iteration.learnings.rolled_back.as_ref());
         match proposed {
@@ -387,8 +414,17 @@ impl Loop {
                 let backup = format!("backups/iteration_{}.json", learnings.iteration);
                 self.folder
                     .write_text(&self.folder.path().join(backup), &features::json(&learnings.weights))?;
+                let replaced = std::mem::replace(&mut learnings.weights, *weights);
+                // The trial of the change before ends here.
+                let lost = learnings.trial.as_ref().and_then(|trial| trial.loss(&replaced));
+                learnings.former_weights = match learnings.former_weights.take() {
+                    Some(former) if lost.is_some() => {
+                        learnings.rolled_back = lost;
+                        Some(former)
+                    }
+                    _ => Some(replaced),
+                };
                 learnings.change = Some(change);
-                learnings.former_weights = Some(std::mem::replace(&mut learnings.weights, *weights));
             }
         }
         Ok(())

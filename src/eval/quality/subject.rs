@@ -5,14 +5,12 @@ use super::issue::Issue;
 use crate::eval::error::EvalError;
 use crate::git::{self, BStr, Oid, Repo};
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// An issue, its repository and the tree of its revision.
 pub struct Subject<'a> {
     pub issue: &'a Issue,
     pub repo: &'a Repo,
     pub tree: Oid,
-    checkout: Mutex<Option<Arc<Checkout>>>,
 }
 
 /// What external commands are told of an issue: no labels, no revision, no commit.
@@ -26,7 +24,7 @@ pub struct Told<'a> {
 
 impl<'a> Subject<'a> {
     pub fn new(issue: &'a Issue, repo: &'a Repo, tree: Oid) -> Subject<'a> {
-        Subject { issue, repo, tree, checkout: Mutex::new(None) }
+        Subject { issue, repo, tree }
     }
 
     pub fn told(&self) -> Told<'a> {
@@ -38,18 +36,13 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The files of the tree in a directory, written when first asked for.
+    /// The files of the tree in a directory. Each command has one of its own: what one leaves there, no other
+    /// sees.
     ///
     /// # Errors
     /// Those of [`Checkout::new`].
-    pub fn checkout(&self) -> Result<Arc<Checkout>, EvalError> {
-        let mut checkout = self.checkout.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(written) = &*checkout {
-            return Ok(written.clone());
-        }
-        let written = Arc::new(Checkout::new(self.repo, &self.tree)?);
-        *checkout = Some(written.clone());
-        Ok(written)
+    pub fn checkout(&self) -> Result<Checkout, EvalError> {
+        Checkout::new(self.repo, &self.tree)
     }
 
     /// Lines of the file at `path` that the fixing commit changed, 1-based and inclusive; `None` if the commit

@@ -2,7 +2,7 @@
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::{exit, render};
+use crate::cli::{exit, progress, render};
 use crate::eval::EvalError;
 use crate::eval::mine::{self, MineOptions};
 use crate::eval::quality::artefact::Outcome;
@@ -129,10 +129,17 @@ pub fn run(args: &LoopArgs, context: &Context) -> Result<ExitCode, CliError> {
         true => Loop::resume(&folder)?,
         false => begin(args, &folder, context)?,
     };
-    let summary = quality_loop.run(&|line| context.note(&render::safe(line)))?;
+    if args.write {
+        check_whose_weights(&quality_loop, context)?;
+    }
+    let say = |line: &str| context.note(&render::safe(line));
+    let summary = progress::until_stopped(&quality_loop.stop(), || quality_loop.run(&say))?;
     print(&summary, args.json, quality_loop.folder(), context)?;
-    if summary.kept_changes > 0 {
-        use_weights(args, quality_loop.weights()?, context)?;
+    match (summary.kept_changes > 0, args.write) {
+        (true, true) => use_weights(&quality_loop.weights()?, context)?,
+        (true, false) => context.note("to search with the weights that were found, add --resume --write"),
+        (false, true) => context.note("no change was kept, so no weights are written"),
+        (false, false) => {}
     }
     Ok(match summary.outcome {
         Outcome::Converged => ExitCode::SUCCESS,
@@ -140,14 +147,30 @@ pub fn run(args: &LoopArgs, context: &Context) -> Result<ExitCode, CliError> {
     })
 }
 
-/// Writes the weights that the loop arrived at as those of this repository, if that was asked for.
-fn use_weights(args: &LoopArgs, weights: Weights, context: &Context) -> Result<(), CliError> {
-    if !args.write {
-        context.note("to search with the weights that were found, add --resume --write");
+/// Refuses to write weights that were found on other repositories.
+fn check_whose_weights(quality_loop: &Loop, context: &Context) -> Result<(), CliError> {
+    let (searched, root) = (&quality_loop.config().repos, context.codebase()?.root());
+    let is_same = match (searched.canonicalize(), root.canonicalize()) {
+        (Ok(searched), Ok(root)) => searched == root,
+        _ => false,
+    };
+    if is_same {
         return Ok(());
     }
+    Err(CliError::new(
+        "it is not clear whose weights these are",
+        format!("the loop is about repositories in {}", searched.display()),
+        format!(
+            "leave --write out, and name {} by `search.weights`",
+            quality_loop.folder().join("weights.json").display()
+        ),
+    ))
+}
+
+/// Writes the weights that the loop arrived at as those of this repository.
+fn use_weights(weights: &Weights, context: &Context) -> Result<(), CliError> {
     let (path, _) = own_weights::path_of(&context.codebase()?);
-    weights_file::write(&path, &weights)?;
+    weights_file::write(&path, weights)?;
     context.note(&format!(
         "the weights are in {}; `git codeweaver eval tune --undo` takes them back",
         path.display()
@@ -209,6 +232,10 @@ fn pool(args: &LoopArgs, context: &Context) -> Result<Vec<Issue>, CliError> {
     }
 }
 
+fn issues(n: usize) -> String {
+    render::plural(n as u64, "issue")
+}
+
 fn print(summary: &Summary, is_json: bool, folder: &Path, context: &Context) -> Result<(), CliError> {
     let mut out = context.out();
     if is_json {
@@ -226,7 +253,7 @@ fn print(summary: &Summary, is_json: bool, folder: &Path, context: &Context) -> 
         let [precision, recall, gestalt] =
             [means.scores.precision, means.scores.recall, means.scores.gestalt].map(figure);
         let name = render::safe(area);
-        writeln!(out, "  {name:20} {precision:>9} {recall:>9} {gestalt:>9}  {} issues", means.count)?;
+        writeln!(out, "  {name:20} {precision:>9} {recall:>9} {gestalt:>9}  {}", issues(means.count))?;
     }
     let Summary { kept_changes, rolled_back, .. } = summary;
     writeln!(out, "changes kept: {kept_changes}, taken back: {rolled_back}")?;
