@@ -1,10 +1,11 @@
 //! The report as one page of HTML. It has no script and loads nothing.
 
 use super::plot::{self, Series};
-use super::{Table, areas, criteria, iterations, notes, outcome};
+use super::{Table, areas, areas_of_all, criteria, iterations, notes, outcome};
 use crate::eval::quality::Config;
-use crate::eval::quality::artefact::Iteration;
-use crate::eval::quality::figures::Scores;
+use crate::eval::quality::artefact::{EvaluatedIssue, Iteration};
+use crate::eval::quality::figures::{Figures, Scores};
+use crate::eval::quality::judge::{Actionable, Relevant, Verdict};
 
 const STYLE: &str = include_str!("report.css");
 
@@ -31,11 +32,13 @@ pub fn html(config: &Config, done: &[Iteration]) -> String {
         "<p>A dash means that nothing was judged. Overlap is the share of the files of run A that run B found. \
          Dashed lines are the aims.</p>\n",
     );
+    let all = areas_of_all(done);
+    page.push_str(&format!("<h2>Areas, all iterations</h2>\n{}{}", area_bars(&all), table(&areas(&all))));
     for iteration in done.iter().rev() {
         let number = iteration.evaluation.iteration;
         page.push_str(&format!("<h2>Iteration {number}</h2>\n"));
-        page.push_str(&area_bars(iteration));
-        page.push_str(&table(&areas(iteration)));
+        page.push_str(&area_bars(&iteration.evaluation.figures));
+        page.push_str(&table(&areas(&iteration.evaluation.figures)));
         page.push_str("<ul>\n");
         for note in notes(iteration) {
             page.push_str(&format!("<li>{}</li>\n", escaped(&note)));
@@ -66,9 +69,9 @@ fn plots(config: &Config, done: &[Iteration]) -> String {
     format!("<div class=\"plots\">\n<figure>\n{shares}</figure>\n{gestalt}</div>\n")
 }
 
-fn area_bars(iteration: &Iteration) -> String {
-    let areas = &iteration.evaluation.figures.by_product_area;
-    let rows: Vec<(&str, [Option<f64>; 2])> = areas
+fn area_bars(figures: &Figures) -> String {
+    let rows: Vec<(&str, [Option<f64>; 2])> = figures
+        .by_product_area
         .iter()
         .map(|(name, means)| (name.as_str(), [means.scores.precision, means.scores.recall]))
         .collect();
@@ -77,7 +80,10 @@ fn area_bars(iteration: &Iteration) -> String {
 
 /// The issues of an iteration with what was found and missed.
 fn issues(iteration: &Iteration) -> String {
-    let mut html = String::from("<details>\n<summary>Issues</summary>\n<table>\n<thead><tr>");
+    let mut html = String::from(
+        "<details>\n<summary>Issues</summary>\n<p>Files marked with * were found by one explorer alone.</p>\n\
+         <div class=\"wide\"><table>\n<thead><tr>",
+    );
     for name in ["issue", "area", "precision", "recall", "found in the truth", "only ours", "missed"] {
         html.push_str(&format!("<th scope=\"col\">{name}</th>"));
     }
@@ -85,12 +91,7 @@ fn issues(iteration: &Iteration) -> String {
     for (conversation, issue) in
         iteration.conversations.conversations.iter().zip(&iteration.evaluation.issues)
     {
-        let list = |paths: &[String]| paths.iter().map(|path| escaped(path)).collect::<Vec<_>>().join("<br>");
-        let unique: Vec<String> = issue
-            .our_unique
-            .iter()
-            .map(|it| format!("{} ({:?})", it.path, it.relevant).to_lowercase())
-            .collect();
+        let list = |paths: &[String]| joined(paths.iter().map(|path| marked(issue, path)));
         html.push_str(&format!(
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escaped(&conversation.issue_summary),
@@ -98,12 +99,37 @@ fn issues(iteration: &Iteration) -> String {
             super::printed(issue.scores.precision),
             super::printed(issue.scores.recall),
             list(&issue.intersection),
-            list(&unique),
+            joined(issue.our_unique.iter().map(judged)),
             list(&issue.ground_truth_unique),
         ));
     }
-    html.push_str("</tbody>\n</table>\n</details>\n");
+    html.push_str("</tbody>\n</table></div>\n</details>\n");
     html
+}
+
+fn joined(lines: impl Iterator<Item = String>) -> String {
+    lines.map(|line| escaped(&line)).collect::<Vec<_>>().join("<br>")
+}
+
+/// A path of the ground truth, marked if one run alone found it.
+fn marked(issue: &EvaluatedIssue, path: &str) -> String {
+    let is_of_one = issue.ground_truth.iter().any(|file| file.one_run && file.path == path);
+    format!("{path}{}", if is_of_one { " *" } else { "" })
+}
+
+/// A file that only the search found, with what the judge says of it.
+fn judged(verdict: &Verdict) -> String {
+    let relevant = match verdict.relevant {
+        Relevant::Yes => "relevant",
+        Relevant::No => "not relevant",
+        Relevant::NotJudged => "not judged",
+    };
+    let actionable = match verdict.actionable {
+        Actionable::Yes => ", actionable",
+        Actionable::Maybe => ", maybe actionable",
+        Actionable::No | Actionable::NotJudged => "",
+    };
+    format!("{}: {relevant}{actionable} ({})", verdict.path, verdict.reasoning)
 }
 
 fn table(table: &Table) -> String {
@@ -140,5 +166,16 @@ mod tests {
     #[test]
     fn text_of_issues_is_no_markup() {
         assert_eq!(escaped("<a href='x\">&"), "&lt;a href=&#39;x&quot;&gt;&amp;");
+    }
+
+    #[test]
+    fn paths_keep_their_case_and_reasons_are_shown() {
+        let verdict = Verdict {
+            path: "README.md".to_owned(),
+            relevant: Relevant::No,
+            actionable: Actionable::Maybe,
+            reasoning: "an overview".to_owned(),
+        };
+        assert_eq!(judged(&verdict), "README.md: not relevant, maybe actionable (an overview)");
     }
 }

@@ -1,6 +1,6 @@
 //! The report as Markdown.
 
-use super::{Table, areas, criteria, iterations, notes, outcome};
+use super::{Table, areas, areas_of_all, criteria, iterations, notes, outcome};
 use crate::eval::quality::Config;
 use crate::eval::quality::artefact::Iteration;
 
@@ -15,9 +15,10 @@ pub fn markdown(config: &Config, done: &[Iteration]) -> String {
     }
     text.push_str(&format!("\n{}", table(&iterations(done))));
     text.push_str("\nA dash means that nothing was judged. Overlap is the share of the files of run A that run B found.\n");
+    text.push_str(&format!("\n## Areas, all iterations\n\n{}", table(&areas(&areas_of_all(done)))));
     for iteration in done {
         text.push_str(&format!("\n## Iteration {}\n\n", iteration.evaluation.iteration));
-        text.push_str(&table(&areas(iteration)));
+        text.push_str(&table(&areas(&iteration.evaluation.figures)));
         text.push('\n');
         for note in notes(iteration) {
             text.push_str(&format!("- {}\n", escaped(&note)));

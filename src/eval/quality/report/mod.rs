@@ -8,7 +8,9 @@ pub use html::html;
 pub use markdown::markdown;
 
 use super::artefact::{Iteration, Learnings, Outcome};
-use super::figures::{DIMENSIONS, Scores};
+use super::figures::{DIMENSIONS, Figures, Scores};
+use super::guard::MIN_AREA;
+use super::trial::Trial;
 
 /// Columns of the table of figures.
 const FIGURES: [&str; 3] = ["precision", "recall", "gestalt"];
@@ -54,10 +56,9 @@ fn iterations(done: &[Iteration]) -> Table {
     Table { head: names.map(str::to_owned).collect(), rows: done.iter().map(row).collect() }
 }
 
-/// The figures of the areas in one iteration.
-fn areas(iteration: &Iteration) -> Table {
+/// The figures of all issues and of each area.
+fn areas(figures_: &Figures) -> Table {
     let names = ["area", "issues", "judged"].into_iter().chain(FIGURES).chain(DIMENSIONS);
-    let figures_ = &iteration.evaluation.figures;
     let all = std::iter::once(("all", &figures_.aggregate));
     let areas = figures_.by_product_area.iter().map(|(name, means)| (name.as_str(), means));
     let row = |(name, means): (&str, &super::figures::Means)| {
@@ -69,6 +70,27 @@ fn areas(iteration: &Iteration) -> Table {
     Table { head: names.map(str::to_owned).collect(), rows: all.chain(areas).map(row).collect() }
 }
 
+/// The areas over all iterations: one iteration has few issues of each.
+fn areas_of_all(done: &[Iteration]) -> Figures {
+    let issues = done.iter().flat_map(|iteration| &iteration.evaluation.issues);
+    Figures::of(issues.map(|issue| (issue.product_area.as_str(), issue.scores)))
+}
+
+/// A change on trial, with precision and recall of the same issues before and after it.
+fn trial(trial: &Trial) -> String {
+    let [before, after] = [&trial.before, &trial.after].map(|figures| figures.aggregate.scores);
+    format!(
+        "On trial since iteration {}, over {} issues: {}; on the same issues, precision {} → {}, recall {} → {}.",
+        trial.since,
+        trial.after.aggregate.count,
+        trial.description,
+        printed(before.precision),
+        printed(after.precision),
+        printed(before.recall),
+        printed(after.recall),
+    )
+}
+
 /// What happened in an iteration, in sentences.
 fn notes(iteration: &Iteration) -> Vec<String> {
     let Iteration { evaluation, learnings, .. } = iteration;
@@ -76,21 +98,23 @@ fn notes(iteration: &Iteration) -> Vec<String> {
     let mut notes = vec![format!("Explored by {a} and {b}, judged by {}.", evaluation.judge)];
     for anomaly in &evaluation.anomalies {
         notes.push(format!(
-            "Anomaly: {} of {} is {:.2}, of all {:.2} ({} judged).",
-            anomaly.figure, anomaly.area, anomaly.value, anomaly.aggregate, anomaly.judged
+            "Anomaly: {} of {} is {:.2}, of all {:.2} ({} judged{}).",
+            anomaly.figure,
+            anomaly.area,
+            anomaly.value,
+            anomaly.aggregate,
+            anomaly.judged,
+            if anomaly.judged < MIN_AREA { ", may be chance" } else { "" }
         ));
     }
+    notes.extend(learnings.trial.as_ref().map(trial));
     if let Some(rolled_back) = &learnings.rolled_back {
         let lost: Vec<String> = rolled_back
             .regressions
             .iter()
-            .map(|it| format!("{} of {} from {:.2} to {:.2}", it.figure, it.area, it.before, it.after))
+            .map(|it| format!("; {} of {} from {:.2} to {:.2}", it.figure, it.area, it.before, it.after))
             .collect();
-        notes.push(format!(
-            "Taken back: {}; on the same issues it changed {}.",
-            rolled_back.description,
-            lost.join(", ")
-        ));
+        notes.push(format!("Taken back: {}: {}{}.", rolled_back.description, rolled_back.why, lost.concat()));
     }
     if let Some(change) = &learnings.change {
         let changes: Vec<String> = change

@@ -7,6 +7,8 @@ const HEIGHT: f64 = 220.0;
 const MARGIN: f64 = 40.0;
 /// Height of one bar with its distance.
 const BAR: f64 = 24.0;
+/// Height of the legend of bars.
+const LEGEND: f64 = 24.0;
 /// Width of the names of bars.
 const NAMES: f64 = 140.0;
 
@@ -74,9 +76,13 @@ pub fn lines(title: &str, most: f64, series: &[Series<'_>]) -> String {
 
 /// Two bars for each name, between 0 and 1: precision and recall.
 pub fn bars(title: &str, rows: &[(&str, [Option<f64>; 2])]) -> String {
-    let mut svg = begin(title, BAR * rows.len() as f64 + 8.0);
+    let mut svg = begin(title, LEGEND + BAR * rows.len() as f64 + 8.0);
+    for (number, name) in ["precision", "recall"].into_iter().enumerate() {
+        let x = NAMES + 130.0 * number as f64;
+        svg.push_str(&format!("<text class=\"s{number}\" x=\"{x:.1}\" y=\"16\">{name}</text>\n"));
+    }
     for (i, (name, values)) in rows.iter().enumerate() {
-        let top = BAR * i as f64 + 4.0;
+        let top = LEGEND + BAR * i as f64 + 4.0;
         svg.push_str(&format!(
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n",
             NAMES - 8.0,
@@ -113,6 +119,8 @@ mod tests {
         let svg = lines("t", 1.0, &[series]);
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains("a&lt;b") && !svg.contains("a<b"));
-        assert!(bars("t", &[("x", [Some(0.5), None])]).matches("<rect").count() == 1);
+        let bars = bars("t", &[("x", [Some(0.5), None])]);
+        assert_eq!(bars.matches("<rect").count(), 1);
+        assert!(bars.contains(">precision</text>") && bars.contains(">recall</text>"), "a legend");
     }
 }
