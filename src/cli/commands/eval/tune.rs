@@ -71,7 +71,7 @@ fn print(proposal: &Proposal, is_json: bool, context: &Context) -> Result<(), Cl
     let mut out = context.out();
     match is_json {
         true => writeln!(out, "{}", render::json(proposal, true)?)?,
-        false => write!(out, "{}", render::safe_lines(&table::table(proposal)))?,
+        false => writeln!(out, "{}", render::safe_lines(&table::table(proposal)))?,
     }
     Ok(out.flush()?)
 }
