@@ -318,7 +318,8 @@ fn a_killed_loop_ends_with_the_same_bytes() {
     loop {
         let mut command = repo.command(codeweaver_testkit::program());
         let mut child = command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(chance.u64(50..500)));
+        // Longer each time, so that a slow machine gets on as well.
+        std::thread::sleep(Duration::from_millis(chance.u64(50..500) + 50 * n_kills));
         let ended = child.try_wait().unwrap();
         if ended.is_some() {
             assert_eq!(ended.and_then(|status| status.code()), Some(1));
@@ -350,9 +351,32 @@ fn external_commands_see_neither_keys_nor_results_nor_labels() {
         &repo,
         "explorer.sh",
         "cat > \"$(dirname \"$0\")/question\"; env > \"$(dirname \"$0\")/env\"; pwd > \"$(dirname \"$0\")/pwd\"; \
-         ls -A > \"$(dirname \"$0\")/ls\"; echo '{\"files\":[{\"path\":\"no/such.py\"}]}'",
+         ls -A > \"$(dirname \"$0\")/ls\"; echo seen > left-behind; rm README.md; \
+         echo '{\"files\":[{\"path\":\"no/such.py\"}]}'",
     );
-    let more = ["--explorer-a", &explorer, "--learner", "none", "--pass-env", "OTHER_TOKEN"];
+    // Begins later than the first explorer, and looks for what that left behind.
+    let second = script(
+        &repo,
+        "second.sh",
+        "cat >/dev/null; sleep 0.2; ls -A >> \"$(dirname \"$0\")/second\"; echo '{\"files\":[]}'",
+    );
+    let judge = script(
+        &repo,
+        "judge.sh",
+        "cat >/dev/null; ls -A >> \"$(dirname \"$0\")/second\"; echo '{\"verdicts\":[]}'",
+    );
+    let more = [
+        "--explorer-a",
+        &explorer,
+        "--explorer-b",
+        &second,
+        "--judge",
+        &judge,
+        "--learner",
+        "none",
+        "--pass-env",
+        "OTHER_TOKEN",
+    ];
     repo.codeweaver(arguments(&repo, "loop", &more)).fails(1);
     let read = |name: &str| std::fs::read_to_string(repo.beside(name)).unwrap();
     let env = read("env");
@@ -367,10 +391,115 @@ fn external_commands_see_neither_keys_nor_results_nor_labels() {
     assert_eq!(keys, ["issue", "role", "run", "tree", "version"]);
     assert!(!question["issue"].to_string().contains("part.py"), "no labels: {question}");
     assert_eq!(read("ls").trim().lines().collect::<Vec<_>>(), ["README.md", "src"], "no .git, no index");
+    let second = read("second");
+    assert!(second.lines().count() > 2 * N, "the second explorer and the judge have run");
+    assert!(second.lines().all(|name| name != "left-behind"), "each command has a tree of its own");
+    assert_eq!(second.lines().filter(|name| *name == "README.md").count(), 2 * N, "and a complete one");
     assert!(!Path::new(read("pwd").trim()).exists(), "the tree is removed");
     let run_a = &artefact(&repo.beside("loop"), "iteration_0/evaluation.json")["issues"][0]["run_a"];
     assert_eq!(run_a["files"], json!([]), "a file that does not exist is not found");
     assert!(run_a["log"].to_string().contains("no/such.py is not a file of the tree"));
+}
+
+/// Changes one weight when it is first asked, and nothing afterwards.
+const CHANGES_ONCE: &str = r#"
+weights=$(sed -E 's/^\{"version":1,"role":"learner","weights":(\{[^}]*\}).*/\1/; s/"depth":[0-9.e-]+/"depth":0.7/')
+flag="$(dirname "$0")/asked"
+if [ -e "$flag" ]; then weights=null; fi
+touch "$flag"
+printf '{"description":"planted","weights":%s}' "$weights"
+"#;
+
+#[test]
+fn a_change_stays_on_trial_and_is_written_if_it_lost_nothing() {
+    let repo = repo();
+    let (explorer, learner) =
+        (script(&repo, "explorer.sh", EXPLORER), script(&repo, "learner.sh", CHANGES_ONCE));
+    let more = ["--explorer-a", &explorer, "--learner", &learner, "--results", "1"];
+    let run = repo.codeweaver(arguments(&repo, "loop", &more));
+    run.fails(1).says(&["--resume --write"]);
+    assert_eq!((&run.json()["kept_changes"], &run.json()["rolled_back"]), (&json!(1), &json!(0)));
+    let folder = repo.beside("loop");
+    for (iteration, n) in [(1, 15), (2, 30), (3, 45)] {
+        let trial = &artefact(&folder, &format!("iteration_{iteration}/learnings.json"))["trial"];
+        assert_eq!((&trial["since"], &trial["after"]["aggregate"]["count"]), (&json!(0), &json!(n)));
+        assert_eq!(trial["before"]["aggregate"]["judged"], n, "the same issues with the former weights");
+    }
+    let report = std::fs::read_to_string(folder.join("report.md")).unwrap();
+    assert!(report.contains("On trial since iteration 0, over 45 issues: planted"), "{report}");
+
+    let weights = repo.root().join(".codeweaver/weights.json");
+    assert!(!weights.exists(), "nothing is written unasked");
+    let write = ["eval", "loop", "--resume", "--write", "--output", folder.to_str().unwrap()];
+    repo.codeweaver(write).fails(1).says(&["eval tune --undo"]);
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(&weights).unwrap()).unwrap();
+    assert_eq!(written["depth"], 0.7);
+    repo.codeweaver(["eval", "tune", "--undo"]).success();
+    assert!(!weights.exists());
+    // Weights of other repositories are not those of this one.
+    let other = TestRepo::with_files(&[("README.md", "# Other\n")]);
+    other.codeweaver(["init", "--no-hooks"]).success();
+    other.codeweaver(write).is_an_error("whose weights", "search.weights");
+    assert!(!other.root().join(".codeweaver/weights.json").exists());
+}
+
+#[test]
+fn a_change_that_could_not_be_judged_is_taken_back() {
+    let repo = repo();
+    let texts: Vec<String> =
+        (0..N).map(|i| json!({ "text": format!("{} is lost", word(i)) }).to_string()).collect();
+    let issues = beside(&repo, "unlabelled.jsonl", &texts.join("\n"));
+    let explorer = script(&repo, "explorer.sh", "cat >/dev/null; echo '{\"files\":[]}'");
+    let learner = script(&repo, "learner.sh", CHANGES_ONCE);
+    let folder = repo.beside("loop");
+    let run = repo.codeweaver([
+        "eval",
+        "loop",
+        "--issues",
+        &issues,
+        "--explorer-a",
+        &explorer,
+        "--explorer-b",
+        &explorer,
+        "--learner",
+        &learner,
+        "--write",
+        "--json",
+        "--output",
+        folder.to_str().unwrap(),
+    ]);
+    run.fails(1).says(&["no change was kept"]);
+    assert_eq!((&run.json()["kept_changes"], &run.json()["rolled_back"]), (&json!(0), &json!(1)));
+    let back = artefact(&folder, "iteration_1/learnings.json")["rolled_back"].clone();
+    assert!(back["why"].as_str().unwrap().starts_with("0 issues were judged"), "{back:#}");
+    assert!(!repo.root().join(".codeweaver/weights.json").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_loop_stops_its_commands_and_can_be_resumed() {
+    let repo = repo();
+    let beats = "cd \"$(dirname \"$0\")\"; i=0; while :; do i=$((i+1)); echo $i > beat; sleep 0.05; done";
+    let explorer = script(&repo, "explorer.sh", beats);
+    let arguments = arguments(&repo, "loop", &["--explorer-a", &explorer, "--learner", "none"]);
+    let mut command = repo.command(codeweaver_testkit::program());
+    let mut child = command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let started = std::time::Instant::now();
+    let beat = || std::fs::read_to_string(repo.beside("beat")).unwrap_or_default();
+    while beat().is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(100), "no explorer was started");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let folder = repo.beside("loop");
+    resume(&repo, &folder).is_an_error("is running", "--resume");
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let last = beat();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(beat(), last, "the explorer is stopped");
+    beside(&repo, "explorer.sh", EXPLORER);
+    resume(&repo, &folder).fails(1);
 }
 
 #[test]
@@ -393,6 +522,12 @@ fn faults_are_named_and_a_failed_command_can_be_corrected() {
     beside(&repo, "explorer.sh", EXPLORER);
     let folder = repo.beside("loop");
     resume(&repo, &folder).fails(1);
+    let config = std::fs::read_to_string(folder.join("config.json")).unwrap();
+    std::fs::write(folder.join("config.json"), config.replace("\"batch\": 15", "\"batch\": 5")).unwrap();
+    resume(&repo, &folder)
+        .is_an_error("settings of the loop cannot be used", "config.json")
+        .says(&["batch is 5"]);
+    std::fs::write(folder.join("config.json"), config).unwrap();
     std::fs::write(folder.join("iteration_2/evaluation.json"), "{}").unwrap();
     resume(&repo, &folder).is_an_error("evaluation.json cannot be used", "remove the file");
 }
