@@ -358,7 +358,7 @@ fn external_commands_see_neither_keys_nor_results_nor_labels() {
     let second = script(
         &repo,
         "second.sh",
-        "cat >/dev/null; sleep 0.2; ls -A >> \"$(dirname \"$0\")/second\"; echo '{\"files\":[]}'",
+        "cat >/dev/null; sleep 0.05; ls -A >> \"$(dirname \"$0\")/second\"; echo '{\"files\":[]}'",
     );
     let judge = script(
         &repo,
