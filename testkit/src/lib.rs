@@ -3,6 +3,7 @@
 //! - [`TestRepo`]: a git repository in a temporary directory that sees nothing of the machine.
 //! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both
 //!   streams.
+//! - [`ServerProcess`]: a running server, ended when dropped.
 //! - [`program`]: the `git-codeweaver` executable under test.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
 //! - [`http`]: a server on this machine that answers as a test says.
@@ -17,10 +18,12 @@ pub mod http;
 mod program;
 mod repo;
 mod run;
+mod server;
 mod tools;
 
 pub use environment::command;
 pub use program::program;
 pub use repo::{FILES, TestRepo, listing};
 pub use run::Run;
+pub use server::ServerProcess;
 pub use tools::{Tool, skip};

@@ -1,11 +1,10 @@
 //! `serve --ask` and `ask --server`: the WebSocket protocol, reloads, limits, and clients.
 
-use codeweaver_testkit::{Run, TestRepo, Tool, program};
+use codeweaver_testkit::{Run, ServerProcess, TestRepo, Tool, program};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
@@ -23,9 +22,8 @@ fn repo() -> TestRepo {
 
 /// A running server, which is ended when dropped.
 pub struct Server {
-    pub child: Child,
+    pub process: ServerProcess,
     pub url: String,
-    lines: Receiver<String>,
 }
 
 impl Server {
@@ -36,17 +34,11 @@ impl Server {
 
     /// As [`Self::start`], with the program as `command` runs it.
     pub fn of(mut command: Command, args: &[&str]) -> Server {
-        command.args(["serve", "--ask", "--port", "0"]).args(args).stdin(Stdio::null());
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let (sender, lines) = channel();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        std::thread::spawn(move || {
-            stderr.lines().map_while(Result::ok).all(|line| sender.send(line).is_ok())
-        });
-        let mut server = Server { child, url: String::new(), lines };
-        let line = server.wait_for("Listening on ws://");
-        server.url = line.split_whitespace().nth(2).unwrap().trim_end_matches(',').to_owned();
-        server
+        command.args(["serve", "--ask", "--port", "0"]).args(args);
+        let process = ServerProcess::start(command);
+        let line = process.wait_for("Listening on ws://");
+        let url = line.split_whitespace().nth(2).unwrap().trim_end_matches(',').to_owned();
+        Server { process, url }
     }
 
     /// Starts a server and waits until it is ready.
@@ -58,16 +50,7 @@ impl Server {
 
     /// Waits for a line of stderr that has `words`.
     pub fn wait_for(&self, words: &str) -> String {
-        let started = Instant::now();
-        let mut seen = Vec::new();
-        loop {
-            match self.lines.recv_timeout(Duration::from_secs(30)) {
-                Ok(line) if line.contains(words) => return line,
-                Ok(line) => seen.push(line),
-                Err(error) => panic!("{error} while waiting for {words:?}: {seen:#?}"),
-            }
-            assert!(started.elapsed() < Duration::from_secs(60), "{words:?} is missing: {seen:#?}");
-        }
+        self.process.wait_for(words)
     }
 
     fn address(&self) -> &str {
@@ -76,13 +59,6 @@ impl Server {
 
     pub fn connect(&self) -> Client {
         connect(&self.url)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -406,7 +382,8 @@ fn scenario_keep_indexes_in_memory() {
     std::fs::remove_dir_all(place.beside("home/.cache")).unwrap();
     // Messages are received, not read.
     let reads = || {
-        let io = std::fs::read_to_string(format!("/proc/{}/io", server.child.id())).unwrap_or_default();
+        let io =
+            std::fs::read_to_string(format!("/proc/{}/io", server.process.child.id())).unwrap_or_default();
         io.lines().find_map(|line| line.strip_prefix("syscr: ")).map(str::to_owned)
     };
     let reads_before = reads();
@@ -425,7 +402,7 @@ fn scenario_handle_queries_without_disk_io() {
     let mut client = server.connect();
     client.receive();
     client.ask("how do I turn hooks off");
-    let process = server.child.id().to_string();
+    let process = server.process.child.id().to_string();
     let log = repo.beside("calls");
     let mut tracer = Command::new(strace)
         .args([
@@ -651,8 +628,8 @@ fn two_clients_ask_at_once_and_a_thousand_questions_leak_nothing() {
     let repo = repo();
     let server = Server::ready(&repo, &[]);
     let resident = || {
-        let status =
-            std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap_or_default();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.child.id()))
+            .unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).map(str::to_owned);
         line.and_then(|line| line.trim_end_matches("kB").trim().parse::<u64>().ok()).unwrap_or(0)
     };
