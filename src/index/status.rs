@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const MAX_LAG: usize = 1000;
 
 /// The content of `status`.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct StatusReport {
     /// `not_indexed`, `indexing`, `indexed`, `index_failed`, `requires_reindex`, or `unreadable` if this user
     /// may not read the store.
@@ -80,7 +80,7 @@ pub struct Place {
 }
 
 /// How far the index is behind HEAD.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Lag {
     pub behind: bool,
     /// Commits of HEAD that the indexed commit does not contain, where that is cheap to count.
@@ -94,14 +94,14 @@ pub struct LanguageCount {
     pub chunks: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct SkippedFile {
     pub path: String,
     pub reason: &'static str,
 }
 
 /// Bytes on disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Sizes {
     pub shards: u64,
     pub segments: u64,
@@ -116,7 +116,7 @@ pub struct Sizes {
 }
 
 /// Progress of a run, also of an interrupted one.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct RunProgress {
     pub is_running: bool,
     pub files_processed: u64,
@@ -129,14 +129,32 @@ pub struct RunProgress {
     pub last_update: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct LastRun {
     pub finished_at: String,
-    #[serde(flatten)]
-    pub record: RunRecord,
+    /// The same in seconds since 1970.
+    #[serde(skip)]
+    pub finished_seconds: u64,
+    pub duration_ms: u64,
+    pub files_changed: u64,
+    pub chunks_created: u64,
+    pub embedded_chunks: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+impl From<&RunRecord> for LastRun {
+    fn from(run: &RunRecord) -> LastRun {
+        LastRun {
+            finished_at: time::rfc3339(run.finished_at),
+            finished_seconds: run.finished_at,
+            duration_ms: run.duration_ms,
+            files_changed: run.files_changed,
+            chunks_created: run.chunks_created,
+            embedded_chunks: run.embedded_chunks,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct HooksInfo {
     pub installed: bool,
     /// `configuration`, `global_configuration`, or the directory of the hook files.
@@ -149,7 +167,7 @@ pub struct HooksInfo {
     pub problem: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct ModelInfo {
     pub name: String,
     /// Fingerprint of the vector space.
@@ -312,9 +330,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         },
         size_bytes: sizes(codebase),
         progress: progress(codebase, lock_holder.is_some()),
-        last_run: own
-            .and_then(|own| own.last_run.clone())
-            .map(|record| LastRun { finished_at: time::rfc3339(record.finished_at), record }),
+        last_run: own.and_then(|own| own.last_run.as_ref()).map(LastRun::from),
         last_failure: own.and_then(|own| own.failure.clone()),
         hooks: hooks_info(codebase),
         model: ModelInfo {

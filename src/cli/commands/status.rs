@@ -84,14 +84,13 @@ fn write(
         row("Progress", text)?;
     }
     if let Some(run) = &report.last_run {
-        let record = &run.record;
-        let took = render::duration(Duration::from_millis(record.duration_ms));
+        let took = render::duration(Duration::from_millis(run.duration_ms));
         let work = format!(
             "{} changed, {} embedded",
-            plural(record.files_changed, "file"),
-            plural(record.embedded_chunks, "chunk")
+            plural(run.files_changed, "file"),
+            plural(run.embedded_chunks, "chunk")
         );
-        row("Last run", format!("{}, took {took}: {work}", render::ago(record.finished_at, time::now())))?;
+        row("Last run", format!("{}, took {took}: {work}", render::ago(run.finished_seconds, time::now())))?;
     }
     if let Some(failure) = &report.last_failure {
         row("Failure", context.paint.warning(render::safe(failure)))?;
