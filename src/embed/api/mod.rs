@@ -9,6 +9,7 @@
 //! words.
 
 pub mod breaker;
+mod figures;
 
 use super::known;
 use super::local;
@@ -20,7 +21,9 @@ use crate::config::ModelSettings;
 use crate::http::api::{ApiError, ApiNames, ApiSettings, Endpoint, Failure};
 use crate::http::{backoff, check_base};
 use crate::{random, sync};
-use breaker::{Breaker, PAUSE};
+use breaker::{Breaker, PAUSE, State};
+pub use figures::ApiFigures;
+use figures::Figures;
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -60,6 +63,7 @@ pub(super) struct ApiModel {
     dim: usize,
     batch_tokens: usize,
     breaker: Mutex<Breaker>,
+    figures: Mutex<Figures>,
     /// Requests that may still be sent at once.
     free: Mutex<usize>,
     freed: Condvar,
@@ -116,6 +120,7 @@ impl ApiModel {
             dim: dimension(settings)?,
             batch_tokens: settings.api_batch_tokens as usize,
             breaker: Mutex::default(),
+            figures: Mutex::default(),
             free: Mutex::new(MAX_REQUESTS),
             freed: Condvar::new(),
         })
@@ -132,7 +137,9 @@ impl ApiModel {
             return Err(EmbedError::CircuitOpen { url, pause: PAUSE });
         }
         let _slot = self.slot();
+        let started = Instant::now();
         let result = self.retried(inputs, patience);
+        sync::lock(&self.figures).requested(started.elapsed(), result.is_err());
         let mut breaker = sync::lock(&self.breaker);
         let before = breaker.state(Instant::now());
         match &result {
@@ -141,6 +148,9 @@ impl ApiModel {
         }
         let after = breaker.state(Instant::now());
         if before != after {
+            if after == State::Open {
+                sync::lock(&self.figures).opened();
+            }
             tracing::warn!(
                 component = "embed",
                 operation = "circuit breaker",
@@ -294,6 +304,11 @@ impl Embedder for ApiModel {
 
     fn embed_path(&self, _: &str) -> Option<Vec<i8>> {
         None
+    }
+
+    fn api_figures(&self) -> Option<ApiFigures> {
+        let state = sync::lock(&self.breaker).state(Instant::now());
+        Some(sync::lock(&self.figures).report(state))
     }
 }
 
