@@ -520,6 +520,9 @@ impl From<QueryError> for CliError {
                 message,
                 "run `git codeweaver verify --repair`; if it finds nothing, please report this with the command you ran",
             ),
+            QueryError::Withheld { path, why } => {
+                CliError::new(format!("{path} is not shown"), why, "read it on the machine that has it")
+            }
             QueryError::Cancelled => CliError::new("no result", "the query was cancelled", "run it again"),
             QueryError::NotFound { what } => CliError::new(
                 "there is no such file or line",

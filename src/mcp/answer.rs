@@ -139,6 +139,7 @@ impl CallError {
             }
             QueryError::UnknownName { .. } => CallError::invalid(error.to_string()),
             QueryError::NotFound { what } => CallError::not_found(what, root),
+            QueryError::Withheld { .. } => CallError::not_found(error.to_string(), root),
             QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {
                 CallError::of_git(&error, root)
             }

@@ -92,6 +92,8 @@ impl CallTarget {
 /// All codebases of a server.
 pub struct Codebases {
     default_dir: PathBuf,
+    /// Whether there is only the codebase of that directory.
+    is_confined: bool,
     /// Which of them the session may use.
     pub trust: Trust,
     /// Least recently used first.
@@ -116,7 +118,22 @@ impl Codebases {
     pub fn new(default_dir: PathBuf) -> Codebases {
         // The current directory may be deleted while the server runs.
         let default_dir = std::path::absolute(&default_dir).unwrap_or(default_dir);
-        Codebases { trust: Trust::new(&default_dir), default_dir, open: Mutex::default() }
+        Codebases { trust: Trust::new(&default_dir), default_dir, is_confined: false, open: Mutex::default() }
+    }
+
+    /// Only the codebase in `root`, which is that of a server for others: a call that names another one is
+    /// refused, whatever is allowed to local agents.
+    pub fn confined(root: PathBuf) -> Codebases {
+        Codebases { is_confined: true, ..Codebases::new(root) }
+    }
+
+    /// The codebase of the server, opened again if its settings have changed.
+    ///
+    /// # Errors
+    /// It is gone, or its settings are invalid.
+    pub fn default_target(&self) -> Result<CallTarget, IndexError> {
+        let requested = self.default_dir.clone();
+        Ok(CallTarget { searcher: self.open(&requested)?, requested })
     }
 
     /// Opens the codebase that contains `path`, else `file` if that is absolute, else the directory of the
@@ -139,6 +156,12 @@ impl Codebases {
         let mut dir = requested.canonicalize().map_err(|_| not_there("does not exist"))?;
         if dir.is_file() {
             dir.pop();
+        }
+        if self.is_confined && checkout_of(&dir).unwrap_or(&dir) != self.default_dir {
+            return Err(CallError::not_found(
+                format!("{} is not served here; leave `path` out", requested.display()),
+                None,
+            ));
         }
         let searcher = self.open(&dir).map_err(|error| match error {
             IndexError::Git(crate::git::GitError::NotARepository { .. }) => {
@@ -183,7 +206,8 @@ impl Codebases {
             Codebase::open_named(&checkout, &[])?
         };
         let stamps = stamps(&codebase);
-        let searcher = Arc::new(Searcher::new(codebase));
+        let searcher = Searcher::new(codebase);
+        let searcher = Arc::new(if self.is_confined { searcher.shared() } else { searcher });
         let mut open = self.lock();
         open.retain(|other| other.checkout != checkout);
         if open.len() >= MAX_OPEN {

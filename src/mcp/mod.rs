@@ -22,9 +22,8 @@
 pub mod answer;
 mod arguments;
 pub mod clients;
-mod codebases;
+pub mod codebases;
 pub mod cursor;
-
 pub mod envelope;
 pub mod log;
 pub mod message;

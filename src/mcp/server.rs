@@ -126,12 +126,18 @@ impl Drop for LogRequest {
 impl Server {
     pub fn new(dir: PathBuf, debug: bool) -> Server {
         let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let slots = Arc::new(Semaphore::new(2 * n_cores));
+        Server { debug, ..Server::over(Arc::new(Codebases::new(dir)), slots) }
+    }
+
+    /// A session of a server that has others: on its codebases, within its limit of calls that compute.
+    pub fn over(codebases: Arc<Codebases>, query_slots: Arc<Semaphore>) -> Server {
         Server {
-            codebases: Arc::new(Codebases::new(dir)),
-            debug,
+            codebases,
+            debug: false,
             folders: Folders::default(),
             stopping: Stopping::default(),
-            query_slots: Arc::new(Semaphore::new(2 * n_cores)),
+            query_slots,
             threshold: std::sync::OnceLock::new(),
             log_requests: Arc::default(),
         }

@@ -64,6 +64,14 @@ pub enum QueryError {
         /// The file, line or revision.
         what: String,
     },
+    /// Clients of a server do not see this file ([`super::Searcher::shared`]).
+    #[error("{path} is not shown: {why}")]
+    Withheld {
+        /// Relative to the root of the repository.
+        path: String,
+        /// The reason.
+        why: &'static str,
+    },
     /// The request was cancelled ([`super::Cancel`]).
     #[error("the request was cancelled")]
     Cancelled,

@@ -6,6 +6,8 @@ use super::search::Searcher;
 use super::view::MatchState;
 use crate::chunk::language;
 use crate::git::{self, BStr, ByteSlice, Oid, quoting};
+use crate::index::IndexError;
+use crate::policy::{Exempt, PathDecision, Policy, SkipReason};
 use crate::text;
 use crate::worktree::WorktreeReader;
 
@@ -92,7 +94,49 @@ impl Searcher {
                 (bytes, oid, MatchState::Committed)
             }
         };
+        if self.is_shared {
+            self.check_shared(path, &bytes, state)?;
+        }
         Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::to_utf8(&bytes), oid, lines) })
+    }
+
+    /// Reads the contents with this oid as those of `path`, whatever revision has them.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. [`QueryError::NotFound`] also if no such blob is in this clone.
+    pub fn read_blob(&self, path: &str, oid: &str) -> Result<FileText, QueryError> {
+        self.guarded(|| {
+            let path = locate::clean(path)?;
+            let path = path.as_bstr();
+            let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
+            let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
+            let bytes = self.codebase.repo.blobs().read(&id)?.map(<[u8]>::to_vec).ok_or_else(not_found)?;
+            if self.is_shared {
+                self.check_shared(path, &bytes, MatchState::Committed)?;
+            }
+            Ok(cut(path, oid, &text::to_utf8(&bytes), id, None))
+        })
+    }
+
+    /// Refuses credentials and files that git ignores.
+    fn check_shared(&self, path: &BStr, bytes: &[u8], state: MatchState) -> Result<(), QueryError> {
+        let withheld = |why| Err(QueryError::Withheld { path: shown(path), why });
+        let tree = self.codebase.repo.head()?.tree;
+        let policy = Policy::for_tree(&self.codebase.repo, tree.as_ref(), &self.codebase.settings.policy)
+            .map_err(IndexError::from)?;
+        let exempt = match policy.decide_path(path, git::Mode::File) {
+            PathDecision::Skip(SkipReason::Secret) => return withheld("it has credentials, by its name"),
+            PathDecision::Index { exempt, .. } => exempt,
+            PathDecision::Skip(_) => Exempt::default(),
+        };
+        if policy.decide_blob(&text::to_utf8(bytes), exempt) == Some(SkipReason::Secret) {
+            return withheld("it has credentials");
+        }
+        let repo = &self.codebase.repo;
+        if state == MatchState::Untracked && WorktreeReader::open(repo)?.is_ignored(repo, path)? {
+            return withheld("git ignores it");
+        }
+        Ok(())
     }
 
     fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {

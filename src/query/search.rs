@@ -62,6 +62,7 @@ pub struct Searcher {
     pub(super) paths: PathCache,
     weights: OwnWeights,
     pub(super) tuning: Tuning,
+    pub(super) is_shared: bool,
 }
 
 impl Searcher {
@@ -82,7 +83,14 @@ impl Searcher {
             cache: ViewCache::default(),
             paths,
             tuning: Tuning::default(),
+            is_shared: false,
         }
+    }
+
+    /// This searcher for clients other than the owner of the files: [`Searcher::read`] shows no credentials
+    /// and nothing that git ignores, as no search does.
+    pub fn shared(self) -> Searcher {
+        Searcher { is_shared: true, ..self }
     }
 
     /// This searcher with other thresholds.

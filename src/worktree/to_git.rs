@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gix::filter::plumbing::{Pipeline, pipeline::CrlfRoundTripCheck, pipeline::convert::ToGitOutcome};
-use gix::index::entry::Flags;
+use gix::index::entry::{Flags, Mode as EntryMode};
 use gix::objs::Find as _;
 use gix::worktree::stack::state::attributes::Source;
 
 use super::changes::WorktreeBlob;
 use super::stat::{FileStat, Kind};
+use super::untracked::Excludes;
 use crate::git::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
 
 /// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
@@ -62,6 +63,15 @@ pub(super) enum Conversion {
 }
 
 impl WorktreeReader {
+    /// Whether git's ignore rules exclude the file at `path`.
+    ///
+    /// # Errors
+    /// The rules cannot be read.
+    pub fn is_ignored(&self, repo: &Repo, path: &BStr) -> Result<bool, GitError> {
+        let mut excludes = Excludes::new(repo, &self.repo, &self.index)?;
+        Ok(excludes.is_excluded(path, EntryMode::FILE))
+    }
+
     /// Opens the working tree of `repo`. Cost: parsing git's index.
     pub fn open(repo: &Repo) -> Result<Self, GitError> {
         let index = repo.read_index()?;
