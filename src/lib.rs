@@ -65,6 +65,7 @@
 //! * `xref`: definitions, references, callers and callees of a symbol.
 //! * `eval`: labelled queries to figures of ranking quality.
 //! * `mcp`: the stdio server for coding agents.
+//! * `serve`: the same over HTTP, with a search page, an API, health and metrics.
 //! * `cli`: one small file per command.
 //!
 //! The types at the root of the crate are its interface. Everything else is public only for the program, the
@@ -103,6 +104,8 @@ pub mod process;
 pub mod query;
 #[doc(hidden)]
 pub mod random;
+#[doc(hidden)]
+pub mod serve;
 #[doc(hidden)]
 pub mod store;
 #[doc(hidden)]

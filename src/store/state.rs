@@ -139,7 +139,9 @@ pub struct Marker {
 }
 
 /// Counters of the last run, for `status`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
+)]
 pub struct RunRecord {
     pub finished_at: u64,
     pub duration_ms: u64,

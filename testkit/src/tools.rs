@@ -131,6 +131,13 @@ impl Tool {
         probe: &["--version"],
         install: "apt-get install fish",
     };
+    /// Checks metrics in the format of Prometheus.
+    pub const PROMTOOL: Tool = Tool {
+        name: "promtool",
+        location: Location::Path,
+        probe: &["--version"],
+        install: "apt-get install prometheus",
+    };
     pub const MAN: Tool = Tool {
         name: "man",
         location: Location::Path,

@@ -84,6 +84,7 @@ mod reports;
 mod rerank;
 mod sandbox;
 mod search;
+mod serve;
 mod settings;
 mod setup;
 mod setup_doctor;

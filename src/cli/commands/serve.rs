@@ -1,90 +1,132 @@
-//! `serve`: answers questions over WebSocket.
+//! `serve`: a search page, an API, MCP over HTTP, health and metrics; or questions over WebSocket.
 
 use super::docs::absolute;
-use crate::ask::serve::{self, ServeError, ServeEvent, ServeOptions};
+use crate::ask::serve as questions;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render;
+use crate::serve::{self, Event, Options, PORT, ServeError, Token, TokenError};
 use clap::Args;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  git codeweaver serve --ask                       the documents of this repository
+  git codeweaver serve                             the page of this repository: http://127.0.0.1:9328/
+  git codeweaver serve --host 0.0.0.0 --token-file ~/token --allow-host code.example
+  curl 'localhost:9328/api/search?q=retry+with+backoff'
+  git codeweaver serve --ask                       questions about the documents of this repository
   git codeweaver serve --ask --dir ~/notes --port 9000
   git codeweaver ask --server ws://localhost:8765 \"how do I turn hooks off\"
 
-The server listens on this machine only. docs/ask.md describes the protocol.";
+Unless told otherwise, the server listens on this machine only. docs/serve.md describes the page, the API, health
+and metrics, docs/ask.md the protocol of questions.";
 
-/// Answer questions over WebSocket, from an index in memory
+/// Serve a search page, an API and MCP over HTTP
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ServeArgs {
-    /// Answer questions about documents, as `ask`
-    #[arg(long, required = true)]
-    ask: bool,
-    /// Serve the documents in this directory instead of the repository; can be repeated
-    #[arg(long, value_name = "DIR")]
-    dir: Vec<PathBuf>,
-    /// Serve this collection as well (see `docs`); can be repeated
-    #[arg(long, value_name = "NAME")]
-    index: Vec<String>,
-    /// File with the settings of the section `qa`, instead of the user's configuration
-    #[arg(short, long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Build the indexes again before they are served
-    #[arg(long)]
-    reindex: bool,
-    /// Port to listen on [default: 8765]
+    /// Address to listen on; one that other machines reach needs --token-file [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "ask")]
+    host: Option<IpAddr>,
+    /// Port to listen on, 0 for any free one [default: 9328; with --ask: 8765]
     #[arg(long)]
     port: Option<u16>,
+    /// Name under which the server is reached, besides its address and localhost; can be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "ask")]
+    allow_host: Vec<String>,
+    /// File with the token that clients must present
+    #[arg(long, value_name = "FILE", conflicts_with = "ask")]
+    token_file: Option<PathBuf>,
+    /// Build the index anew before it is served
+    #[arg(long)]
+    reindex: bool,
+    /// Answer questions about documents over WebSocket instead, as `ask`
+    #[arg(long)]
+    ask: bool,
+    #[command(flatten)]
+    questions: QuestionArgs,
+}
+
+/// What `--ask` serves.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Questions about documents")]
+struct QuestionArgs {
+    /// Serve the documents in this directory instead of the repository; can be repeated
+    #[arg(long, value_name = "DIR", requires = "ask")]
+    dir: Vec<PathBuf>,
+    /// Serve this collection as well (see `docs`); can be repeated
+    #[arg(long, value_name = "NAME", requires = "ask")]
+    index: Vec<String>,
+    /// File with the settings of the section `qa`, instead of the user's configuration
+    #[arg(short, long, value_name = "FILE", requires = "ask")]
+    config: Option<PathBuf>,
     /// Name of the index that queries without a name ask [default: default]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "ask")]
     index_name: Option<String>,
     /// Seconds between two looks for changed documents [default: 300]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", requires = "ask")]
     reload_interval: Option<u64>,
 }
 
 pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if args.ask {
+        return answer_questions(args, context);
+    }
+    let options = Options {
+        repository: context.dir.clone(),
+        host: args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        port: args.port.unwrap_or(PORT),
+        names: args.allow_host,
+        token: args.token_file.as_deref().map(Token::read).transpose()?,
+        reindex: args.reindex,
+    };
+    serve::run(&options, &|event| match event {
+        Event::Listening(url) => context.note(&format!("Serving {url}")),
+        Event::Indexing => context.note("Indexing; answers are incomplete until it is done"),
+        Event::Indexed => context.note("The index is complete"),
+        Event::Warning(message) => context.warn(message),
+        Event::Stopping => context.note("Stopping"),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     let mut overrides = Vec::new();
     let mut add = |key: &str, value: Option<String>| {
         overrides.extend(value.map(|value| (key.to_owned(), value)));
     };
     add("qa.port", args.port.map(|port| port.to_string()));
-    add("qa.index_name", args.index_name);
-    add("qa.reload_interval", args.reload_interval.map(|seconds| seconds.to_string()));
-    let options = ServeOptions {
+    add("qa.index_name", args.questions.index_name);
+    add("qa.reload_interval", args.questions.reload_interval.map(|seconds| seconds.to_string()));
+    let options = questions::ServeOptions {
         repository: context.dir.clone(),
-        directories: absolute(&args.dir),
-        collections: args.index,
-        config: args.config,
+        directories: absolute(&args.questions.dir),
+        collections: args.questions.index,
+        config: args.questions.config,
         reindex: args.reindex,
         overrides,
     };
-    serve::run(&options, &|event| match event {
-        ServeEvent::Listening(address) => {
-            context.note(&format!("Listening on ws://{address}, loading the index"))
+    questions::run(&options, &|event| match event {
+        questions::ServeEvent::Listening(address) => {
+            context.note(&format!("Listening on ws://{address}, loading the index"));
         }
-        ServeEvent::Ready { n_documents } => {
+        questions::ServeEvent::Ready { n_documents } => {
             let documents = render::plural(n_documents as u64, "document");
             context.note(&format!("Ready: {documents}"));
         }
-        ServeEvent::Warning(message) => context.warn(message),
-        ServeEvent::Configured => context.note("The configuration was read again"),
+        questions::ServeEvent::Warning(message) => context.warn(message),
+        questions::ServeEvent::Configured => context.note("The configuration was read again"),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-impl From<ServeError> for CliError {
-    fn from(error: ServeError) -> Self {
+impl From<questions::ServeError> for CliError {
+    fn from(error: questions::ServeError) -> Self {
+        use questions::ServeError;
         match error {
-            ServeError::Running { port } => CliError::new(
-                format!("Server already running on port {port}"),
-                "another process listens on it",
-                "git codeweaver serve --ask --port PORT",
-            ),
+            ServeError::Running { port } => running(port, "git codeweaver serve --ask --port PORT"),
             ServeError::Listen { address, source } => CliError::new(
                 format!("cannot listen on {address}"),
                 source.to_string(),
@@ -101,4 +143,45 @@ impl From<ServeError> for CliError {
             ServeError::Query(error) => error.into(),
         }
     }
+}
+
+impl From<ServeError> for CliError {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Running { port } => running(port, "git codeweaver serve --port PORT"),
+            ServeError::Listen { address, source } => CliError::new(
+                format!("cannot listen on {address}"),
+                source.to_string(),
+                "choose another address with --host, or another port with --port",
+            ),
+            ServeError::NoToken { .. } => CliError::new(
+                "the server does not start without a token",
+                error.to_string(),
+                "write at least 16 random characters to a file and name it with --token-file",
+            ),
+            ServeError::Start(source) => {
+                CliError::new("the server cannot start", source.to_string(), "try again")
+            }
+            ServeError::Metrics(source) => CliError::new(
+                "internal error",
+                source.to_string(),
+                "please report this with the command you ran",
+            ),
+            ServeError::Index(error) => error.into(),
+        }
+    }
+}
+
+impl From<TokenError> for CliError {
+    fn from(error: TokenError) -> Self {
+        CliError::new(
+            "there is no token",
+            error.to_string(),
+            "write at least 16 random characters to the file: `openssl rand -hex 32 > FILE`",
+        )
+    }
+}
+
+fn running(port: u16, fix: &str) -> CliError {
+    CliError::new(format!("Server already running on port {port}"), "another process listens on it", fix)
 }

@@ -1,0 +1,85 @@
+//! Guard: what every request passes before it reaches its handler, and what every response carries.
+
+use super::app::App;
+use super::job::Failure;
+use super::page;
+use crate::mcp::RequestId;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Nothing is loaded from elsewhere, and no other site shows the page in a frame.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+/// The id by which the log records of a request are found.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Paths that answer without a token: what the form for the token needs.
+const OPEN_PATHS: [&str; 3] = ["/login", "/assets/style.css", "/assets/page.js"];
+
+/// Checks host, origin and token, and answers with the headers of every response.
+pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = RequestId::random();
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(id.clone());
+    let mut response = match refusal(&app, &request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    };
+    let status = response.status().as_u16();
+    let duration_ms = started.elapsed().as_millis() as u64;
+    app.metrics.requested(status);
+    id.run(|| {
+        tracing::info!(component = "serve", operation = "request", duration_ms, %method, path, status, "request");
+    });
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Why a request is not answered.
+fn refusal(app: &App, request: &Request) -> Option<Response> {
+    if !app.names.allow(request.uri(), request.headers()) {
+        let why =
+            "the host of the request, or the origin of the page that sent it, is not one of this server";
+        let failure = Failure::new(StatusCode::FORBIDDEN, "this request is refused", why)
+            .with_fix("git codeweaver serve --allow-host NAME");
+        return Some(failure.into_response());
+    }
+    let token = app.token.as_ref()?;
+    let path = request.uri().path();
+    if token.is_presented(request.headers()) || OPEN_PATHS.contains(&path) {
+        return None;
+    }
+    let wants_page = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    if wants_page.is_some_and(|accept| accept.contains("text/html")) {
+        return Some((StatusCode::UNAUTHORIZED, page::login::page(&app.name, false)).into_response());
+    }
+    let failure = Failure::new(
+        StatusCode::UNAUTHORIZED,
+        "a token is needed",
+        "the request presents none, or a wrong one",
+    )
+    .with_fix("send the header `Authorization: Bearer TOKEN`");
+    let challenge = [(header::WWW_AUTHENTICATE, "Bearer realm=\"git-codeweaver\"")];
+    Some((challenge, failure).into_response())
+}

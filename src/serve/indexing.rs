@@ -1,0 +1,142 @@
+//! Indexing: keeps the index of the served repository at HEAD, and tells what runs come to.
+//!
+//! Hooks index commits at once and queries compare HEAD themselves; this thread does what is left: the first
+//! index, pushes to a repository without hooks, and updates that nobody's query has asked for. Runs are
+//! processes of their own, so a server that is killed loses nothing and a run that fails ends no server.
+
+use super::Event;
+use super::app::App;
+use crate::index::{Codebase, Lifecycle, background};
+use crate::query::view::Freshness;
+use crate::query::view::freshness;
+use crate::store::state::State;
+use std::io::Read as _;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at HEAD.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two looks whether the server ends.
+const TICK: Duration = Duration::from_millis(50);
+/// Time before a run that has failed is tried again.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Follows HEAD until the server ends.
+pub fn follow(app: &App, reindex: bool, tell: &(dyn Fn(Event<'_>) + Sync)) {
+    let mut follower =
+        Follower { app, tell, run: None, last_run: None, retry_at: None, reindex, is_lost: false };
+    while !app.is_ending() {
+        let next = Instant::now() + INTERVAL;
+        follower.look();
+        while Instant::now() < next && !app.is_ending() {
+            std::thread::sleep(TICK);
+        }
+    }
+}
+
+struct Follower<'a> {
+    app: &'a App,
+    tell: &'a (dyn Fn(Event<'_>) + Sync),
+    /// The first index, or one that was asked for.
+    run: Option<Child>,
+    /// When the last run that was counted had ended.
+    last_run: Option<u64>,
+    retry_at: Option<Instant>,
+    reindex: bool,
+    /// Whether the repository could not be opened at the last look.
+    is_lost: bool,
+}
+
+impl Follower<'_> {
+    fn look(&mut self) {
+        let target = match self.app.target() {
+            Ok(target) => {
+                if std::mem::take(&mut self.is_lost) {
+                    (self.tell)(Event::Warning("the repository can be opened again"));
+                }
+                target
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_lost, true) {
+                    (self.tell)(Event::Warning(&format!("the repository cannot be opened: {error}")));
+                }
+                return;
+            }
+        };
+        let codebase = target.codebase();
+        self.reap();
+        let state = State::read(&codebase.store().state()).ok().flatten();
+        self.count(codebase, state.as_ref());
+        if self.run.is_some() {
+            return;
+        }
+        if std::mem::take(&mut self.reindex) {
+            self.start(codebase, true);
+            return;
+        }
+        match codebase.lifecycle_in(state.as_ref()) {
+            Lifecycle::Indexed => {
+                let is_behind = matches!(freshness::decide(codebase), Ok(Freshness::Stale));
+                background::update_if_due(codebase, is_behind);
+            }
+            Lifecycle::Indexing => {}
+            Lifecycle::NotIndexed
+            | Lifecycle::Interrupted { .. }
+            | Lifecycle::IndexFailed(_)
+            | Lifecycle::RequiresReindex { .. } => {
+                if codebase.lease_holder().is_none() && self.retry_at.is_none_or(|at| Instant::now() >= at) {
+                    self.start(codebase, false);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, codebase: &Codebase, reindex: bool) {
+        match background::start_run(codebase, reindex) {
+            Ok(child) => {
+                self.run = Some(child);
+                (self.tell)(Event::Indexing);
+            }
+            Err(error) => self.failed(&error.to_string()),
+        }
+    }
+
+    /// Tells how the run that was started has ended.
+    fn reap(&mut self) {
+        let Some(child) = &mut self.run else { return };
+        let status = match child.try_wait() {
+            Ok(None) => return,
+            Ok(Some(status)) => Ok(status.success()),
+            Err(error) => Err(error.to_string()),
+        };
+        let mut message = String::new();
+        if let Some(stderr) = &mut child.stderr {
+            // The run has ended, so this does not wait.
+            let _ = stderr.read_to_string(&mut message);
+        }
+        self.run = None;
+        match status {
+            Ok(true) => {
+                self.retry_at = None;
+                (self.tell)(Event::Indexed);
+            }
+            Ok(false) => self.failed(message.trim()),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn failed(&mut self, why: &str) {
+        self.retry_at = Some(Instant::now() + PAUSE);
+        self.app.metrics.index_failed();
+        (self.tell)(Event::Warning(&format!("indexing has failed: {why}")));
+    }
+
+    /// Counts a run that has ended since the last look, whichever process ran it.
+    fn count(&mut self, codebase: &Codebase, state: Option<&State>) {
+        let Some(run) = state.and_then(|state| codebase.head_in(state)?.last_run.clone()) else { return };
+        let before = self.last_run.replace(run.finished_at);
+        if before.is_some_and(|before| before != run.finished_at) {
+            self.app.metrics.indexed(run.chunks_created);
+        }
+    }
+}

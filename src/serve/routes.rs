@@ -1,0 +1,101 @@
+//! Routes: paths and their handlers.
+
+use super::app::App;
+use super::guard;
+use super::health;
+use super::job::{Failure, Job};
+use super::{api, mcp, openapi, page};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{StatusCode, Uri, header};
+use axum::middleware;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use std::sync::Arc;
+
+/// Maximum size of the body of a request.
+const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// All paths of the server.
+pub fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/api/search", get(api::search))
+        .route("/api/similar", get(api::similar))
+        .route("/api/file", get(api::file))
+        .route("/api/files", get(api::files))
+        .route("/api/outline", get(api::outline))
+        .route("/api/graph", get(api::graph))
+        .route("/api/history", get(api::history))
+        .route("/api/ask", get(api::ask))
+        .route("/api/status", get(api::status))
+        .route("/api/update", post(api::update))
+        .route("/api/openapi.json", get(openapi_document))
+        .route("/health/", get(health))
+        .route("/health", get(health))
+        .route("/metrics", get(metrics))
+        .route("/login", post(login))
+        .merge(page::routes())
+        .route_service("/mcp", mcp::service(&app))
+        .fallback(not_found)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
+        .with_state(app)
+}
+
+async fn not_found(uri: Uri) -> Failure {
+    Failure::not_found(format!("there is no page {}", uri.path()))
+}
+
+async fn openapi_document() -> Json<serde_json::Value> {
+    Json(openapi::document())
+}
+
+/// `GET /health/`; 503 if no search can be answered.
+async fn health(job: Job) -> Response {
+    let app = job.app.clone();
+    let of_work = app.clone();
+    let health = match job.run(move |work| Ok(health::health(&of_work, Ok(work)))).await {
+        Ok(health) => health,
+        Err(failure) => health::health(&app, Err(&failure)),
+    };
+    let status = match health.status {
+        health::HealthStatus::Unhealthy => StatusCode::SERVICE_UNAVAILABLE,
+        health::HealthStatus::Healthy | health::HealthStatus::Degraded => StatusCode::OK,
+    };
+    (status, Json(health)).into_response()
+}
+
+/// `GET /metrics`
+async fn metrics(job: Job) -> Result<Response, Failure> {
+    let app = job.app.clone();
+    let of_work = app.clone();
+    let figures = move |status: Option<&_>, api: Option<&_>| {
+        app.metrics.text(app.started.elapsed(), status, api).map_err(Failure::internal)
+    };
+    let text = match job
+        .run(move |work| {
+            Ok((of_work.status(work), work.searcher().embedder().and_then(|it| it.api_figures())))
+        })
+        .await
+    {
+        Ok((status, api)) => figures(status.as_deref(), api.as_ref())?,
+        // The counters of a server whose repository is gone still tell something.
+        Err(_) => figures(None, None)?,
+    };
+    Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
+}
+
+/// `POST /login`: takes the token from a form and gives the browser its cookie.
+async fn login(State(app): State<Arc<App>>, body: Bytes) -> Response {
+    let form = std::str::from_utf8(&body).ok().and_then(|body| format!("/?{body}").parse::<Uri>().ok());
+    let params = form.and_then(|form| super::params::Params::of(&form).ok()).unwrap_or_default();
+    let typed = params.text("token").unwrap_or_default();
+    match &app.token {
+        Some(token) if token.is(typed) => {
+            ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response()
+        }
+        Some(_) => (StatusCode::UNAUTHORIZED, page::login::page(&app.name, true)).into_response(),
+        None => Redirect::to("/").into_response(),
+    }
+}

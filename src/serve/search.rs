@@ -1,0 +1,279 @@
+//! Search: the answer to a query line, by meaning or by lines.
+
+use super::job::{Failure, Work};
+use super::params::Params;
+use super::query_line::QueryLine;
+use crate::git::{Prefix, quoting};
+use crate::query::grep::{self, Found, GrepRequest, LineAnswer, Page, Pattern};
+use crate::query::listing::ListRequest;
+use crate::query::view::MatchState;
+use crate::query::{Filters, Intent, Mode, QueryError, Request, Response, ViewRequest, WorktreeMode};
+
+/// Maximum value of `limit`.
+const MAX_LIMIT: usize = 500;
+/// Maximum number of lines of an answer; `stream` has no limit.
+const MAX_LINES: usize = 10_000;
+/// Lines of an answer if no number is given.
+const DEFAULT_LINES: usize = 200;
+/// Maximum value of `context`.
+const MAX_CONTEXT: usize = 20;
+/// Maximum value of `offset`.
+const MAX_OFFSET: usize = 100_000;
+/// Tokens of an answer if no number is given. People scroll, so it is more than agents get.
+const DEFAULT_TOKENS: u32 = 40_000;
+const MAX_TOKENS: u32 = 1_000_000;
+
+/// What a request searches for.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// As typed.
+    pub text: String,
+    /// The filters in the text.
+    pub line: QueryLine,
+    pub filters: Filters,
+    pub view: ViewRequest,
+    /// What the user should know about the request.
+    pub warnings: Vec<String>,
+}
+
+/// The answer to a search.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Code by meaning, name or words.
+    Matches(Box<Response>),
+    /// Lines with a text, or that match an expression.
+    Lines(Box<LineAnswer>),
+}
+
+impl Answer {
+    /// Whether the updater has something to do.
+    pub fn needs_update(&self) -> bool {
+        match self {
+            Answer::Matches(response) => response.index.needs_update,
+            Answer::Lines(answer) => answer.index.needs_update,
+        }
+    }
+
+    /// Number of results.
+    pub fn n_results(&self) -> usize {
+        match self {
+            Answer::Matches(response) => response.matches.len(),
+            Answer::Lines(answer) => answer.files.len(),
+        }
+    }
+}
+
+impl Search {
+    /// The search that the parameters of `work` ask for. `q` has the query line; `lang`, `path`, `exclude`,
+    /// `kind`, `rev` and `repo` add to its filters.
+    ///
+    /// # Errors
+    /// A parameter is missing or cannot be used.
+    pub fn of(work: &Work) -> Result<Search, Failure> {
+        let params = &work.params;
+        let text = params.required("q")?.to_owned();
+        let mut line = QueryLine::parse(&text);
+        let owned = |name| params.all(name).map(str::to_owned);
+        line.repositories.extend(owned("repo"));
+        line.paths.extend(owned("path"));
+        line.paths.extend(params.all("exclude").map(|path| format!(":!{path}")));
+        line.languages.extend(owned("lang"));
+        line.kinds.extend(owned("kind"));
+        if let Some(rev) = params.text("rev") {
+            line.rev = Some(rev.to_owned());
+        }
+        let settings = &work.codebase().settings;
+        let mut search = Search {
+            filters: Filters {
+                languages: line.languages.clone(),
+                kinds: line.kinds.clone(),
+                include_tests: params
+                    .text("tests")
+                    .map_or(settings.search.include_tests, |_| params.flag("tests")),
+                ..Filters::default()
+            },
+            view: ViewRequest { cancel: work.cancel.clone(), ..view(work, line.rev.as_deref()) },
+            warnings: line
+                .unknown
+                .iter()
+                .map(|word| format!("'{word}' is ignored: there is no such state"))
+                .collect(),
+            text,
+            line,
+        };
+        search.add_paths(work)?;
+        search.add_state(work)?;
+        Ok(search)
+    }
+
+    fn add_paths(&mut self, work: &Work) -> Result<(), Failure> {
+        let root = Prefix::root(&work.codebase().repo);
+        let repositories =
+            self.line.repositories.iter().map(|glob| format!(":(glob){}/**", glob.trim_matches('/')));
+        for path in repositories.chain(self.line.paths.iter().cloned()) {
+            let pathspecs = root
+                .pathspecs(&path)
+                .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
+            pathspecs.into_iter().for_each(|pathspec| self.filters.add_path(pathspec));
+        }
+        Ok(())
+    }
+
+    /// Restricts the search to committed files, or to those in another state.
+    fn add_state(&mut self, work: &Work) -> Result<(), Failure> {
+        let Some(wanted) = self.line.state else { return Ok(()) };
+        if wanted == MatchState::Committed {
+            self.view.worktree = WorktreeMode::Exclude;
+            return Ok(());
+        }
+        let request = ListRequest {
+            filters: Filters { include_tests: true, ..Filters::default() },
+            cancel: work.cancel.clone(),
+            ..ListRequest::default()
+        };
+        let listing = work.run(|_| work.searcher().list_files(&request))?;
+        let root = Prefix::root(&work.codebase().repo);
+        let mut has_one = false;
+        for file in listing.files.iter().filter(|file| file.state.map(MatchState::from) == Some(wanted)) {
+            let typed = format!(":(top,literal){}", quoting::text(file.path.as_ref()));
+            if let Ok(pathspec) = root.pathspec(&typed) {
+                self.filters.paths.push(pathspec);
+                has_one = true;
+            }
+        }
+        match has_one {
+            true => Ok(()),
+            false => Err(Failure::not_found("no file is in that state")),
+        }
+    }
+
+    /// Answers the search.
+    ///
+    /// # Errors
+    /// A parameter cannot be used, or the library has no answer.
+    pub fn answer(&self, work: &Work) -> Result<Answer, Failure> {
+        let answer = match self.pattern(&work.params)? {
+            Some(pattern) => {
+                let page = line_page(&work.params)?;
+                let mut answer = self.lines(work, pattern, |found| found.answer(page))?;
+                answer.warnings.extend(self.warnings.iter().cloned());
+                Answer::Lines(Box::new(answer))
+            }
+            None => {
+                let request = self.request(work)?;
+                let mut response = work.run(|update| work.searcher().search(&request, update))?;
+                response.warnings.extend(self.warnings.iter().cloned());
+                work.app.metrics.searched(&response);
+                Answer::Matches(Box::new(response))
+            }
+        };
+        work.update_if_due(answer.needs_update());
+        Ok(answer)
+    }
+
+    /// The pattern whose lines are searched for; `None` to search by meaning.
+    ///
+    /// # Errors
+    /// There is no such mode.
+    pub fn pattern(&self, params: &Params) -> Result<Option<Pattern>, Failure> {
+        let query = self.line.query.as_str();
+        let pattern = |text: &str, is_regex, ignore_case| Pattern {
+            text: text.to_owned(),
+            is_regex,
+            ignore_case: ignore_case || params.flag("ignore_case"),
+            word: params.flag("word"),
+        };
+        Ok(match params.text("mode") {
+            Some("exact") => Some(pattern(query, false, false)),
+            Some("regex") => Some(pattern(query, true, false)),
+            None | Some("hybrid") => match grep::QueryLine::parse(query) {
+                grep::QueryLine::Exact(text) => Some(pattern(text, false, false)),
+                grep::QueryLine::Regex { expression, ignore_case } => {
+                    Some(pattern(expression, true, ignore_case))
+                }
+                grep::QueryLine::Mixed { .. } | grep::QueryLine::Meaning => None,
+            },
+            Some(mode) => mode_by_name(mode).map(|_| None)?,
+        })
+    }
+
+    /// Applies `answer` to all lines that match `pattern`.
+    ///
+    /// # Errors
+    /// As [`Self::answer`], and those of `answer`.
+    pub fn lines<T>(
+        &self,
+        work: &Work,
+        pattern: Pattern,
+        answer: impl Fn(&Found<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, Failure> {
+        let request = GrepRequest {
+            filters: Filters { kinds: Vec::new(), ..self.filters.clone() },
+            view: ViewRequest { budget: ViewRequest::UNLIMITED, ..self.view.clone() },
+            context: work.params.number("context", MAX_CONTEXT)?.unwrap_or(0),
+            ..GrepRequest::new(pattern, &work.codebase().settings)
+        };
+        work.run(|_| {
+            let found = work.searcher().grep(&request)?;
+            work.app.metrics.searched_lines(&found);
+            answer(&found)
+        })
+    }
+
+    fn request(&self, work: &Work) -> Result<Request, Failure> {
+        let params = &work.params;
+        let mut request = Request::new(&self.line.query, &work.codebase().settings);
+        request.filters = self.filters.clone();
+        request.view = self.view.clone();
+        request.mode = params.text("mode").map_or(Ok(Mode::Hybrid), mode_by_name)?;
+        request.intent = params.text("intent").map(intent_by_name).transpose()?;
+        request.limit = params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
+        request.offset = params.number("offset", MAX_OFFSET)?.unwrap_or(0);
+        request.token_limit = params.number("token_limit", MAX_TOKENS)?.unwrap_or(DEFAULT_TOKENS);
+        request.texts = params.number("texts", MAX_LIMIT)?.unwrap_or(request.limit);
+        request.min_score = params.number("min_score", 1.0)?.unwrap_or(request.min_score);
+        request.explain = params.flag("explain");
+        request.without_content = params.flag("locations");
+        Ok(request)
+    }
+}
+
+/// The state of the codebase that a request with the revision `rev` is about.
+pub fn view(work: &Work, rev: Option<&str>) -> ViewRequest {
+    let mut view = ViewRequest::new(&work.codebase().settings);
+    view.revision = rev.map(str::to_owned);
+    view.cancel = work.cancel.clone();
+    if work.params.flag("committed") {
+        view.worktree = WorktreeMode::Exclude;
+    }
+    view
+}
+
+fn line_page(params: &Params) -> Result<Page, Failure> {
+    Ok(Page {
+        offset: params.number("offset", MAX_OFFSET)?.unwrap_or(0),
+        limit: params.number("limit", MAX_LINES)?.unwrap_or(DEFAULT_LINES),
+        ..Page::default()
+    })
+}
+
+fn mode_by_name(name: &str) -> Result<Mode, Failure> {
+    Ok(match name {
+        "hybrid" => Mode::Hybrid,
+        "semantic" => Mode::Semantic,
+        "keyword" => Mode::Keyword,
+        "symbol" => Mode::Symbol,
+        _ => {
+            let must = "hybrid, semantic, keyword, symbol, exact or regex";
+            return Err(Failure::parameter("mode", must));
+        }
+    })
+}
+
+fn intent_by_name(name: &str) -> Result<Intent, Failure> {
+    Intent::by_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Intent::names().collect();
+        Failure::parameter("intent", &format!("one of {}", known.join(", ")))
+    })
+}

@@ -1,0 +1,65 @@
+//! Window: the last values of a figure, with their percentiles.
+
+use std::collections::VecDeque;
+
+/// Number of values that are kept.
+const LEN: usize = 100;
+
+/// The last 100 values.
+#[derive(Debug, Clone, Default)]
+pub struct Window(VecDeque<f64>);
+
+/// What is told of the values of a window; 0 if there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct Percentiles {
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+}
+
+impl Window {
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Window {
+        let mut window = Window::default();
+        values.into_iter().for_each(|value| window.push(value));
+        window
+    }
+
+    pub fn push(&mut self, value: f64) {
+        if self.0.len() == LEN {
+            self.0.pop_front();
+        }
+        self.0.push_back(value);
+    }
+
+    /// The arithmetic mean; 0 without values.
+    pub fn mean(&self) -> f64 {
+        if self.0.is_empty() { 0.0 } else { self.0.iter().sum::<f64>() / self.0.len() as f64 }
+    }
+
+    /// By nearest rank.
+    pub fn percentiles(&self) -> Percentiles {
+        let mut sorted: Vec<f64> = self.0.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |percent: usize| {
+            let rank = (sorted.len() * percent).div_ceil(100).max(1);
+            sorted.get(rank - 1).copied().unwrap_or_default()
+        };
+        Percentiles { p50: at(50), p95: at(95), p99: at(99) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_last_hundred_by_nearest_rank() {
+        let window = Window::of((1..=200).map(f64::from));
+        assert_eq!(window.percentiles(), Percentiles { p50: 150.0, p95: 195.0, p99: 199.0 });
+        assert_eq!(window.mean(), 150.5);
+        let window = Window::of([3.0, 1.0, 2.0]);
+        assert_eq!(window.percentiles(), Percentiles { p50: 2.0, p95: 3.0, p99: 3.0 });
+        assert_eq!(Window::default().percentiles(), Percentiles::default());
+        assert_eq!(Window::default().mean(), 0.0);
+    }
+}

@@ -1,0 +1,530 @@
+//! `serve`: the API, who may ask, health and metrics, MCP over HTTP, and the life of the server.
+
+use codeweaver_testkit::{FILES, ServerProcess, TestRepo, Tool, program};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+fn indexed() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo
+}
+
+/// A running server.
+pub struct Server {
+    pub process: ServerProcess,
+    /// With a slash at its end.
+    pub url: String,
+}
+
+/// A response.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Server {
+    pub fn start(repo: &TestRepo, args: &[&str]) -> Server {
+        let mut command = repo.command(program());
+        command.args(["serve", "--port", "0"]).args(args);
+        Server::of(command)
+    }
+
+    fn of(command: std::process::Command) -> Server {
+        let process = ServerProcess::start(command);
+        let line = process.wait_for("Serving http://");
+        let url = line.split_whitespace().nth(1).unwrap().to_owned();
+        Server { process, url }
+    }
+
+    fn address(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches('/')
+    }
+
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut request =
+            format!("{method} /{path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request.push_str(&format!("host: {}\r\n", self.address()));
+        }
+        headers.iter().for_each(|(name, value)| request.push_str(&format!("{name}: {value}\r\n")));
+        request.push_str(&format!("\r\n{body}"));
+        raw(self.address(), request.as_bytes())
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[], "")
+    }
+
+    /// The JSON of a successful answer.
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {answer:#?}");
+        answer.json()
+    }
+}
+
+/// Sends bytes and reads the response to its end.
+fn raw(address: &str, request: &[u8]) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(request).unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {text:?}"));
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers =
+        lines.filter_map(|line| line.split_once(": ")).map(|(k, v)| (k.to_lowercase(), v.to_owned()));
+    let headers: Vec<(String, String)> = headers.collect();
+    let is_chunked = headers.iter().any(|(key, value)| key == "transfer-encoding" && value == "chunked");
+    let body = if is_chunked { unchunked(body) } else { body.to_owned() };
+    Answer { status, headers, body }
+}
+
+fn unchunked(mut body: &str) -> String {
+    let mut out = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        out.push_str(&rest[..size]);
+        body = &rest[size..].trim_start_matches("\r\n");
+        if size == 0 {
+            break;
+        }
+    }
+    out
+}
+
+/// Without what differs between two answers to the same question.
+fn timeless(mut answer: Value) -> Value {
+    if let Some(object) = answer.as_object_mut() {
+        object.remove("execution_time_ms");
+    }
+    answer
+}
+
+#[test]
+fn the_api_answers_as_the_command_line_does() {
+    let repo = indexed();
+    repo.write("src/new.rs", "/// Counts retries.\npub fn count_retries() {}\n");
+    let server = Server::start(&repo, &[]);
+    let run = |args: &[&str]| timeless(repo.codeweaver(args).json());
+    let asked = timeless(server.json("api/search?q=call+again+after+a+failure&token_limit=10000"));
+    assert_eq!(asked, run(&["search", "-o", "json", "call again after a failure"]));
+    let asked = timeless(server.json("api/search?q=lang:rust+%22fn%22"));
+    assert_eq!(asked, run(&["search", "-o", "json", "--mode", "exact", "--lang", "rust", "fn"]));
+    let asked = timeless(server.json("api/outline?path=src/parse.rs"));
+    assert_eq!(asked, run(&["outline", "-o", "json", "src/parse.rs"]));
+    let asked = server.json("api/graph?symbol=parse_header&direction=callers");
+    assert_eq!(asked["roots"], json!(["src/parse.rs:2#parse_header"]), "{asked:#}");
+    let asked = server.json("api/file?path=src/parse.rs&first=2&last=2");
+    assert!(asked["text"].as_str().unwrap().starts_with("pub fn parse_header"), "{asked:#}");
+    let asked = server.json("api/search?q=state:untracked+count+retries");
+    let paths: Vec<&Value> =
+        asked["matches"].as_array().unwrap().iter().map(|it| &it["file"]["path"]).collect();
+    assert_eq!(paths, ["src/new.rs"], "{asked:#}");
+    let asked = server.json("api/search?q=count+retries+state:committed");
+    assert!(!asked.to_string().contains("src/new.rs"), "{asked:#}");
+    let asked = server.json("api/files?path=src");
+    assert!(asked["total"].as_u64().unwrap() >= 2, "{asked:#}");
+    let asked = server.json("api/history?path=src/parse.rs");
+    assert_eq!(asked["commits"].as_array().unwrap().len(), 1, "{asked:#}");
+    let status = server.json("api/status");
+    assert_eq!((&status["state"], &status["current"]), (&json!("indexed"), &json!(true)), "{status:#}");
+}
+
+#[test]
+fn permanent_links_name_contents() {
+    let repo = indexed();
+    let blob = repo.git_text(["rev-parse", "HEAD:src/parse.rs"]);
+    let blob = blob.trim();
+    repo.write("src/parse.rs", "// empty now\n").commit("Empty it");
+    let server = Server::start(&repo, &[]);
+    let asked = server.json(&format!("api/file?path=src/parse.rs&blob={blob}"));
+    assert!(asked["text"].as_str().unwrap().contains("fn parse_header"), "{asked:#}");
+    assert_eq!(server.get("api/file?path=src/parse.rs&blob=0123").status, 404);
+}
+
+#[test]
+fn long_lists_of_lines_are_streamed() {
+    let repo = TestRepo::init();
+    for n in 0..300 {
+        repo.write(&format!("src/f{n}.rs"), format!("pub fn needle_{n}() {{}}\n").repeat(5));
+    }
+    repo.commit("Add files").codeweaver(["init", "--no-hooks"]).success();
+    let server = Server::start(&repo, &[]);
+    let answer = server.get("api/search?q=/needle_\\d/&stream=1");
+    let lines: Vec<Value> = answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (end, files) = lines.split_last().unwrap();
+    assert_eq!(files.len(), 300);
+    assert_eq!(end, &json!({ "total_lines": 1500, "total_files": 300, "warnings": [] }));
+    let shown: usize = files.iter().map(|file| file["lines"].as_array().unwrap().len()).sum();
+    assert_eq!(shown, 1500);
+    // Without `stream` there is a limit, which the answer tells.
+    let answer = server.json("api/search?q=/needle_\\d/&limit=10");
+    assert_eq!((&answer["total_lines"], &answer["omitted_lines"]), (&json!(1500), &json!(1490)));
+    let refused = server.get("api/search?q=words&stream=1");
+    assert_eq!(refused.status, 400, "{refused:#?}");
+    let refused = server.get("api/search?q=/(/&stream=1");
+    assert_eq!(refused.status, 400, "{refused:#?}");
+}
+
+#[test]
+fn bad_requests_get_a_reason_and_a_remedy() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    for (path, status, words) in [
+        ("api/search", 400, "`q` must be given"),
+        ("api/search?q=x&limit=many", 400, "`limit` must be a number"),
+        ("api/search?q=x&mode=magic", 400, "hybrid, semantic"),
+        ("api/search?q=x&lang=klingon", 400, "klingon"),
+        ("api/search?q=x&rev=nowhere", 404, "nowhere"),
+        ("api/file?path=../../etc/passwd", 400, "inside it"),
+        ("api/file?path=/etc/passwd", 400, "inside it"),
+        ("api/file?path=.git/config", 404, ""),
+        ("api/file?path=src/none.rs", 404, "none.rs"),
+        ("api/outline?path=none.rs", 404, "none.rs"),
+        ("api/none", 404, "/api/none"),
+    ] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, status, "{path}: {answer:#?}");
+        assert!(answer.json()["why"].as_str().unwrap().contains(words), "{path}: {answer:#?}");
+    }
+    assert_eq!(server.request("PUT", "api/search", &[], "").status, 405);
+    let long = format!("api/search?q={}", "x".repeat(300_000));
+    assert!([414, 431].contains(&server.get(&long).status));
+}
+
+#[test]
+fn credentials_and_ignored_files_are_not_served() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write(".gitignore", "*.local\n").write("notes.local", "private\n");
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ\n-----END RSA PRIVATE KEY-----\n";
+    repo.write("deploy/id_rsa", key).write("src/token.rs", format!("{key}// the key\n")).commit("Add keys");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("draft.rs", "fn draft() {}\n");
+    let server = Server::start(&repo, &[]);
+    for path in ["notes.local", "deploy/id_rsa", "src/token.rs", ".git/config"] {
+        for query in [format!("api/file?path={path}"), format!("api/file?path={path}&rev=HEAD")] {
+            let answer = server.get(&query);
+            assert!([403, 404].contains(&answer.status), "{query}: {answer:#?}");
+            assert!(!answer.body.contains("MIIEp") && !answer.body.contains("private\\n"), "{answer:#?}");
+        }
+    }
+    let blob = repo.git_text(["rev-parse", "HEAD:deploy/id_rsa"]);
+    let answer = server.get(&format!("api/file?path=src/parse.rs&blob={}", blob.trim()));
+    assert_eq!(answer.status, 403, "{answer:#?}");
+    assert_eq!(server.json("api/file?path=draft.rs")["state"], "untracked");
+    // Owners read their own files.
+    repo.codeweaver(["read", "deploy/id_rsa"]).success();
+}
+
+#[test]
+fn other_hosts_and_origins_are_refused() {
+    let repo = indexed();
+    let server = Server::start(&repo, &["--allow-host", "code.example"]);
+    let status = |headers: &[(&str, &str)]| server.request("GET", "health/", headers, "").status;
+    let own = format!("http://{}", server.address());
+    assert_eq!(status(&[]), 200);
+    assert_eq!(status(&[("host", "code.example")]), 200);
+    assert_eq!(status(&[("origin", &own)]), 200);
+    assert_eq!(status(&[("host", "evil.example")]), 403);
+    assert_eq!(status(&[("origin", "http://evil.example")]), 403);
+    assert_eq!(status(&[("origin", "null")]), 403);
+    let refused = server.request("POST", "api/update", &[("origin", "http://evil.example")], "");
+    assert_eq!(refused.status, 403);
+}
+
+#[test]
+fn a_token_is_needed_where_one_is_set() {
+    let repo = indexed();
+    let file = repo.beside("token");
+    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let server = Server::start(&repo, &["--token-file", file.to_str().unwrap()]);
+    let refused = server.get("api/search?q=retry");
+    assert_eq!(refused.status, 401);
+    assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer"));
+    assert_eq!(server.request("POST", "mcp", &[], "{}").status, 401);
+    let with =
+        |value: &str| server.request("GET", "api/search?q=retry", &[("authorization", value)], "").status;
+    assert_eq!(with(&format!("Bearer {TOKEN}")), 200);
+    assert_eq!(with("Bearer 0123456789abcdef0123456789abcdee"), 401);
+    // A browser gets a cookie for it.
+    let page = server.request("GET", "", &[("accept", "text/html")], "");
+    assert!(page.status == 401 && page.body.contains("name=\"token\""), "{page:#?}");
+    assert_eq!(server.request("POST", "login", &[], "token=wrong-and-long-enough").status, 401);
+    let welcome = server.request("POST", "login", &[], &format!("token={TOKEN}"));
+    assert_eq!(welcome.status, 303, "{welcome:#?}");
+    let cookie = welcome.header("set-cookie").unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(TOKEN));
+    let cookie = cookie.split(';').next().unwrap();
+    assert_eq!(server.request("GET", "api/status", &[("cookie", cookie)], "").status, 200);
+}
+
+#[test]
+fn a_server_for_other_machines_needs_a_token() {
+    let repo = indexed();
+    let refused = repo.codeweaver(["serve", "--host", "0.0.0.0", "--port", "0"]);
+    refused.fails(2).is_an_error("the server does not start without a token", "--token-file");
+    let file = repo.beside("token");
+    std::fs::write(&file, "short\n").unwrap();
+    let refused = repo.codeweaver(["serve", "--token-file", file.to_str().unwrap()]);
+    refused.fails(2).is_an_error("there is no token", "openssl rand");
+}
+
+#[test]
+fn a_second_server_on_the_port_is_refused() {
+    let repo = indexed();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let refused = repo.codeweaver(["serve", "--port", &port]);
+    refused.fails(2).is_an_error(&format!("Server already running on port {port}"), "--port");
+}
+
+#[test]
+fn every_response_forbids_foreign_content() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    for path in ["health/", "api/search?q=x", "none", "metrics"] {
+        let answer = server.get(path);
+        assert!(
+            answer.header("content-security-policy").unwrap().starts_with("default-src 'none'"),
+            "{path}"
+        );
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("x-request-id").map(str::len), Some(36), "{path}");
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+    }
+}
+
+#[test]
+fn health_tells_what_works() {
+    let repo = TestRepo::with_files(FILES);
+    let server = Server::start(&repo, &[]);
+    server.process.wait_for("The index is complete");
+    server.json("api/search?q=parse+header");
+    // The status is read at most once a second.
+    std::thread::sleep(Duration::from_millis(1100));
+    let health = server.json("health/");
+    assert_eq!(health["status"], "healthy", "{health:#}");
+    assert_eq!(health["indexing"]["state"], "idle");
+    let progress = health["indexing"]["progress"].as_object().unwrap();
+    for name in [
+        "files_discovered",
+        "files_processed",
+        "chunks_created",
+        "errors",
+        "current_file",
+        "start_time",
+        "estimated_completion",
+        "estimated_time_remaining_seconds",
+    ] {
+        assert!(progress.contains_key(name), "{name}: {health:#}");
+    }
+    assert!(progress["files_processed"].as_u64() > Some(0), "{health:#}");
+    for (service, keys) in [
+        ("vector_store", &["status", "type", "latency_ms", "last_check"][..]),
+        (
+            "embedding_provider",
+            &["status", "provider", "model", "latency_ms", "last_check", "circuit_breaker_state"],
+        ),
+        ("sparse_embedding", &["status", "provider", "model"]),
+        ("reranker", &["status", "provider", "model", "latency_ms"]),
+    ] {
+        for key in keys {
+            assert!(!health["services"][service][key].is_null(), "{service}.{key}: {health:#}");
+        }
+        assert_eq!(health["services"][service]["status"], "up");
+    }
+    let statistics = &health["statistics"];
+    assert_eq!(statistics["queries_processed"], 1, "{health:#}");
+    assert!(
+        statistics["total_chunks_indexed"].as_u64() > Some(0)
+            && statistics["index_size_mb"].as_f64() > Some(0.0)
+    );
+    assert!(statistics["languages_indexed"].as_array().unwrap().contains(&json!("rust")), "{health:#}");
+    assert_eq!(health["metrics"]["search_queries_total"], 1, "{health:#}");
+    assert_eq!(health["metrics"]["circuit_breaker_state"], "closed");
+    assert!(health["indexing"]["last_indexed"].as_str().unwrap().ends_with('Z'));
+}
+
+#[test]
+fn health_is_bad_while_the_repository_is_gone() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    assert_eq!(server.get("health/").status, 200);
+    let moved = repo.beside("moved");
+    std::fs::rename(repo.root(), &moved).unwrap();
+    server.process.wait_for("the repository cannot be opened");
+    let health = server.get("health/");
+    assert_eq!((health.status, &health.json()["status"]), (503, &json!("unhealthy")), "{health:#?}");
+    assert_eq!(health.json()["services"]["vector_store"]["status"], "down");
+    assert_eq!(server.get("api/search?q=retry").status, 404);
+    assert_eq!(server.get("metrics").status, 200);
+    std::fs::rename(&moved, repo.root()).unwrap();
+    server.process.wait_for("can be opened again");
+    assert_eq!(server.json("health/")["status"], "healthy");
+    assert_eq!(server.get("api/search?q=retry").status, 200);
+}
+
+#[test]
+fn a_damaged_index_is_repaired_while_it_is_served() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let before = timeless(server.json("api/search?q=retry"));
+    for file in
+        walk(&repo.path(".codeweaver")).iter().filter(|path| path.to_string_lossy().contains("segment"))
+    {
+        std::fs::write(file, b"damaged").unwrap();
+    }
+    let started = Instant::now();
+    loop {
+        let answer = server.get("api/search?q=retry");
+        if answer.status == 200 && answer.json()["matches"] == before["matches"] {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "{answer:#?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn walk(dir: &Path) -> Vec<std::path::PathBuf> {
+    let children: Vec<_> = std::fs::read_dir(dir).unwrap().flatten().map(|child| child.path()).collect();
+    children.into_iter().flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_push_is_found_at_once_and_indexed() {
+    let repo = indexed();
+    let bare = TestRepo::empty_dir();
+    bare.git(["clone", "--quiet", "--bare", repo.root().to_str().unwrap(), "."]);
+    let server = Server::start(&bare, &[]);
+    server.process.wait_for("The index is complete");
+    repo.write(
+        "src/pushed.rs",
+        "/// Reverses the polarity of the neutron flow.\npub fn reverse_polarity() {}\n",
+    );
+    repo.commit("Add it").git(["push", "--quiet", bare.root().to_str().unwrap(), "HEAD"]);
+    let found = server.json("api/search?q=reverse+polarity");
+    assert_eq!(found["matches"][0]["file"]["path"], "src/pushed.rs", "{found:#}");
+    assert_eq!(found["index"]["head"], repo.git_text(["rev-parse", "HEAD"]).trim());
+    assert_eq!(server.request("POST", "api/update", &[], "").status, 202);
+    let started = Instant::now();
+    while server.json("api/status")["current"] != true {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn slow_and_half_open_connections_do_not_stop_others() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let open: Vec<TcpStream> = (0..500)
+        .map(|n| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            if n % 2 == 0 {
+                stream.write_all(b"GET /api/search?q=slow HTTP/1.1\r\nhost: loc").unwrap();
+            }
+            stream
+        })
+        .collect();
+    let started = Instant::now();
+    assert_eq!(server.get("api/search?q=retry").status, 200);
+    assert!(started.elapsed() < Duration::from_secs(20));
+    drop(open);
+    let nonsense = raw(server.address(), b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n");
+    assert_eq!(nonsense.status, 400);
+}
+
+#[test]
+#[cfg(unix)]
+fn the_server_ends_gracefully() {
+    let repo = indexed();
+    let mut server = Server::start(&repo, &[]);
+    assert_eq!(server.get("health/").status, 200);
+    let idle = TcpStream::connect(server.address()).unwrap();
+    let started = Instant::now();
+    assert_eq!(server.process.terminate(), Some(0));
+    assert!(started.elapsed() < Duration::from_secs(15));
+    drop(idle);
+    repo.codeweaver(["verify"]).success();
+}
+
+#[test]
+fn logs_have_the_id_of_the_request() {
+    let repo = indexed();
+    let mut command = repo.command(program());
+    command
+        .args(["serve", "--port", "0"])
+        .env("CODEWEAVER_LOG", "codeweaver=info")
+        .env("CODEWEAVER_LOG_FORMAT", "json");
+    let server = Server::of(command);
+    let answer = server.get("api/search?q=retry");
+    let id = answer.header("x-request-id").unwrap();
+    let line: Value = serde_json::from_str(&server.process.wait_for(id)).unwrap();
+    assert_eq!((&line["component"], &line["operation"]), (&json!("serve"), &json!("request")), "{line:#}");
+    assert_eq!((&line["context"]["path"], &line["context"]["status"]), (&json!("/api/search"), &json!(200)));
+    assert!(line["duration_ms"].is_number() && line["timestamp"].is_string(), "{line:#}");
+}
+
+#[test]
+fn prometheus_accepts_the_metrics() {
+    let Some(promtool) = Tool::PROMTOOL.find() else { return };
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    server.json("api/search?q=where+are+headers+parsed");
+    let metrics = server.get("metrics");
+    assert!(metrics.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"), "{metrics:#?}");
+    assert!(metrics.body.contains("\nsearch_queries_total 1\n"), "{}", metrics.body);
+    assert!(
+        metrics.body.contains("search_intent_distribution_total{intent=\"understand\"} 1"),
+        "{}",
+        metrics.body
+    );
+    let mut command = repo.command(promtool);
+    command.args(["check", "metrics"]);
+    codeweaver_testkit::Run::with_input(&mut command, metrics.body.as_bytes()).success();
+}
+
+#[test]
+fn agents_use_the_tools_over_http() {
+    let Some(python) = Tool::PYTHON_MCP.find() else { return };
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agent.py");
+    let mut command = repo.command(python);
+    command.arg(script).arg(format!("{}mcp", server.url)).arg(repo.beside("other"));
+    let run = codeweaver_testkit::Run::of(&mut command);
+    assert_eq!(run.success().stdout().trim(), "ok");
+}
+
+#[test]
+fn a_foreign_tool_reads_the_description_of_the_api() {
+    let Some(python) = Tool::PYTHON_MCP.find() else { return };
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/openapi.py");
+    let mut command = repo.command(python);
+    command.arg(script).arg(&server.url).arg(repo.beside("client"));
+    let run = codeweaver_testkit::Run::of(&mut command);
+    assert_eq!(run.success().stdout().trim(), "ok");
+}
