@@ -60,6 +60,7 @@
 //! * `embed`: chunks and queries to int8 vectors.
 //! * `store`: the files in `.codeweaver/`.
 //! * [`index`]: the update, from a wanted tree to a published snapshot.
+//! * [`catalogue`]: many repositories indexed as one.
 //! * [`query`]: a request to ranked matches, with the freshness of what was searched.
 //! * `ask`: a question to what the documents say about it, with its sources.
 //! * `xref`: definitions, references, callers and callees of a symbol.
@@ -75,6 +76,7 @@
 
 #[doc(hidden)]
 pub mod ask;
+pub mod catalogue;
 #[doc(hidden)]
 pub mod chunk;
 #[doc(hidden)]

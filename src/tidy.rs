@@ -3,9 +3,31 @@
 use std::path::{Path, PathBuf};
 
 /// Modules in the order in which data flows; each may import only from those before it.
-const FLOW: [&str; 23] = [
-    "sync", "random", "durable", "text", "config", "http", "sys", "git", "worktree", "hooks", "process",
-    "chunk", "policy", "embed", "store", "index", "query", "ask", "xref", "eval", "mcp", "serve", "cli",
+const FLOW: [&str; 24] = [
+    "sync",
+    "random",
+    "durable",
+    "text",
+    "config",
+    "http",
+    "sys",
+    "git",
+    "worktree",
+    "hooks",
+    "process",
+    "chunk",
+    "policy",
+    "embed",
+    "store",
+    "index",
+    "catalogue",
+    "query",
+    "ask",
+    "xref",
+    "eval",
+    "mcp",
+    "serve",
+    "cli",
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {

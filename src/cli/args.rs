@@ -49,6 +49,9 @@ pub struct GlobalArgs {
     /// Directory inside the repository [default: the current directory]
     #[arg(short, long, global = true, value_name = "PATH")]
     pub project: Option<PathBuf>,
+    /// Catalogue of repositories to work on, see `git codeweaver catalogue`
+    #[arg(long, global = true, value_name = "DIR", conflicts_with = "project")]
+    pub catalogue: Option<PathBuf>,
     /// When to use colours and hyperlinks; auto: only on a terminal
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto, hide_default_value = true)]
     pub color: ColorWhen,
@@ -88,6 +91,7 @@ pub enum Command {
     Search(commands::search::SearchArgs),
     Ask(commands::ask::AskArgs),
     Docs(commands::docs::DocsArgs),
+    Catalogue(commands::catalogue::CatalogueArgs),
     Serve(commands::serve::ServeArgs),
     Similar(commands::similar::SimilarArgs),
     Outline(commands::outline::OutlineArgs),

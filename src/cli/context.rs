@@ -17,6 +17,8 @@ pub struct Context {
     pub dir: PathBuf,
     /// True if `dir` was given with `--project`.
     pub is_explicit: bool,
+    /// True if `dir` was given with `--catalogue`.
+    pub is_catalogue: bool,
     /// Colours of stdout.
     pub paint: Paint,
     /// Colours of stderr.
@@ -37,9 +39,11 @@ impl Context {
     pub fn new(args: &GlobalArgs, displays: bool) -> Context {
         let is_displayed = displays && screen::is_displayed();
         let stderr = std::io::stderr().is_terminal();
+        let named = args.catalogue.as_ref().or(args.project.as_ref());
         let plain = Context {
-            dir: args.project.clone().unwrap_or_else(|| PathBuf::from(".")),
-            is_explicit: args.project.is_some(),
+            dir: named.cloned().unwrap_or_else(|| PathBuf::from(".")),
+            is_explicit: named.is_some(),
+            is_catalogue: args.catalogue.is_some(),
             paint: Paint::off(),
             err_paint: Context::err_paint(args.color),
             screen: Screen::default(),
@@ -91,12 +95,28 @@ impl Context {
     /// Opens the codebase that contains the directory. `--project` has precedence over `GIT_DIR`, which git
     /// sets for hooks.
     pub fn open(&self) -> Result<Codebase, IndexError> {
-        if self.is_explicit { Codebase::open_named(&self.dir, &[]) } else { Codebase::open(&self.dir, &[]) }
+        let codebase = if self.is_explicit {
+            Codebase::open_named(&self.dir, &[])?
+        } else {
+            Codebase::open(&self.dir, &[])?
+        };
+        self.check_catalogue(&codebase.repo)?;
+        Ok(codebase)
     }
 
     /// Opens the repository that contains the directory.
     pub fn repo(&self) -> Result<Repo, GitError> {
-        if self.is_explicit { Repo::discover_named(&self.dir) } else { Repo::discover(&self.dir) }
+        let repo =
+            if self.is_explicit { Repo::discover_named(&self.dir)? } else { Repo::discover(&self.dir)? };
+        self.check_catalogue(&repo)?;
+        Ok(repo)
+    }
+
+    fn check_catalogue(&self, repo: &Repo) -> Result<(), GitError> {
+        match self.is_catalogue && !repo.is_catalogue() {
+            true => Err(GitError::NotACatalogue { path: repo.git_dir().to_owned() }),
+            false => Ok(()),
+        }
     }
 
     /// The directory that paths are relative to: the current one, or that of `--project`.

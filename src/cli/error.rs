@@ -252,6 +252,9 @@ impl From<GitError> for CliError {
             GitError::TooManyFiles { .. } => {
                 (error.to_string(), "the whole tree is held in memory".to_owned())
             }
+            GitError::NotACatalogue { .. } => {
+                (error.to_string(), "its configuration does not have `codeweaver.catalogue`".to_owned())
+            }
             GitError::Bare { .. } => (error.to_string(), "it has no working tree".to_owned()),
             GitError::PathEscapes { .. } => {
                 (error.to_string(), "only files inside the repository are read".to_owned())

@@ -105,6 +105,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Deinit(args) => commands::deinit::run(args, context),
         Command::Index(args) => commands::index::run(args, context),
         Command::Search(args) => commands::search::run(args, context),
+        Command::Catalogue(args) => commands::catalogue::run(args, context),
         Command::Serve(args) => commands::serve::run(args, context),
         Command::Docs(args) => commands::docs::run(args, context),
         Command::Ask(args) => commands::ask::run(args, context),

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::estimate;
 use super::render;
 use crate::config::ModelSettings;
-use crate::index::{Codebase, Counters, IndexError, Meter, Progress, UpdateReport};
+use crate::index::{Codebase, Counters, IndexError, Meter, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,12 +40,12 @@ impl Style {
 
 /// Runs `work`, displaying and recording its progress. SIGINT or SIGTERM stops the run at the next file;
 /// another one, at least a second later, ends the process at once.
-pub fn run(
+pub fn run<T>(
     context: &Context,
     codebase: &Codebase,
     style: Style,
-    work: impl FnOnce(&dyn Progress) -> Result<UpdateReport, IndexError>,
-) -> Result<UpdateReport, IndexError> {
+    work: impl FnOnce(&dyn Progress) -> Result<T, IndexError>,
+) -> Result<T, IndexError> {
     let monitor = Monitor {
         meter: Meter::default(),
         signals: Signals::listen(Arc::default()),

@@ -141,7 +141,11 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         MatchState::Untracked => ", untracked",
         MatchState::Unreadable => ", committed; the file cannot be read",
     };
-    let facts = format!("(relevance: {:.2}, type: {}{state})", found.relevance_score, found.content.class);
+    let repo = found.file.in_repo.as_ref().map_or_else(String::new, |repo| {
+        format!(", {} at {}", safe(&repo.name), repo.commit.get(..8).unwrap_or(&repo.commit))
+    });
+    let facts =
+        format!("(relevance: {:.2}, type: {}{state}{repo})", found.relevance_score, found.content.class);
     let used = width::of(&format!("{number}. {place} {facts}"));
     let separator = if used > output.screen.columns_after(0) { "\n   " } else { " " };
     writeln!(out, "{number}. {linked}{separator}{}", paint.dim(facts))?;

@@ -1,33 +1,46 @@
 //! Reading blobs by oid.
 
-use gix::objs::{Find as _, FindHeader as _, Kind};
+use gix::objs::Kind;
 
-use super::{GitError, Oid, Repo};
+use super::{BStr, GitError, Objects, Oid, Repo};
 
 /// Reads blobs through one object database handle and one buffer. Each thread needs its own.
 ///
 /// Never fetches. Returns `None` for objects that a partial clone does not have, and for objects other than
 /// blobs, such as the commit of a gitlink.
 pub struct BlobReader {
-    repo: gix::Repository,
+    objects: Objects,
     buffer: Vec<u8>,
     path: std::path::PathBuf,
 }
 
 impl BlobReader {
     pub(super) fn new(repo: &Repo) -> Self {
-        BlobReader { repo: repo.local(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
+        BlobReader { objects: repo.objects(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
     }
 
     /// A reader of what is in the object store now. A blob that is not there costs a few look-ups in memory
     /// and one of its loose file, where another reader would list the packs again each time.
     pub(super) fn of_present(repo: &Repo) -> Self {
         let mut reader = Self::new(repo);
+        let own = &mut reader.objects.own;
         // The handle may share the pack list of an earlier one. Looking for what never exists renews it.
-        let nothing = Oid::null(reader.repo.object_hash());
-        let _ = reader.repo.objects.try_header(&nothing);
-        reader.repo.objects.refresh_never();
+        let nothing = Oid::null(own.object_hash());
+        let _ = gix::objs::FindHeader::try_header(&own.objects, &nothing);
+        own.objects.refresh_never();
         reader
+    }
+
+    /// Tells a reader of a catalogue that this blob is in the member with the file at `path` of the root tree
+    /// `tree`. Needless after the trees on the way to it were read. Returns whether there is such a member;
+    /// never in an ordinary repository.
+    pub fn place(&mut self, oid: &Oid, tree: &Oid, path: &BStr) -> bool {
+        self.objects.place(oid, tree, path)
+    }
+
+    /// Whether it is not known which member of a catalogue has this blob.
+    pub fn is_unplaced(&self, oid: &Oid) -> bool {
+        self.objects.is_unplaced(oid)
     }
 
     /// Whether the clone has this blob. A damaged one counts as absent.
@@ -37,14 +50,14 @@ impl BlobReader {
 
     /// Size of a blob in bytes. Reads only the header of the object, so a zip bomb costs nothing.
     pub fn size(&mut self, oid: &Oid) -> Result<Option<u64>, GitError> {
-        let header = self.repo.objects.try_header(oid).map_err(|error| self.unreadable(oid, &error))?;
+        let header = self.objects.try_header(oid).map_err(|error| self.unreadable(oid, &error))?;
         Ok(header.filter(|header| header.kind == Kind::Blob).map(|header| header.size))
     }
 
     /// The bytes of a blob, valid until the next call. Check [`size`](Self::size) first where memory is
     /// bounded.
     pub fn read(&mut self, oid: &Oid) -> Result<Option<&[u8]>, GitError> {
-        match self.repo.objects.try_find(oid, &mut self.buffer) {
+        match self.objects.try_find(oid, &mut self.buffer) {
             Ok(Some(object)) => Ok((object.kind == Kind::Blob).then_some(object.data)),
             Ok(None) => Ok(None),
             // Not `unreadable`: `self.buffer` is still borrowed here.

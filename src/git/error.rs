@@ -35,6 +35,9 @@ pub enum GitError {
     /// A working tree is needed, the repository is bare.
     #[error("{} is a bare repository without working tree", path.display())]
     Bare { path: PathBuf },
+    /// A catalogue is needed.
+    #[error("{} is not a catalogue", path.display())]
+    NotACatalogue { path: PathBuf },
     /// A path that is absolute, contains `..` or leads through a symbolic link.
     #[error("path '{path}' leaves the working tree")]
     PathEscapes { path: String },
@@ -60,6 +63,7 @@ impl GitError {
             }
             GitError::TooManyFiles { .. } => "index a subdirectory tree instead, `REV:dir`",
             GitError::Bare { .. } => "name a revision with --rev, or run in a clone that has files",
+            GitError::NotACatalogue { .. } => "git codeweaver catalogue init DIR.git",
             GitError::PathEscapes { .. } => "use a path relative to the root of the repository",
         }
     }

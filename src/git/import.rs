@@ -29,6 +29,21 @@ pub fn create_bare(git_dir: &Path) -> Result<(), GitError> {
     Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
 }
 
+/// Sets a key in the configuration of the repository in `git_dir`.
+///
+/// # Errors
+/// git cannot be run, or the file cannot be written.
+pub fn set_config(git_dir: &Path, key: &str, value: &str) -> Result<(), GitError> {
+    let mut command = git();
+    command.arg("--git-dir").arg(git_dir).args(["config", key, value]);
+    let output = command.output().map_err(io_error("configure", git_dir))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
 /// A commit that is being written. Dropped without [`Self::finish`], it leaves the branch as it was.
 pub struct Import<'a> {
     git_dir: &'a Path,

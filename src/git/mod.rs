@@ -12,7 +12,9 @@ mod error;
 mod history;
 pub mod import;
 mod line_diff;
+mod members;
 mod object_names;
+mod objects;
 mod operation;
 mod pathspec;
 pub mod quoting;
@@ -33,7 +35,12 @@ pub use display::DisplaySettings;
 pub use error::GitError;
 pub use history::{Commit, History, RangeSpec};
 pub use line_diff::{LineDiff, LineHunk, diff_lines};
+pub use members::{
+    CATALOGUE_KEY, Found, MEMBERS_FILE, Member, MemberState, Members, NameError, check_name, find_reference,
+    probe,
+};
 pub use object_names::object_names;
+pub(crate) use objects::Objects;
 pub use operation::Operation;
 pub use pathspec::{Pathspec, PathspecError, Prefix};
 pub use renames::{RenameSide, find_renames, shown_rename};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::one_line;
+use super::members::{self, MemberStores};
 use super::{BlobReader, GitError};
 
 /// Variables that git sets for hooks and aliases, which name the repository.
@@ -28,6 +29,8 @@ struct Inner {
     common_dir: PathBuf,
     work_dir: Option<PathBuf>,
     is_named: bool,
+    /// Of a catalogue.
+    members: Option<Arc<MemberStores>>,
 }
 
 impl Repo {
@@ -100,12 +103,18 @@ impl Repo {
         {
             return Err(GitError::Unsupported { path: git_dir, feature: "the reftable reference format" });
         }
-        Ok(Repo { inner: Arc::new(Inner { sync, git_dir, common_dir, work_dir, is_named }) })
+        let members = members::is_catalogue(&repo).then(Arc::default);
+        Ok(Repo { inner: Arc::new(Inner { sync, git_dir, common_dir, work_dir, is_named, members }) })
     }
 
     /// A gix handle for this thread, without object cache and without replace refs.
     pub(crate) fn local(&self) -> gix::Repository {
         self.inner.sync.to_thread_local()
+    }
+
+    /// The object stores of the members of a catalogue; `None` in an ordinary repository.
+    pub(super) fn member_stores(&self) -> Option<&Arc<MemberStores>> {
+        self.inner.members.as_ref()
     }
 
     /// Whether it was opened by [`Self::discover_named`]. A process that is started for it must be given its

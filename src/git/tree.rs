@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use gix::objs::{Find as _, Kind, TreeRefIter, tree::EntryKind};
+use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
 
-use super::{BStr, BString, ByteVec as _, GitError, Oid, Repo};
+use super::{BStr, BString, ByteVec as _, GitError, MEMBERS_FILE, Objects, Oid, Repo};
 
 /// Maximum number of files. A larger tree is made to exhaust memory, for example by nested copies of one
 /// subtree.
@@ -80,7 +80,7 @@ pub fn is_in_tree(repo: &Repo, tree: &Oid, path: &BStr) -> Result<bool, GitError
 
 /// What is at `path`; a directory has no mode.
 fn find_entry(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<(Oid, Option<Mode>)>, GitError> {
-    let reader = Reader::new(repo, *tree);
+    let mut reader = Reader::new(repo, *tree);
     let mut buffer = Vec::new();
     let mut current = *tree;
     let mut components = path.split(|byte| *byte == b'/').peekable();
@@ -119,7 +119,7 @@ impl TreeComparer {
 
     pub fn new(repo: &Repo) -> TreeComparer {
         let mut reader = Reader::new(repo, Oid::null(repo.object_hash()));
-        reader.repo.object_cache_size_if_unset(Self::CACHE_BYTES);
+        reader.objects.own.object_cache_size_if_unset(Self::CACHE_BYTES);
         TreeComparer { reader }
     }
 
@@ -158,18 +158,18 @@ impl Entry<'_> {
 
 /// Reads trees with one handle; keeps buffers of finished directories for the next ones.
 struct Reader {
-    repo: gix::Repository,
+    objects: Objects,
     root: Oid,
     spare: Vec<Vec<u8>>,
 }
 
 impl Reader {
     fn new(repo: &Repo, root: Oid) -> Self {
-        Reader { repo: repo.local(), root, spare: Vec::new() }
+        Reader { objects: repo.objects(), root, spare: Vec::new() }
     }
 
     fn entries<'a>(
-        &self,
+        &mut self,
         tree: &Oid,
         buffer: &'a mut Vec<u8>,
     ) -> Result<impl Iterator<Item = Result<Entry<'a>, GitError>> + use<'a>, GitError> {
@@ -178,13 +178,15 @@ impl Reader {
         let data: &'a [u8] = if tree.is_empty_tree() {
             &[]
         } else {
-            let object = self.repo.objects.try_find(&tree, buffer).map_err(|error| bad(error.to_string()))?;
+            let object = self.objects.try_find(&tree, buffer).map_err(bad)?;
             let object = object.ok_or(GitError::ObjectMissing { oid: tree })?;
             if object.kind != Kind::Tree {
                 return Err(bad(format!("it is a {}", object.kind)));
             }
             object.data
         };
+        // The list of the members of a catalogue is none of the files in it.
+        let hidden = self.objects.is_catalogue().then_some(MEMBERS_FILE.as_bytes());
         Ok(TreeRefIter::from_bytes(data, tree.kind())
             .map(move |entry| match entry {
                 Ok(entry) => Ok(Entry {
@@ -194,7 +196,10 @@ impl Reader {
                 }),
                 Err(error) => Err(bad(error.to_string())),
             })
-            .filter(|entry| entry.as_ref().map_or(true, |entry| is_checkable_name(entry.name))))
+            .filter(move |entry| {
+                let is_shown = |name: &[u8]| is_checkable_name(name) && hidden != Some(name);
+                entry.as_ref().map_or(true, |entry| is_shown(entry.name))
+            }))
     }
 
     fn files(
@@ -256,7 +261,7 @@ impl Reader {
         self.check_bounds(depth, changes.len())?;
         let (mut old_buffer, mut new_buffer) =
             (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
-        let side = |tree: Option<&Oid>, buffer| -> Result<Vec<Entry<'_>>, GitError> {
+        let mut side = |tree: Option<&Oid>, buffer| -> Result<Vec<Entry<'_>>, GitError> {
             match tree {
                 Some(tree) => self.entries(tree, buffer)?.collect(),
                 None => Ok(Vec::new()),

@@ -177,6 +177,20 @@ impl Codebase {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
     }
 
+    /// Reads all directories of a catalogue at HEAD, after which the blobs of its members can be read by their
+    /// oids alone. Does nothing in an ordinary repository.
+    ///
+    /// # Errors
+    /// [`IndexError::Git`] if a directory cannot be read.
+    pub(super) fn find_member_blobs(&self) -> Result<(), IndexError> {
+        if self.repo.is_catalogue()
+            && let Some(tree) = self.repo.head()?.tree
+        {
+            crate::git::walk_tree(&self.repo, &tree)?;
+        }
+        Ok(())
+    }
+
     /// Whether a snapshot of the target's tree is published, so that an update has nothing to build.
     pub fn has_snapshot(&self, target: &Target) -> bool {
         let state = State::read(&self.store().state()).ok().flatten();

@@ -41,6 +41,7 @@ pub fn recompute(
     let mut done = Recomputed::default();
     let store: StoreLayout = codebase.store();
     let Some(reader) = StoreReader::open(&store)? else { return Ok(done) };
+    codebase.find_member_blobs()?;
     let mut blobs = codebase.repo.blobs();
     for segment in &reader.state.segments {
         let path = store.shard(&segment.name);

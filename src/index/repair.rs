@@ -231,6 +231,7 @@ fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resul
     if blake3::hash(&bytes).to_hex().as_str() != name {
         return Err(StoreError::damaged(&shard, "its bytes do not hash to its name").into());
     }
+    codebase.find_member_blobs()?;
     rebuild_segment(codebase, store, name)
 }
 

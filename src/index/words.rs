@@ -22,6 +22,9 @@ pub fn are_missing(reader: &StoreReader) -> bool {
 pub fn complete(codebase: &Codebase, files: &OpenFiles, progress: &dyn Progress) -> Result<(), IndexError> {
     let store = codebase.store();
     let Some(reader) = StoreReader::open_with(&store, files)? else { return Ok(()) };
+    if are_missing(&reader) {
+        codebase.find_member_blobs()?;
+    }
     for (reference, segment) in reader.state.segments.iter().zip(&reader.segments) {
         if segment.words().is_some() {
             continue;

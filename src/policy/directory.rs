@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter, tree::EntryKind};
+use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
 
 use super::rules::{AttributeRules, Attributes, Globs, Macros, Replaced, Resolution, RuleSet, Verdict};
 use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
-use crate::git::{BStr, BString, ByteSlice as _, GitError, Oid, Repo};
+use crate::git::{BStr, BString, ByteSlice as _, GitError, Objects, Oid, Repo};
 use crate::sync;
 
 /// Larger policy files are ignored.
@@ -86,7 +86,7 @@ fn verdict(rules: &[Arc<RuleSet>], inherited: Option<Verdict>, path: &BStr, is_d
 
 impl Directories {
     pub fn new(repo: &Repo, tree: Option<&Oid>, include: Globs, exclude: Globs) -> Result<Self, GitError> {
-        let reader = Reader { repo: repo.local(), buffer: Vec::new() };
+        let reader = Reader { objects: repo.objects(), buffer: Vec::new() };
         let mut directories = Directories {
             loaded: RwLock::default(),
             reader: Mutex::new(reader),
@@ -269,7 +269,7 @@ struct Listing {
 }
 
 struct Reader {
-    repo: gix::Repository,
+    objects: Objects,
     buffer: Vec<u8>,
 }
 
@@ -280,8 +280,7 @@ impl Reader {
             return Ok(listing);
         }
         let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
-        let found =
-            self.repo.objects.try_find(tree, &mut self.buffer).map_err(|error| bad(error.to_string()))?;
+        let found = self.objects.try_find(tree, &mut self.buffer).map_err(bad)?;
         let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
         if found.kind != Kind::Tree {
             return Err(bad(format!("it is a {}", found.kind)));
@@ -309,11 +308,11 @@ impl Reader {
     }
 
     fn blob(&mut self, oid: &Oid) -> Option<Vec<u8>> {
-        let header = self.repo.objects.try_header(oid).ok()??;
+        let header = self.objects.try_header(oid).ok()??;
         if header.kind != Kind::Blob || header.size > MAX_POLICY_FILE_BYTES {
             return None;
         }
-        let found = self.repo.objects.try_find(oid, &mut self.buffer).ok()??;
+        let found = self.objects.try_find(oid, &mut self.buffer).ok()??;
         Some(found.data.to_vec())
     }
 }

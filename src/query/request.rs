@@ -7,7 +7,7 @@ use super::names;
 use super::parse::intent::Intent;
 use crate::chunk::classes::TaskProfile;
 use crate::config::Settings;
-use crate::git::Pathspec;
+use crate::git::{Members, Pathspec};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,6 +59,8 @@ pub struct Filters {
     /// Whether only documents with headings are searched: Markdown, reStructuredText, AsciiDoc, Org and
     /// alike.
     pub only_documents: bool,
+    /// In a catalogue, the members that are searched; `None` for all.
+    pub repos: Option<RepoSet>,
     /// Code must have one of these lines; `None` for any.
     pub lines: Option<Arc<LineSet>>,
 }
@@ -72,8 +74,62 @@ impl Filters {
 
     /// Whether the path of a file can make it fail.
     pub fn are_about_paths(&self) -> bool {
-        !self.paths.is_empty() || !self.exclude_paths.is_empty() || !self.include_tests || self.only_documents
+        !self.paths.is_empty()
+            || !self.exclude_paths.is_empty()
+            || !self.include_tests
+            || self.only_documents
+            || self.repos.is_some()
     }
+}
+
+/// Some members of a catalogue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepoSet {
+    members: Arc<Members>,
+    /// By position in `members`.
+    is_chosen: Vec<bool>,
+}
+
+impl RepoSet {
+    /// The members whose name matches one of `globs`. As in git, `*` does not match a slash and `**` does; the
+    /// name of a group stands for all members in it.
+    ///
+    /// # Errors
+    /// The first glob that no member matches.
+    pub fn matching(members: Arc<Members>, globs: &[String]) -> Result<RepoSet, String> {
+        let mut is_chosen = vec![false; members.all().len()];
+        for glob in globs {
+            let mut is_matched = false;
+            for (chosen, member) in is_chosen.iter_mut().zip(members.all()) {
+                if matches_name(glob, &member.name) {
+                    (*chosen, is_matched) = (true, true);
+                }
+            }
+            if !is_matched {
+                return Err(glob.clone());
+            }
+        }
+        Ok(RepoSet { members, is_chosen })
+    }
+
+    /// The members that `allows` allows, by their names: for access control.
+    pub fn of(members: Arc<Members>, allows: impl Fn(&str) -> bool) -> RepoSet {
+        let is_chosen = members.all().iter().map(|member| allows(&member.name)).collect();
+        RepoSet { members, is_chosen }
+    }
+
+    /// Whether a path of the catalogue is in one of them.
+    pub fn contains(&self, path: &[u8]) -> bool {
+        self.members.position(path).is_some_and(|at| self.is_chosen[at])
+    }
+}
+
+fn matches_name(glob: &str, name: &str) -> bool {
+    let glob = glob.trim_end_matches('/');
+    let is_within = |group: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
+    name == glob
+        || is_within(glob)
+        || gix::glob::wildmatch(glob.into(), name.into(), gix::glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL)
 }
 
 /// Whether uncommitted files are part of a view.

@@ -233,6 +233,22 @@ pub struct FileInfo {
     pub path: String,
     /// Name in the language table.
     pub language: String,
+    /// In a catalogue, where the file is.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub in_repo: Option<RepoPath>,
+}
+
+/// A file of a member of a catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+pub struct RepoPath {
+    /// Name of the member.
+    #[serde(rename = "repo")]
+    pub name: String,
+    /// Hex oid of its own commit.
+    pub commit: String,
+    /// Relative to its root.
+    #[serde(rename = "path_in_repo")]
+    pub path: String,
 }
 
 /// Text and description of a chunk.

@@ -2,6 +2,7 @@
 
 pub mod ask;
 mod ask_server;
+pub mod catalogue;
 pub mod chunks;
 pub mod completions;
 pub mod config;

@@ -7,12 +7,12 @@ use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
-use crate::git::Prefix;
 use crate::index::gate::{self, Gate};
 use crate::index::{Codebase, Lifecycle, Target, asked_revisions, background};
 use crate::mcp::envelope::Envelope;
 use crate::query::grep::{GrepRequest, Page, Pattern, QueryLine};
 use crate::query::parse::report;
+use crate::query::request::RepoSet;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
 use crate::text;
@@ -95,6 +95,9 @@ pub struct SearchArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct ScopeArgs {
+    /// In a catalogue, search only repositories whose name matches this glob or is in this group; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub repos: Vec<String>,
     /// Search only files in this language; can be repeated
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Vec<String>,
@@ -132,9 +135,17 @@ impl ScopeArgs {
         }
     }
 
-    /// The conditions on results. Paths are relative to `prefix`; `include_tests` is the setting.
-    pub fn filters(&self, prefix: &Prefix, include_tests: bool) -> Result<Filters, CliError> {
+    /// The conditions on results in `codebase`. Paths are relative to the directory of `context`;
+    /// `include_tests` is the default.
+    pub fn filters(
+        &self,
+        context: &Context,
+        codebase: &Codebase,
+        include_tests: bool,
+    ) -> Result<Filters, CliError> {
+        let prefix = &context.prefix(codebase);
         let mut filters = Filters {
+            repos: self.repo_set(codebase)?,
             languages: self.lang.clone(),
             kinds: self.kind.clone(),
             include_tests: self.include_tests().unwrap_or(include_tests),
@@ -147,6 +158,33 @@ impl ScopeArgs {
             filters.exclude_paths.extend(prefix.pathspecs(typed)?);
         }
         Ok(filters)
+    }
+
+    /// The members of a catalogue that `--repos` names.
+    fn repo_set(&self, codebase: &Codebase) -> Result<Option<RepoSet>, CliError> {
+        if self.repos.is_empty() {
+            return Ok(None);
+        }
+        let repo = &codebase.repo;
+        if !repo.is_catalogue() {
+            return Err(CliError::new(
+                "--repos is not possible here",
+                format!("{} is not a catalogue", repo.git_dir().display()),
+                "name one with --catalogue, or use --path in a single repository",
+            ));
+        }
+        let members = match &self.rev {
+            Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
+            None => repo.members()?,
+        };
+        let set = RepoSet::matching(members, &self.repos).map_err(|glob| {
+            CliError::new(
+                format!("no member matches '{glob}'"),
+                "as in git, `*` does not match a slash and `**` does",
+                "git codeweaver catalogue list",
+            )
+        });
+        set.map(Some)
     }
 }
 
@@ -254,8 +292,7 @@ fn run_grep(
 ) -> Result<ExitCode, CliError> {
     let mut request = GrepRequest::new(pattern, &codebase.settings);
     request.context = args.grep.context;
-    request.filters =
-        args.scope.filters(&context.prefix(&codebase), codebase.settings.search.include_tests)?;
+    request.filters = args.scope.filters(context, &codebase, codebase.settings.search.include_tests)?;
     request.view.revision.clone_from(&args.scope.rev);
     if args.scope.committed {
         request.view.worktree = WorktreeMode::Exclude;
@@ -330,7 +367,7 @@ fn request(
     request.token_limit = args.token_limit.unwrap_or(args.lines.token_limit(request.token_limit));
     request.explain = args.explain;
     request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
-    request.filters = args.scope.filters(&context.prefix(codebase), request.filters.include_tests)?;
+    request.filters = args.scope.filters(context, codebase, request.filters.include_tests)?;
     request.view.revision.clone_from(&args.scope.rev);
     if args.scope.committed {
         request.view.worktree = WorktreeMode::Exclude;

@@ -63,7 +63,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         path: context.file(&codebase, file, args.scope.rev.as_deref())?,
         line,
         view: ViewRequest { revision: args.scope.rev.clone(), ..ViewRequest::new(&codebase.settings) },
-        filters: args.scope.filters(&context.prefix(&codebase), search.include_tests)?,
+        filters: args.scope.filters(context, &codebase, search.include_tests)?,
         offset: args.offset,
         limit: args.limit.unwrap_or(search.limit as usize),
         token_limit: args.token_limit.unwrap_or(args.lines.token_limit(search.token_limit)),

@@ -5,6 +5,7 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
 use crate::git::quoting;
+use crate::index::Codebase;
 use crate::index::status::{self, Place, StatusReport};
 use crate::query::rank::own_weights::OwnWeights;
 use crate::store::time;
@@ -43,7 +44,8 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
     } else {
         let own = OwnWeights::of(&codebase).get();
         let weights = own.path.map(|path| render::safe(&path.to_string_lossy()).into_owned());
-        write(&mut out, &report, weights, context)?;
+        let members = codebase.repo.is_catalogue().then(|| members(&codebase)).transpose()?;
+        write(&mut out, &report, (weights, members), context)?;
         // Those about settings were printed when the settings were read.
         let is_new = |warning: &&String| !codebase.loaded.warnings.contains(warning);
         report.warnings.iter().filter(is_new).chain(&own.warning).for_each(|warning| context.warn(warning));
@@ -52,11 +54,22 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `weights` is the file of the user's own weights, if they are in use.
+/// The number of members of a catalogue, and of those that are not part of it.
+fn members(codebase: &Codebase) -> Result<String, CliError> {
+    let members = codebase.repo.members()?;
+    let n_missing = members.all().iter().filter(|member| member.state.is_problem()).count();
+    let all = plural(members.all().len() as u64, "repository");
+    Ok(match n_missing {
+        0 => all,
+        n => format!("{all}, {n} not searched; git codeweaver catalogue list names them"),
+    })
+}
+
+/// `weights` is the file of the user's own weights, if they are in use; `members` what is true of a catalogue.
 fn write(
     out: &mut impl Write,
     report: &StatusReport,
-    weights: Option<String>,
+    (weights, members): (Option<String>, Option<String>),
     context: &Context,
 ) -> Result<(), CliError> {
     let mut row =
@@ -95,7 +108,10 @@ fn write(
     if let Some(failure) = &report.last_failure {
         row("Failure", context.paint.warning(render::safe(failure)))?;
     }
-    row("Hooks", hooks(report, context))?;
+    match members {
+        Some(members) => row("Members", members)?,
+        None => row("Hooks", hooks(report, context))?,
+    }
     row("Model", render::safe(&report.model.name).into_owned())?;
     if let Some(weights) = weights {
         row("Weights", weights)?;

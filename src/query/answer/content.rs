@@ -177,7 +177,11 @@ fn draft(
         })
     });
     let found = Match {
-        file: FileInfo { path: quoting::text(path), language: segment.language(row.language).to_owned() },
+        file: FileInfo {
+            path: quoting::text(path),
+            language: segment.language(row.language).to_owned(),
+            in_repo: view.repo_of(path),
+        },
         content: Content {
             text: String::new(),
             title: segment.string(row.title).to_owned(),

@@ -82,6 +82,7 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     let Fitted { matches, n_tokens: token_count, .. } = fitted;
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
+    warnings.extend(view.members_warning(Some(&request.filters)));
     warnings.extend_from_slice(&ranking.warnings);
     let no_room = omitted.as_ref().filter(|_| matches.is_empty());
     warnings.extend(no_room.map(Omitted::note));

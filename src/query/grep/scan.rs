@@ -2,7 +2,7 @@
 
 use super::corpus::{Corpus, CorpusFile};
 use super::lines::{FileLines, LineSearch};
-use crate::git::{BlobReader, ByteSlice as _};
+use crate::git::{BlobReader, ByteSlice as _, Oid};
 use crate::index::Codebase;
 use crate::policy::SkipReason;
 use crate::query::cancel::Cancel;
@@ -135,6 +135,10 @@ impl Scan<'_> {
         blobs: &'b mut BlobReader,
     ) -> Result<Option<Cow<'b, [u8]>>, QueryError> {
         if let Some(oid) = &file.blob {
+            if blobs.is_unplaced(oid) {
+                let tree = Oid::from_hex(self.corpus.info.tree.as_bytes());
+                let _ = tree.is_ok_and(|tree| blobs.place(oid, &tree, file.path.as_bstr()));
+            }
             return Ok(blobs.read(oid)?.map(Cow::Borrowed));
         }
         let Some(worktree) = &self.corpus.worktree else { return Ok(None) };

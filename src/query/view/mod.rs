@@ -12,11 +12,12 @@ pub mod scope;
 
 use super::error::QueryError;
 use super::request::Filters;
-use crate::git::{self, BStr, BString, BlobReader, ByteSlice as _, GitError, Oid};
+use crate::git::{self, BStr, BString, BlobReader, ByteSlice as _, GitError, Oid, quoting};
 use crate::index::overlay::OverlaidFiles;
 use crate::index::plan::skipped_number;
 use crate::index::{Codebase, arrivals};
 use crate::policy::{PathFlags, SkipReason};
+use crate::query::response::RepoPath;
 use crate::store::StoreReader;
 use crate::store::live::LiveRows;
 use crate::store::records::RowRecord;
@@ -94,6 +95,8 @@ pub struct View {
     pub warnings: Vec<String>,
     /// Files indexed and files wanted, while a first index is being built.
     pub coverage: Option<(u64, u64)>,
+    /// In a catalogue, its members in this tree.
+    pub catalogue: Arc<git::Members>,
     members: Arc<Members>,
     /// What comes from the working tree.
     worktree: OverlaidFiles,
@@ -208,12 +211,71 @@ impl View {
     pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
         let bytes = match self.worktree.bytes.get(oid) {
             Some(bytes) => Some(bytes.clone()),
-            None => match blobs.read(oid)? {
-                Some(bytes) => Some(bytes.to_vec()),
+            None => match self.committed(blobs, oid)? {
+                Some(bytes) => Some(bytes),
                 None => self.unread(oid),
             },
         };
         Ok(bytes.map(text::into_utf8))
+    }
+
+    /// The contents of a blob in git. In a catalogue, of the first member that has it and can be read.
+    fn committed(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+        let is_known = !blobs.is_unplaced(oid);
+        if is_known && let Some(bytes) = blobs.read(oid)? {
+            return Ok(Some(bytes.to_vec()));
+        }
+        if !self.catalogue.all().is_empty()
+            && let Ok(tree) = Oid::from_hex(self.tree_oid.as_bytes())
+        {
+            for path in self.paths_of(oid) {
+                if blobs.place(oid, &tree, path)
+                    && let Some(bytes) = blobs.read(oid)?
+                {
+                    return Ok(Some(bytes.to_vec()));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The paths with this blob.
+    fn paths_of(&self, oid: &Oid) -> impl Iterator<Item = &BStr> {
+        let segments = self.reader.segments.iter().zip(&self.reader.state.segments);
+        let docs = segments.filter_map(|(segment, place)| Some(place.doc_base + segment.find_blob(oid)?));
+        docs.flat_map(|doc| self.entries_of(doc)).map(|entry| self.entry(entry).0.as_bstr())
+    }
+
+    /// The member of a catalogue that a file is in.
+    pub fn repo_of(&self, path: &[u8]) -> Option<RepoPath> {
+        let (member, below) = self.catalogue.of_path(path)?;
+        Some(RepoPath {
+            name: member.name.clone(),
+            commit: member.commit.clone().unwrap_or_default(),
+            path: quoting::text(below),
+        })
+    }
+
+    /// That members of a catalogue are not part of an answer under `filters`, for the user; `None` if all are.
+    pub fn members_warning(&self, filters: Option<&Filters>) -> Option<String> {
+        const MAX_NAMED: usize = 5;
+        let is_searched = |name: &str| {
+            let repos = filters.and_then(|filters| filters.repos.as_ref());
+            repos.is_none_or(|repos| repos.contains(name.as_bytes()))
+        };
+        let all = self.catalogue.all().iter();
+        let missing: Vec<_> =
+            all.filter(|member| member.state.is_problem() && is_searched(&member.name)).collect();
+        let first = missing.iter().take(MAX_NAMED).map(|it| format!("{} ({})", it.name, it.state.name()));
+        let names = first.collect::<Vec<_>>().join(", ");
+        match missing.len() {
+            0 => None,
+            1 => Some(format!("a repository is not part of this answer: {names}")),
+            n if n > MAX_NAMED => {
+                Some(format!("{n} repositories are not part of this answer: {names} and others"))
+            }
+            n => Some(format!("{n} repositories are not part of this answer: {names}")),
+        }
     }
 
     /// Number of files that an answer lacks because their contents are not in this clone, of those that pass

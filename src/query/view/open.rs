@@ -8,7 +8,7 @@ use super::freshness::{self, RequestUpdate};
 use super::members::MembersCache;
 use super::{Freshness, View, short};
 use crate::embed::Embedder;
-use crate::git::{BString, GitError, quoting};
+use crate::git::{BString, GitError, Oid, quoting};
 use crate::index::overlay::{OverlaidFiles, Overlay, OverlayContext};
 use crate::index::{Codebase, IndexError, Lifecycle, Target, arrivals, background};
 use crate::policy::Policy;
@@ -427,7 +427,10 @@ impl<'a> Builder<'a> {
         let head = codebase.repo.head().ok();
         let n_unchecked = status.as_ref().map_or(0, |status| status.changes.unchecked);
         let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
+        let shown_tree = Oid::from_hex(snapshot.totals.tree_oid.as_bytes());
+        let catalogue = shown_tree.ok().and_then(|tree| codebase.repo.members_of(&tree).ok());
         View {
+            catalogue: catalogue.unwrap_or_default(),
             members: source.cache.members.of(&reader, &snapshot.entries),
             freshness: if is_applied || !worktree.pending.is_empty() {
                 Freshness::Overlaid

@@ -117,6 +117,7 @@ pub fn passes_path(filters: &Filters, path: &[u8], flags: PathFlags) -> bool {
         && (!filters.only_documents || document::is_document(path))
         && (filters.paths.is_empty() || matches(&filters.paths))
         && !matches(&filters.exclude_paths)
+        && filters.repos.as_ref().is_none_or(|repos| repos.contains(path))
 }
 
 /// The name of a language in the language table, or `name` in lower case if it is unknown.

@@ -1,0 +1,100 @@
+//! Names of members, which are directories of a tree.
+
+use std::path::PathBuf;
+
+/// Maximum length of a name in bytes.
+const MAX_LEN: usize = 512;
+
+/// Why a member cannot have a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It is no path that git could check out, or not fit to be printed and typed.
+    #[error("{name:?} cannot be the name of a member: {reason}")]
+    Invalid {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// It is that of another member, or names a directory within one.
+    #[error("the name {name:?} collides with that of the member at {}", by.display())]
+    Taken {
+        /// The name.
+        name: String,
+        /// The git directory of the other member.
+        by: PathBuf,
+    },
+}
+
+/// Checks the name of a member: components joined by slashes, each of which git would check out on every
+/// platform.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let reason = if name.is_empty() {
+        Some("it is empty")
+    } else if name.len() > MAX_LEN {
+        Some("it is too long")
+    } else if name.chars().any(|c| c.is_control() || c == '\\' || c == '"' || is_invisible(c)) {
+        Some("it has a control character, quote, backslash or invisible character")
+    } else {
+        name.split('/').find_map(wrong_component)
+    };
+    match reason {
+        None => Ok(()),
+        Some(reason) => Err(NameError::Invalid { name: name.to_owned(), reason }),
+    }
+}
+
+fn wrong_component(component: &str) -> Option<&'static str> {
+    let lower = component.trim_end_matches(['.', ' ']).to_ascii_lowercase();
+    match () {
+        () if component.is_empty() => Some("a component is empty"),
+        () if matches!(component, "." | "..") => Some("it has the component `.` or `..`"),
+        // As git's `core.protectNTFS`.
+        () if lower == ".git" || lower.starts_with("git~") => Some("it has the component `.git`"),
+        () if lower.starts_with(".codeweaver") => Some("names that begin with `.codeweaver` are reserved"),
+        () if component.starts_with(['-', ':']) => Some("a component begins with `-` or `:`"),
+        () => None,
+    }
+}
+
+/// Characters without a width, and those that change the direction of text.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_paths_that_git_checks_out() {
+        for name in ["repo", "group/repo", "a/b/c@feature/x", "x.y-z_1", "日本/語", "repo 2"] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        let wrong = [
+            "",
+            "/",
+            "/repo",
+            "repo/",
+            "a//b",
+            "..",
+            "a/../b",
+            "./a",
+            ".git",
+            "a/.GIT/b",
+            ".git.",
+            "git~1",
+            ".codeweaver-catalogue",
+            ".codeweaver",
+            "a\nb",
+            "a\\b",
+            "a\"b",
+            "-x",
+            "a/:b",
+            "a\u{202e}b",
+        ];
+        for name in wrong {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+    }
+}
