@@ -16,6 +16,7 @@ mod ask_server;
 mod asked_revisions;
 mod authentication;
 mod campaign;
+mod catalogue;
 mod clock;
 mod completion;
 mod concurrency;

@@ -43,6 +43,8 @@ pub struct Draft {
 /// What remains of matches within the token limit.
 #[derive(Debug, Default)]
 pub struct Fitted {
+    /// Names of members of a catalogue that could not be read.
+    pub unread_repos: Vec<String>,
     /// Best first. Each has at least its location.
     pub matches: Vec<Match>,
     /// Their tokens.

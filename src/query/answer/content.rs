@@ -12,12 +12,13 @@ use crate::query::definitions::title_of;
 use crate::query::error::QueryError;
 use crate::query::parse::intent::Intent;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
-use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, Span};
+use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
 use crate::store::StoreError;
 use crate::store::records::{RowRecord, StringRef};
 use crate::store::symbols::SymbolRecord;
+use std::collections::BTreeSet;
 
 /// Number of matches from the best whose text decides their focus; that of the others follows from names and
 /// documentation alone. An answer has room for the text of about as many.
@@ -48,7 +49,8 @@ pub fn matches(
         };
         drafts.push(draft(&mut texts, file, &by, &depth, budget)?);
     }
-    budget.fit(drafts, |draft| {
+    let mut unread = BTreeSet::new();
+    let mut fitted = budget.fit(drafts, |draft| {
         let text = match draft.text.take() {
             Some(text) => text,
             None => texts.of(draft.id)?.map(<[u8]>::to_vec),
@@ -56,9 +58,17 @@ pub fn matches(
         Ok(match text {
             Some(text) => String::from_utf8(text)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-            None => "(this blob is not in this clone)".to_owned(),
+            None => match &draft.found.file.in_repo {
+                Some(RepoPath { name, .. }) => {
+                    unread.insert(name.clone());
+                    format!("(the repository {name} cannot be read)")
+                }
+                None => "(this blob is not in this clone)".to_owned(),
+            },
         })
-    })
+    })?;
+    fitted.unread_repos = unread.into_iter().collect();
+    Ok(fitted)
 }
 
 /// How much is read for a match.

@@ -79,10 +79,16 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     let Answer { fitted, ranking } = answer;
     let total_found = ranking.files.iter().filter(|file| file.relevance >= request.min_score).count();
     let omitted = omitted(request, &fitted, total_found);
-    let Fitted { matches, n_tokens: token_count, .. } = fitted;
+    let Fitted { matches, n_tokens: token_count, unread_repos, .. } = fitted;
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
     warnings.extend(view.members_warning(Some(&request.filters)));
+    if !unread_repos.is_empty() {
+        warnings.push(format!(
+            "{} cannot be read, matches there have no text; `git codeweaver catalogue sync` leaves out what is gone",
+            unread_repos.join(", ")
+        ));
+    }
     warnings.extend_from_slice(&ranking.warnings);
     let no_room = omitted.as_ref().filter(|_| matches.is_empty());
     warnings.extend(no_room.map(Omitted::note));
