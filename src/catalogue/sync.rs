@@ -1,7 +1,7 @@
 //! Bringing a catalogue up to date: a look at each member, a commit if something changed, and the index.
 
 use super::{Catalogue, CatalogueError, find, named, now};
-use crate::git::{Found, Member, MemberState, Members, probe};
+use crate::git::{Found, Member, MemberState, Members, import, probe};
 use crate::index::progress::Progress;
 use crate::index::{Codebase, IndexError, Target, UpdateOptions, UpdateReport, updater};
 use crate::store::StoreError;
@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Number of members below which one thread looks at them all.
 const FEW: usize = 32;
+/// Number of loose objects of a catalogue, about four for a sync, that are packed.
+const MAX_LOOSE: usize = 1_000;
 /// Number of threads that look at members. Most of the time they wait for the file system.
 const MAX_THREADS: usize = 8;
 
@@ -187,6 +189,10 @@ impl Catalogue {
         }
         let message = format!("catalogue: sync {}", named(report.changed.iter().map(String::as_str)));
         report.committed |= self.repo().commit_members(&Members::new(all)?, &message, now())?;
+        // Each list differs from the one before in a few lines, which only a pack makes use of.
+        if let Err(error) = import::pack_loose(self.git_dir(), MAX_LOOSE) {
+            tracing::warn!(component = "catalogue", operation = "pack", %error);
+        }
         Ok(())
     }
 }

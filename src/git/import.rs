@@ -44,6 +44,43 @@ pub fn set_config(git_dir: &Path, key: &str, value: &str) -> Result<(), GitError
     Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
 }
 
+/// Packs the loose objects of the repository in `git_dir` if there are about `limit` of them or more. Unlike
+/// `git gc`, it follows no reference, so objects that these name may be elsewhere. Returns whether it packed.
+///
+/// # Errors
+/// git cannot be run, or the objects cannot be read or written.
+pub fn pack_loose(git_dir: &Path, limit: usize) -> Result<bool, GitError> {
+    let objects = git_dir.join("objects");
+    let names_in = |fan_out: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(objects.join(fan_out)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_object = |name: &String| name.len() == 38 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        names.filter(is_object).map(|name| format!("{fan_out}{name}\n")).collect()
+    };
+    // As `git gc --auto`: names are hashes, so one directory tells about all.
+    if names_in("17").len() * 256 < limit {
+        return Ok(false);
+    }
+    let names: String = (0..=u8::MAX).flat_map(|byte| names_in(&format!("{byte:02x}"))).collect();
+    let mut pack = git();
+    pack.arg("--git-dir").arg(git_dir).args(["pack-objects", "--quiet"]).arg(objects.join("pack/pack"));
+    let failed = io_error("pack", git_dir);
+    let mut child =
+        pack.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(&failed)?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(names.as_bytes()).map_err(&failed)?;
+    }
+    let packed = child.wait_with_output().map_err(&failed)?;
+    let mut prune = git();
+    prune.arg("--git-dir").arg(git_dir).args(["prune-packed", "--quiet"]);
+    let output = if packed.status.success() { prune.output().map_err(&failed)? } else { packed };
+    if output.status.success() {
+        return Ok(true);
+    }
+    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
 /// A commit that is being written. Dropped without [`Self::finish`], it leaves the branch as it was.
 pub struct Import<'a> {
     git_dir: &'a Path,
@@ -142,4 +179,27 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> GitError {
     let path = path.to_owned();
     move |source| GitError::Io { action, path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Oid;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    #[test]
+    fn loose_objects_are_packed_although_they_name_what_is_elsewhere() {
+        let repo = TestRepo::with_files(&[("a.txt", "one\n")]);
+        let absent = "1234567890123456789012345678901234567890";
+        let entry = [&b"40000 sub\0"[..], Oid::from_hex(absent.as_bytes()).unwrap().as_slice()].concat();
+        let tree = repo.write_object("tree", &entry);
+        let git_dir = repo.path(".git");
+        let n_loose = || repo.git_text(["count-objects"]);
+        assert!(!pack_loose(&git_dir, 1_000_000).unwrap());
+        assert!(n_loose().starts_with("4 objects"), "{}", n_loose());
+        assert!(pack_loose(&git_dir, 0).unwrap());
+        assert!(n_loose().starts_with("0 objects"), "{}", n_loose());
+        assert_eq!(repo.git_text(["cat-file", "-t", &tree.to_string()]), "tree\n");
+        assert_eq!(repo.git_text(["show", "HEAD:a.txt"]), "one\n");
+    }
 }

@@ -226,6 +226,8 @@ fn help_of_search() {
           --count        With --mode exact or regex: print the number of matching lines of each file
 
     Filters:
+          --repos <GLOB>        In a catalogue, search only repositories whose name matches this glob or
+                                is in this group; can be repeated
           --lang <LANGUAGE>     Search only files in this language; can be repeated
           --path <PATHSPEC>     Search only this file or directory, or files matching this glob,
                                 relative to the current directory (:/PATH: to the root); can be repeated
@@ -239,11 +241,12 @@ fn help_of_search() {
           --committed           Search only committed files, not the working tree
 
     Global options:
-      -p, --project <PATH>  Directory inside the repository [default: the current directory]
-          --color <WHEN>    When to use colours and hyperlinks; auto: only on a terminal [possible
-                            values: auto, always, never]
-          --no-pager        Do not page long output (in git's configuration: pager.codeweaver)
-          --debug           Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
+      -p, --project <PATH>   Directory inside the repository [default: the current directory]
+          --catalogue <DIR>  Catalogue of repositories to work on, see `git codeweaver catalogue`
+          --color <WHEN>     When to use colours and hyperlinks; auto: only on a terminal [possible
+                             values: auto, always, never]
+          --no-pager         Do not page long output (in git's configuration: pager.codeweaver)
+          --debug            Write debug messages to stderr (CODEWEAVER_LOG selects more finely)
 
     Examples:
       git codeweaver search "where are expired tokens refreshed"
@@ -302,6 +305,9 @@ fn help_of_index() {
     Global options:
       -p, --project <PATH>
               Directory inside the repository [default: the current directory]
+
+          --catalogue <DIR>
+              Catalogue of repositories to work on, see `git codeweaver catalogue`
 
           --color <WHEN>
               When to use colours and hyperlinks; auto: only on a terminal

@@ -2,7 +2,9 @@
 
 use crate::catalogue::{AddOptions, Catalogue, CatalogueError, Listed, ListedState, SyncReport, Which};
 use crate::cli::context::{Context, shown_path};
+use crate::cli::downloads;
 use crate::cli::error::CliError;
+use crate::cli::estimate;
 use crate::cli::progress::{self, Style};
 use crate::cli::render::{self, plural, safe};
 use crate::cli::{exit, width};
@@ -210,6 +212,8 @@ fn sync_once(
     style: Style,
     context: &Context,
 ) -> Result<SyncReport, CliError> {
+    downloads::get_configured(context)?;
+    estimate::ask_consent(context)?;
     let mut report = catalogue.refresh(which)?;
     let codebase = catalogue.codebase()?;
     let style = if report.committed { style } else { Style::Quiet };

@@ -95,7 +95,8 @@ pub struct SearchArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct ScopeArgs {
-    /// In a catalogue, search only repositories whose name matches this glob or is in this group; can be repeated
+    /// In a catalogue, search only repositories whose name matches this glob or is in this group; can be
+    /// repeated
     #[arg(long, value_name = "GLOB")]
     pub repos: Vec<String>,
     /// Search only files in this language; can be repeated

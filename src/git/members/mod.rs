@@ -270,3 +270,75 @@ fn by_tree(members: &Members) -> FxHashMap<Oid, Vec<PathBuf>> {
     }
     trees
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    fn member(name: &str) -> Member {
+        Member {
+            name: name.to_owned(),
+            path: format!("/srv/{name}.git").into(),
+            reference: "HEAD".to_owned(),
+            commit: None,
+            tree: Some("1234567890123456789012345678901234567890".to_owned()),
+            updated: 7,
+            state: MemberState::Indexed,
+            error: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written() {
+        let mut away = member("b/away@dev");
+        (away.state, away.error) = (MemberState::Missing, "no \"such\" directory\n".to_owned());
+        let members = Members::new(vec![away, member("a")]).unwrap();
+        let bytes = members.encode().unwrap();
+        assert_eq!(bytes.lines().count(), 3);
+        assert_eq!(Members::parse(&bytes).unwrap(), members);
+        assert!(members.get("b/away@dev").unwrap().tree_oid().is_none());
+        let wrong: [&[u8]; 7] = [
+            b"",
+            b"[]",
+            b"{\"version\":2}\n",
+            b"{\"version\":1}\nx",
+            b"{\"version\":1}\n{\"name\":\"a\"}",
+            b"{\"version\":1}\n{\"name\":\"../a\",\"path\":\"/a\",\"ref\":\"HEAD\"}",
+            b"{\"version\":1}\n{\"name\":\"a\",\"path\":\"/a\",\"ref\":\"HEAD\"}\n{\"name\":\"a/b\",\"path\":\"/b\",\"ref\":\"HEAD\"}",
+        ];
+        for bytes in wrong {
+            assert!(Members::parse(bytes).is_err(), "{:?}", bytes.as_bstr());
+        }
+    }
+
+    #[test]
+    fn a_path_belongs_to_the_member_that_it_begins_with() {
+        let members =
+            Members::new(vec![member("a"), member("a.b"), member("g/x"), member("g/x@dev")]).unwrap();
+        let found = |path: &'static str| {
+            members
+                .of_path(path.as_bytes())
+                .map(|(member, rest)| (member.name.as_str(), rest.to_str().unwrap()))
+        };
+        assert_eq!(found("a/src/lib.rs"), Some(("a", "src/lib.rs")));
+        assert_eq!(found("a.b/a"), Some(("a.b", "a")));
+        assert_eq!(found("g/x@dev/y"), Some(("g/x@dev", "y")));
+        assert_eq!(found("g/x"), Some(("g/x", "")));
+        assert_eq!((found("g/y/z"), found("ab/c"), found("")), (None, None, None));
+        assert!(Members::new(vec![member("a"), member("a")]).is_err());
+        assert!(Members::new(vec![member("a/b"), member("a.b"), member("a")]).is_err());
+    }
+
+    #[test]
+    fn the_configuration_of_the_user_makes_no_catalogue() {
+        let repo = TestRepo::empty_dir();
+        repo.git(["init", "-q", "--bare", "."]).git(["config", "--global", CATALOGUE_KEY, "true"]);
+        assert!(!repo.open().is_catalogue());
+        repo.git(["config", CATALOGUE_KEY, "true"]);
+        assert!(repo.open().is_catalogue());
+        let with_files = TestRepo::with_files(&[("a", "1\n")]);
+        with_files.git(["config", CATALOGUE_KEY, "true"]);
+        assert!(!with_files.open().is_catalogue());
+    }
+}
