@@ -1,54 +1,27 @@
 //! Text that is safe to print: escapes, colours, links, numbers.
 
-use crate::git::quoting;
+use crate::text::is_unprintable;
 use clap::builder::styling::{AnsiColor, Color, Style};
-use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
-pub use crate::text::{bytes, count, plural};
-
-/// Returns `text` on one line with every character escaped that acts on a terminal or is hidden by it: C0 and
-/// C1 control characters, and characters that reorder or hide text. A tab becomes four blanks.
-pub fn safe(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '\t' => out.push_str("    "),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            c if is_unsafe(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
-}
+pub use crate::text::{ago, bytes, count, duration, plural, safe};
 
 /// As [`safe`], for each line.
 pub fn safe_lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
 }
 
-fn is_unsafe(c: char) -> bool {
-    quoting::is_unprintable(c)
-}
-
 /// Serialises `value` as JSON in which no character acts on a terminal. The serialiser escapes C0; other
 /// unsafe characters are escaped here, which is sound because they occur only within strings.
 pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde_json::Error> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
-    if !text.chars().any(|c| c != '\n' && is_unsafe(c)) {
+    if !text.chars().any(|c| c != '\n' && is_unprintable(c)) {
         return Ok(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if c == '\n' || !is_unsafe(c) {
+        if c == '\n' || !is_unprintable(c) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -145,38 +118,12 @@ fn percent_encoded(path: &Path) -> String {
     out
 }
 
-/// Formats a duration: `12 ms`, `3.4 s`, `2 min 05 s`, `3 h 12 min`.
-pub fn duration(duration: Duration) -> String {
-    let (ms, s) = (duration.as_millis(), duration.as_secs());
-    match s {
-        _ if ms < 1000 => format!("{ms} ms"),
-        0..60 => format!("{:.1} s", duration.as_secs_f64()),
-        60..3600 => format!("{} min {:02} s", s / 60, s % 60),
-        _ => format!("{} h {:02} min", s / 3600, s / 60 % 60),
-    }
-}
-
-/// Formats the age of `then`: `3 minutes ago`. Both times are in seconds since 1970.
-pub fn ago(then: u64, now: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
-    let seconds = now.saturating_sub(then);
-    match UNITS.iter().find(|(length, _)| seconds >= *length) {
-        Some((length, unit)) => format!("{} ago", plural(seconds / length, unit)),
-        None => "just now".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn terminal_controls_are_escaped() {
-        assert_eq!(safe("plain ünïcode 漢字"), "plain ünïcode 漢字");
-        assert_eq!(
-            safe("\x1b]0;owned\x07\t\u{9b}31m\u{202e}x"),
-            "\\u{1b}]0;owned\\u{7}    \\u{9b}31m\\u{202e}x"
-        );
         assert_eq!(safe_lines("a\r\nb\rc\n"), "a\nb\\rc");
     }
 
@@ -186,13 +133,6 @@ mod tests {
         let text = json(&nasty, false).unwrap();
         assert!(text.is_ascii(), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), nasty);
-    }
-
-    #[test]
-    fn times_are_formatted_for_people() {
-        let shown = [5, 3400, 125_000, 11_520_000].map(|ms| duration(Duration::from_millis(ms)));
-        assert_eq!(shown, ["5 ms", "3.4 s", "2 min 05 s", "3 h 12 min"]);
-        assert_eq!([ago(10, 10), ago(10, 11), ago(10, 200)], ["just now", "1 second ago", "3 minutes ago"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! so that every path that was shown can be given back.
 
 use super::{BString, ByteSlice as _};
+use crate::text::is_unprintable;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -57,13 +58,6 @@ pub fn quoted_len(text: &str) -> Option<usize> {
         is_end
     })?;
     Some(end + 2)
-}
-
-/// Whether a character acts on a terminal or is hidden by it: control characters, bidirectional controls,
-/// zero-width characters, line and paragraph separators, tags.
-pub fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 const ESCAPES: [(u8, char); 9] = [

@@ -14,7 +14,8 @@
 //! * `highlight`: the words of a query in a line.
 //! * [`lines`]: where the lines of a text start.
 //! * `mentions`: paths and lines in a query, as in stack traces.
-//! * `numbers`: counts and sizes as people read them.
+//! * `numbers`: counts, sizes and times as people read them.
+//! * `printable`: text without characters that act on what shows it.
 //! * [`query`]: query → weighted terms, and the identifiers in it.
 //! * `window`: the lines of a text with most words of a query.
 
@@ -25,6 +26,7 @@ mod highlight;
 mod lines;
 mod mentions;
 mod numbers;
+mod printable;
 mod query;
 mod stem;
 mod terms;
@@ -35,7 +37,8 @@ pub use encoding::{into_utf8, to_utf8};
 pub use highlight::Highlighter;
 pub(crate) use lines::LineIndex;
 pub use mentions::{Mention, mentions};
-pub use numbers::{bytes, count, plural};
+pub use numbers::{ago, bytes, count, duration, plural};
+pub use printable::{is_unprintable, safe};
 pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};

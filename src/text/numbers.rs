@@ -1,4 +1,6 @@
-//! Numbers as people read them.
+//! Numbers and times as people read them.
+
+use std::time::Duration;
 
 /// Formats a count with thousands separators: `12,345`.
 pub fn count(n: u64) -> String {
@@ -37,6 +39,27 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// Formats a duration: `12 ms`, `3.4 s`, `2 min 05 s`, `3 h 12 min`.
+pub fn duration(duration: Duration) -> String {
+    let (ms, s) = (duration.as_millis(), duration.as_secs());
+    match s {
+        _ if ms < 1000 => format!("{ms} ms"),
+        0..60 => format!("{:.1} s", duration.as_secs_f64()),
+        60..3600 => format!("{} min {:02} s", s / 60, s % 60),
+        _ => format!("{} h {:02} min", s / 3600, s / 60 % 60),
+    }
+}
+
+/// Formats the age of `then`: `3 minutes ago`. Both times are in seconds since 1970.
+pub fn ago(then: u64, now: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let seconds = now.saturating_sub(then);
+    match UNITS.iter().find(|(length, _)| seconds >= *length) {
+        Some((length, unit)) => format!("{} ago", plural(seconds / length, unit)),
+        None => "just now".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +72,12 @@ mod tests {
             [plural(1, "query"), plural(2, "query"), plural(1000, "file")],
             ["1 query", "2 queries", "1,000 files"]
         );
+    }
+
+    #[test]
+    fn times_are_formatted_for_people() {
+        let shown = [5, 3400, 125_000, 11_520_000].map(|ms| duration(Duration::from_millis(ms)));
+        assert_eq!(shown, ["5 ms", "3.4 s", "2 min 05 s", "3 h 12 min"]);
+        assert_eq!([ago(10, 10), ago(10, 11), ago(10, 200)], ["just now", "1 second ago", "3 minutes ago"]);
     }
 }
