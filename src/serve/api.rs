@@ -16,7 +16,8 @@ use axum::response::{IntoResponse as _, Response};
 
 /// Maximum value of `limit` of lists.
 const MAX_LIMIT: usize = 1000;
-const DEFAULT_COMMITS: usize = 30;
+/// Commits of a history if no number is given.
+pub const DEFAULT_COMMITS: usize = 30;
 const DEFAULT_FILES: usize = 200;
 const DEFAULT_PASSAGES: usize = 5;
 

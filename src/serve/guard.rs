@@ -27,7 +27,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 /// The id by which the log records of a request are found.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Paths that answer without a token: what the form for the token needs.
-const OPEN_PATHS: [&str; 3] = ["/login", "/assets/style.css", "/assets/page.js"];
+const OPEN_PATHS: [&str; 4] = ["/login", "/assets/style.css", "/assets/page.js", "/assets/icon.svg"];
 
 /// Checks host, origin and token, and answers with the headers of every response.
 pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {

@@ -14,7 +14,7 @@ const MAX_LIMIT: usize = 500;
 /// Maximum number of lines of an answer; `stream` has no limit.
 const MAX_LINES: usize = 10_000;
 /// Lines of an answer if no number is given.
-const DEFAULT_LINES: usize = 200;
+pub const DEFAULT_LINES: usize = 200;
 /// Maximum value of `context`.
 const MAX_CONTEXT: usize = 20;
 /// Maximum value of `offset`.
@@ -160,16 +160,21 @@ impl Search {
                 answer.warnings.extend(self.warnings.iter().cloned());
                 Answer::Lines(Box::new(answer))
             }
-            None => {
-                let request = self.request(work)?;
-                let mut response = work.run(|update| work.searcher().search(&request, update))?;
-                response.warnings.extend(self.warnings.iter().cloned());
-                work.app.metrics.searched(&response);
-                Answer::Matches(Box::new(response))
-            }
+            None => Answer::Matches(Box::new(self.matches(work, &self.request(work)?)?)),
         };
         work.update_if_due(answer.needs_update());
         Ok(answer)
+    }
+
+    /// The matches of `request`.
+    ///
+    /// # Errors
+    /// As [`Self::answer`].
+    pub fn matches(&self, work: &Work, request: &Request) -> Result<Response, Failure> {
+        let mut response = work.run(|update| work.searcher().search(request, update))?;
+        response.warnings.extend(self.warnings.iter().cloned());
+        work.app.metrics.searched(&response);
+        Ok(response)
     }
 
     /// The pattern whose lines are searched for; `None` to search by meaning.
@@ -221,7 +226,11 @@ impl Search {
         })
     }
 
-    fn request(&self, work: &Work) -> Result<Request, Failure> {
+    /// The request for matches, with the parameters of `work`.
+    ///
+    /// # Errors
+    /// A parameter cannot be used.
+    pub fn request(&self, work: &Work) -> Result<Request, Failure> {
         let params = &work.params;
         let mut request = Request::new(&self.line.query, &work.codebase().settings);
         request.filters = self.filters.clone();

@@ -74,6 +74,19 @@ impl Tool {
         probe: &["--version"],
         install: "npm install wscat",
     };
+    /// A directory with `node_modules`, for `tests/page`.
+    pub const PAGE_MODULES: Tool = Tool {
+        name: "the npm packages playwright-core and axe-core",
+        location: Location::Variable("CODEWEAVER_TEST_PAGE"),
+        probe: &[],
+        install: "npm install --prefix DIR playwright-core axe-core",
+    };
+    pub const CHROMIUM: Tool = Tool {
+        name: "chromium",
+        location: Location::Path,
+        probe: &["--version"],
+        install: "apt-get install chromium",
+    };
     pub const STRACE: Tool = Tool {
         name: "strace",
         location: Location::Path,

@@ -1,16 +1,24 @@
 //! Login: the form for the token.
 
-use axum::response::{IntoResponse as _, Response};
+use super::code::safe;
+use super::frame;
+use axum::http::StatusCode;
+use axum::response::Response;
+use maud::html;
 
-/// The form for the token; `is_wrong` if another was typed before.
+/// The form, for the repository called `name`. `is_wrong` after a wrong token.
 pub fn page(name: &str, is_wrong: bool) -> Response {
-    let markup = maud::html! {
-        h1 { (name) }
-        @if is_wrong { p { "The token is wrong." } }
-        form method="post" action="/login" {
-            label { "Token " input type="password" name="token" required; }
-            button { "Continue" }
+    let title = format!("Token for {}", safe(name));
+    let body = html! {
+        form.login action="/login" method="post" {
+            h1 { (title) }
+            p { "This server answers those who have its token." }
+            @if is_wrong { p.warning #wrong role="alert" { "That is not the token." } }
+            label for="token" { "Token" }
+            input #token name="token" type="password" required autofocus autocomplete="current-password"
+                aria-describedby=[is_wrong.then_some("wrong")];
+            button type="submit" { "Sign in" }
         }
     };
-    ([(axum::http::header::CONTENT_TYPE, "text/html; charset=utf-8")], markup.into_string()).into_response()
+    frame::response(StatusCode::UNAUTHORIZED, frame::bare(&title, &body))
 }

@@ -1,12 +1,100 @@
-//! Page: the pages for people.
+//! Page: the server for people, in HTML.
+//!
+//! ```text
+//! Job ─► a module for each page ─► Page ─► frame ─► response
+//! ```
+//!
+//! * [`search`]: the box with its results, [`results`] by meaning or [`lines`] of text, with [`filters`] and
+//!   their equivalents to [`copy`].
+//! * [`file`], [`files`]: the text of a file with its outline; directories.
+//! * [`symbol`], [`similar`], [`history`]: what is known about code.
+//! * [`status`], [`skipped`]: the state of the index, and what is not in it.
+//! * [`help`], [`login`], [`failure`]: the other pages.
+//! * [`frame`]: what all pages have around them; [`code`], [`links`]: lines of code and the URLs of pages.
+//! * [`assets`]: style, script and icon.
+//!
+//! Every page works without its script, which adds results while typing, keys and copying.
 
+mod assets;
+mod code;
+mod copy;
+mod failure;
+mod file;
+mod files;
+mod filters;
+mod frame;
+mod help;
+mod history;
+mod lines;
+mod links;
 pub mod login;
+mod results;
+mod search;
+mod similar;
+mod skipped;
+mod status;
+mod symbol;
 
 use super::app::App;
+use super::job::{Failure, Job, Work};
 use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use frame::{Page, Section};
 use std::sync::Arc;
 
-/// The pages.
+/// The pages and their assets.
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
+        .route("/", get(search::page))
+        .route("/search", get(search::page))
+        .route("/results", get(search::fragment))
+        .route("/file", get(file::page))
+        .route("/files", get(files::page))
+        .route("/symbol", get(symbol::page))
+        .route("/similar", get(similar::page))
+        .route("/history", get(history::page))
+        .route("/status", get(status::page))
+        .route("/skipped", get(skipped::page))
+        .route("/help", get(help::page))
+        .route("/assets/{name}", get(assets::asset))
+}
+
+/// A request for a page, or why its parameters cannot be read.
+type Asked = Result<Job, Failure>;
+
+/// Answers with the page that `render` makes, or with one that says why there is none.
+async fn respond(
+    asked: Asked,
+    render: impl FnOnce(&Work) -> Result<Page, Failure> + Send + 'static,
+) -> Response {
+    let (name, rendered) = match asked {
+        Ok(job) => {
+            let name = job.app.name.clone();
+            let of_frame = name.clone();
+            let rendered = job.run(move |work| Ok(frame::render(&of_frame, &render(work)?))).await;
+            (name, rendered)
+        }
+        Err(failure) => (String::new(), Err(failure)),
+    };
+    match rendered {
+        Ok(text) => html(StatusCode::OK, text),
+        Err(failure) => failed(&name, &failure),
+    }
+}
+
+/// The page of a failure in the server called `name`.
+fn failed(name: &str, failure: &Failure) -> Response {
+    let page = Page::new(&failure.error, Section::None, failure::body(failure));
+    let mut response = html(failure.status(), frame::render(name, &page));
+    let of_failure = failure.clone().into_response();
+    if let Some(seconds) = of_failure.headers().get(header::RETRY_AFTER) {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.clone());
+    }
+    response
+}
+
+fn html(status: StatusCode, text: String) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
 }

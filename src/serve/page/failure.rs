@@ -1,0 +1,27 @@
+//! Failure: why there is no page, and what to do about it.
+
+use super::code::safe;
+use crate::serve::job::Failure;
+use axum::http::StatusCode;
+use maud::{Markup, html};
+
+pub fn body(failure: &Failure) -> Markup {
+    html! {
+        div.failure {
+            h1 { (capitalised(&failure.error)) }
+            p { (safe(&failure.why)) }
+            @if !failure.fix.is_empty() {
+                p { "What to do: " code { (safe(&failure.fix)) } }
+            }
+            @if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
+                p { a href="/status" { "The state of the index" } }
+            }
+        }
+    }
+}
+
+/// Errors begin in lower case; headings do not.
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
