@@ -55,6 +55,8 @@ const HOSTILE: &str = "\
 HOSTILE_CONSTANT = \"<script>alert(2)</script> \u{202e}gnissim\"
 ";
 
+const TOKEN: &str = "0123456789abcdef-of-a-test";
+
 fn repo() -> TestRepo {
     let repo = TestRepo::with_files(&[
         ("src/net/retry.rs", RETRY),
@@ -88,9 +90,9 @@ struct Server {
 
 impl Server {
     /// Starts a server on a free port and waits until it listens.
-    fn start(repo: &TestRepo) -> Server {
+    fn start(repo: &TestRepo, args: &[&str]) -> Server {
         let mut command = repo.command(program());
-        command.args(["serve", "--port", "0"]).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(["serve", "--port", "0"]).args(args).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let (mut seen, mut url) = (String::new(), None);
@@ -116,10 +118,13 @@ fn the_page_works_in_a_browser() {
     let Some(modules) = Tool::PAGE_MODULES.find() else { return };
     let Some(chromium) = Tool::CHROMIUM.find() else { return };
     let repo = repo();
-    let server = Server::start(&repo);
+    let token = repo.beside("token");
+    std::fs::write(&token, TOKEN).unwrap();
+    let open = Server::start(&repo, &[]);
+    let closed = Server::start(&repo, &["--token-file", token.to_str().unwrap()]);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/check.mjs");
     let mut node = Command::new("node");
-    node.arg(script).arg(&server.url);
+    node.arg(script).args([&open.url, &closed.url, TOKEN]);
     node.env("CODEWEAVER_TEST_PAGE", modules).env("CODEWEAVER_TEST_CHROMIUM", chromium);
     let output = node.stdin(Stdio::null()).output().unwrap();
     let [stdout, stderr] =

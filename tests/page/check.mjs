@@ -1,9 +1,10 @@
 // Checks the page of a server in a real browser:
 //
-//     CODEWEAVER_TEST_PAGE=DIR node tests/page/check.mjs URL
+//     CODEWEAVER_TEST_PAGE=DIR node tests/page/check.mjs URL [URL TOKEN]
 //
 // DIR has node_modules with playwright-core and axe-core. The server serves the repository that
-// tests/it/serve_page.rs makes. Prints each check that fails, and exits with 1 if one does.
+// tests/it/serve_page.rs makes; that at the second URL needs a token. Prints each check that fails, and exits with 1
+// if one does.
 
 import { createRequire } from "node:module";
 import assert from "node:assert/strict";
@@ -12,7 +13,8 @@ const require = createRequire(process.env.CODEWEAVER_TEST_PAGE + "/");
 const { chromium } = require("playwright-core");
 const axe = require("axe-core").source;
 
-const base = process.argv[2].replace(/\/$/, "");
+const [base, tokenBase] = process.argv.slice(2, 4).map((url) => url.replace(/\/$/, ""));
+const token = process.argv[4];
 const executablePath = process.env.CODEWEAVER_TEST_CHROMIUM ?? "/usr/bin/chromium";
 const TIMEOUT_MS = 20_000;
 const QUERY = "retry a request with backoff";
@@ -57,7 +59,7 @@ async function check(name, test, { expectsErrors = false, ...options } = {}) {
   try {
     context.setDefaultTimeout(TIMEOUT_MS);
     context.on("request", (request) => {
-      if (!request.url().startsWith(base + "/")) problems.push("request to " + request.url());
+      if (!request.url().startsWith(base + "/") && !request.url().startsWith(tokenBase + "/")) problems.push("request to " + request.url());
     });
     const page = await context.newPage();
     page.on("pageerror", (error) => problems.push("error of the script: " + error.message));
@@ -226,6 +228,8 @@ await check("lines of a file", async (page) => {
   await page.locator("#outline a.uses").first().click();
   await page.waitForURL("**/symbol?**");
   assert.match(await page.locator("main").innerText(), /fetch_page/, "its caller");
+  await page.locator("details.history summary").click();
+  await page.locator(".commits li", { hasText: "say why there is no jitter" }).waitFor();
 });
 
 await check("revisions", async (page) => {
@@ -306,6 +310,23 @@ await check("secrets are not served", async (page) => {
   await open(page, PAGES.skipped);
   assert.match(await page.locator("main").innerText(), /secret/i);
 }, { expectsErrors: true });
+
+if (tokenBase) {
+  await check("token", async (page) => {
+    await page.goto(tokenBase + PAGES.file);
+    assert.equal(await focused(page), "token");
+    await page.evaluate(axe + "\n;0");
+    assert.deepEqual((await page.evaluate(() => axe.run())).violations, []);
+    await page.keyboard.type("a wrong one");
+    await page.keyboard.press("Enter");
+    await page.locator("[role=alert]").waitFor();
+    await page.locator("#token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator(".home").waitFor();
+    await page.goto(tokenBase + PAGES.file);
+    assert.match(await page.locator("#text").innerText(), /fn retry_with_backoff/);
+  }, { expectsErrors: true, bypassCSP: true });
+}
 
 await check("policy and caching", async (page) => {
   const response = await open(page, PAGES.results);

@@ -230,6 +230,19 @@ function prepare(root) {
 }
 prepare(document);
 
+/* What is loaded when it is opened: a part of another page */
+
+for (const details of all("details[data-load]")) {
+  details.addEventListener("toggle", async () => {
+    const place = $(".loaded", details);
+    if (!details.open || place.childElementCount > 0) return;
+    place.textContent = "…";
+    const response = await fetch(details.dataset.load).catch(() => null);
+    const page = response?.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+    place.replaceChildren(...(page ? all(details.dataset.part, page) : ["The server does not answer."]));
+  });
+}
+
 /* The state of the index */
 
 // Replaces the state by a current one, at the interval that it names.

@@ -69,24 +69,25 @@ async fn respond(
     asked: Asked,
     render: impl FnOnce(&Work) -> Result<Page, Failure> + Send + 'static,
 ) -> Response {
-    let (name, rendered) = match asked {
+    let (name, query, rendered) = match asked {
         Ok(job) => {
             let name = job.app.name.clone();
+            let query = job.params.text("q").unwrap_or_default().to_owned();
             let of_frame = name.clone();
             let rendered = job.run(move |work| Ok(frame::render(&of_frame, &render(work)?))).await;
-            (name, rendered)
+            (name, query, rendered)
         }
-        Err(failure) => (String::new(), Err(failure)),
+        Err(failure) => (String::new(), String::new(), Err(failure)),
     };
     match rendered {
         Ok(text) => html(StatusCode::OK, text),
-        Err(failure) => failed(&name, &failure),
+        Err(failure) => failed(&name, query, &failure),
     }
 }
 
-/// The page of a failure in the server called `name`.
-fn failed(name: &str, failure: &Failure) -> Response {
-    let page = Page::new(&failure.error, Section::None, failure::body(failure));
+/// The page of a failure in the server called `name`. What was searched for stays in the box.
+fn failed(name: &str, query: String, failure: &Failure) -> Response {
+    let page = Page { query, ..Page::new(&failure.error, Section::None, failure::body(failure)) };
     let mut response = html(failure.status(), frame::render(name, &page));
     let of_failure = failure.clone().into_response();
     if let Some(seconds) = of_failure.headers().get(header::RETRY_AFTER) {

@@ -18,6 +18,8 @@ use serde_json::{Map, json};
 
 /// Entries listed before the rest is summed up.
 const MAX_LISTED: usize = 100;
+/// Commits shown of its history.
+const COMMITS: usize = 10;
 /// Lines shown of the definition.
 const MAX_LINES: usize = 60;
 
@@ -95,7 +97,6 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
                 " · " (one.language)
             }
             ul.actions {
-                li { a href=(links::history_of_symbol(&one.qualified_name, &one.path)) { "History" } }
                 li { a href=(links::similar(&one.path, one.lines.0, rev)) { "Similar code" } }
             }
             @for warning in &about.warnings { p.note { (safe(for_people(warning))) } }
@@ -119,6 +120,7 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
                 }
             }
             @if !others.is_empty() { (symbols("Other definitions of the name", others, rev)) }
+            (history(one))
             (copied(one, rev))
         }
     }
@@ -224,6 +226,18 @@ fn symbols<'a>(title: &str, symbols: impl IntoIterator<Item = &'a FoundSymbol>, 
                     " " (code::path(&it.path)) ":" (it.lines.0)
                 }
             }
+        }
+    }
+}
+
+/// The last commits that changed it. To find them takes a while, so the script fetches them on request.
+fn history(one: &FoundSymbol) -> Markup {
+    let href = links::history_of_symbol(&one.qualified_name, &one.path);
+    html! {
+        details.history data-load={ (href) "&limit=" (COMMITS) } data-part=".commits" {
+            summary { "History" }
+            div.loaded {}
+            p { a href=(href) { "All commits that changed it" } }
         }
     }
 }
