@@ -124,7 +124,8 @@ impl RepoSet {
     }
 }
 
-fn matches_name(glob: &str, name: &str) -> bool {
+/// Whether the name of a member matches a glob, as for [`RepoSet::matching`].
+pub fn matches_name(glob: &str, name: &str) -> bool {
     let glob = glob.trim_end_matches('/');
     let is_within = |group: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
     name == glob

@@ -1,8 +1,11 @@
-//! Who may ask: the token of the server, and the names under which it is reached.
+//! Who may ask, and about what: the tokens of the server, and the names under which it is reached.
 
+use crate::sync;
 use axum::http::{HeaderMap, Uri, header};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 /// Name of the cookie of a browser that has presented the token.
 pub const COOKIE: &str = "codeweaver";
@@ -15,11 +18,22 @@ const COOKIE_CONTEXT: &str = "git-codeweaver 2026-11-24 cookie of a browser";
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read.
-    #[error("cannot read the token in {}: {source}", path.display())]
+    #[error("cannot read the tokens in {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// It could be guessed.
-    #[error("the token in {} is too short: at least {MIN_TOKEN_CHARS} characters on one line are needed", path.display())]
-    TooShort { path: PathBuf },
+    #[error("the token in line {line} of {} is too short: at least {MIN_TOKEN_CHARS} characters are needed", path.display())]
+    TooShort { path: PathBuf, line: usize },
+    /// There is none.
+    #[error("{} has no token", path.display())]
+    Empty { path: PathBuf },
+}
+
+/// What a client may see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    All,
+    /// The repositories of a catalogue whose name matches one of these globs.
+    Repositories(Arc<[String]>),
 }
 
 /// A secret that clients must present. Only its hash is kept.
@@ -27,57 +41,119 @@ pub enum TokenError {
 pub struct Token {
     hash: blake3::Hash,
     cookie: String,
+    access: Access,
 }
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token(…)")
+        f.debug_struct("Token").field("access", &self.access).finish_non_exhaustive()
     }
 }
 
 impl Token {
-    /// Reads the token from the first line of a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the token is too short.
-    pub fn read(path: &Path) -> Result<Token, TokenError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| TokenError::Unreadable { path: path.to_path_buf(), source })?;
-        let token = text.lines().next().unwrap_or_default().trim();
-        if token.chars().count() < MIN_TOKEN_CHARS {
-            return Err(TokenError::TooShort { path: path.to_path_buf() });
-        }
-        Ok(Token::new(token))
-    }
-
-    fn new(token: &str) -> Token {
+    fn new(token: &str, access: Access) -> Token {
         let cookie = blake3::Hash::from_bytes(blake3::derive_key(COOKIE_CONTEXT, token.as_bytes()));
-        Token { hash: blake3::hash(token.as_bytes()), cookie: cookie.to_hex().to_string() }
+        Token { hash: blake3::hash(token.as_bytes()), cookie: cookie.to_hex().to_string(), access }
     }
 
     /// Whether `text` is the token. Takes the same time for every text of a length.
-    pub fn is(&self, text: &str) -> bool {
+    fn is(&self, text: &str) -> bool {
         // The comparison of hashes takes constant time.
         blake3::hash(text.trim().as_bytes()) == self.hash
+    }
+
+    fn is_cookie(&self, text: &str) -> bool {
+        blake3::hash(text.as_bytes()) == blake3::hash(self.cookie.as_bytes())
     }
 
     /// The `Set-Cookie` header of a browser that has presented the token.
     pub fn set_cookie(&self) -> String {
         format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", self.cookie)
     }
+}
 
-    /// Whether `headers` present the token: as a bearer token, or as the cookie of a browser.
-    pub fn is_presented(&self, headers: &HeaderMap) -> bool {
-        let texts = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        let is_cookie = |pair: &str| {
-            let (name, value) = pair.trim().split_once('=').unwrap_or_default();
-            name == COOKIE && blake3::hash(value.as_bytes()) == blake3::hash(self.cookie.as_bytes())
-        };
-        texts(header::AUTHORIZATION).any(|value| {
-            let (scheme, token) = value.split_once(' ').unwrap_or_default();
-            scheme.eq_ignore_ascii_case("bearer") && self.is(token)
-        }) || texts(header::COOKIE).flat_map(|value| value.split(';')).any(is_cookie)
+/// The tokens in a file, which is read again when it has changed.
+///
+/// Each line has a token, and after it the globs of the repositories that it is good for; all, if there are
+/// none. Blank lines and lines that begin with `#` are ignored.
+#[derive(Debug)]
+pub struct Tokens {
+    path: PathBuf,
+    read: Mutex<(Option<SystemTime>, Arc<[Token]>)>,
+}
+
+impl Tokens {
+    /// # Errors
+    /// The file cannot be read, has no token, or one that is too short.
+    pub fn read(path: &Path) -> Result<Tokens, TokenError> {
+        let read = (modified(path), read(path)?);
+        Ok(Tokens { path: path.to_path_buf(), read: Mutex::new(read) })
     }
+
+    /// The tokens of the file as it is now. Those before it stay in force if it cannot be read.
+    fn present(&self) -> Arc<[Token]> {
+        let now = modified(&self.path);
+        let mut known = sync::lock(&self.read);
+        if known.0 != now {
+            match read(&self.path) {
+                Ok(tokens) => *known = (now, tokens),
+                Err(error) => {
+                    known.0 = now;
+                    tracing::error!(component = "serve", operation = "tokens", %error, "the former tokens stay in force");
+                }
+            }
+        }
+        known.1.clone()
+    }
+
+    /// The token that `text` is.
+    pub fn find(&self, text: &str) -> Option<Token> {
+        self.present().iter().find(|token| token.is(text)).cloned()
+    }
+
+    /// What the token in `headers` is good for, a bearer token or the cookie of a browser; `None` if there is
+    /// none.
+    pub fn access_of(&self, headers: &HeaderMap) -> Option<Access> {
+        let texts = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        let bearers = texts(header::AUTHORIZATION).filter_map(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token)
+        });
+        let cookies = texts(header::COOKIE).flat_map(|value| value.split(';')).filter_map(|pair| {
+            let (name, value) = pair.trim().split_once('=')?;
+            (name == COOKIE).then_some(value)
+        });
+        let (bearers, cookies): (Vec<&str>, Vec<&str>) = (bearers.collect(), cookies.collect());
+        let tokens = self.present();
+        let presented = |token: &&Token| {
+            bearers.iter().any(|text| token.is(text)) || cookies.iter().any(|text| token.is_cookie(text))
+        };
+        tokens.iter().find(presented).map(|token| token.access.clone())
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
+}
+
+fn read(path: &Path) -> Result<Arc<[Token]>, TokenError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| TokenError::Unreadable { path: path.to_path_buf(), source })?;
+    let mut tokens = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let Some(token) = words.next() else { continue };
+        if token.chars().count() < MIN_TOKEN_CHARS {
+            return Err(TokenError::TooShort { path: path.to_path_buf(), line: at + 1 });
+        }
+        let globs: Arc<[String]> = words.map(str::to_owned).collect();
+        let access = if globs.is_empty() { Access::All } else { Access::Repositories(globs) };
+        tokens.push(Token::new(token, access));
+    }
+    if tokens.is_empty() {
+        return Err(TokenError::Empty { path: path.to_path_buf() });
+    }
+    Ok(tokens.into())
 }
 
 /// The names under which a server may be reached. Any other is refused, since a page of another site could
@@ -133,25 +209,55 @@ mod tests {
         pairs.iter().map(|(key, value)| (name(key), value.parse().unwrap())).collect()
     }
 
+    fn tokens(text: &str) -> (tempfile::TempDir, Result<Tokens, TokenError>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens");
+        std::fs::write(&path, text).unwrap();
+        let read = Tokens::read(&path);
+        (dir, read)
+    }
+
     #[test]
-    fn only_the_token_and_its_cookie_are_accepted() {
-        let token = Token::new("0123456789abcdef");
-        let cookie = token.set_cookie();
+    fn only_tokens_and_their_cookies_are_accepted() {
+        let text = "# team\n0123456789abcdef\n\nfedcba9876543210 payments/* docs\n";
+        let (_dir, tokens) = tokens(text);
+        let tokens = tokens.unwrap();
+        let cookie = tokens.find("0123456789abcdef").unwrap().set_cookie();
         let cookie = cookie.split(';').next().unwrap();
+        let some = Access::Repositories(["payments/*".to_owned(), "docs".to_owned()].into());
         for (pairs, expected) in [
-            (vec![("authorization", "Bearer 0123456789abcdef")], true),
-            (vec![("authorization", "bearer 0123456789abcdef")], true),
-            (vec![("authorization", "Basic 0123456789abcdef")], false),
-            (vec![("authorization", "Bearer 0123456789abcdeF")], false),
-            (vec![("authorization", "Bearer ")], false),
-            (vec![("cookie", cookie)], true),
-            (vec![("cookie", &format!("a=b; {cookie}")[..])], true),
-            (vec![("cookie", "codeweaver=0123456789abcdef")], false),
-            (vec![("cookie", "codeweaver=")], false),
-            (vec![], false),
+            (vec![("authorization", "Bearer 0123456789abcdef")], Some(Access::All)),
+            (vec![("authorization", "bearer 0123456789abcdef")], Some(Access::All)),
+            (vec![("authorization", "Bearer fedcba9876543210")], Some(some)),
+            (vec![("authorization", "Basic 0123456789abcdef")], None),
+            (vec![("authorization", "Bearer 0123456789abcdeF")], None),
+            (vec![("authorization", "Bearer payments/*")], None),
+            (vec![("authorization", "Bearer ")], None),
+            (vec![("cookie", cookie)], Some(Access::All)),
+            (vec![("cookie", &format!("a=b; {cookie}")[..])], Some(Access::All)),
+            (vec![("cookie", "codeweaver=0123456789abcdef")], None),
+            (vec![("cookie", "codeweaver=")], None),
+            (vec![], None),
         ] {
-            assert_eq!(token.is_presented(&headers(&pairs)), expected, "{pairs:?}");
+            assert_eq!(tokens.access_of(&headers(&pairs)), expected, "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn a_changed_file_is_read_again() {
+        let (dir, tokens) = tokens("0123456789abcdef\n");
+        let tokens = tokens.unwrap();
+        let path = dir.path().join("tokens");
+        let write = |text: &str, seconds: u64| {
+            std::fs::write(&path, text).unwrap();
+            let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        };
+        write("another-token-of-some-length\n", 1_000);
+        assert!(tokens.find("0123456789abcdef").is_none());
+        assert!(tokens.find("another-token-of-some-length").is_some());
+        write("short\n", 2_000);
+        assert!(tokens.find("another-token-of-some-length").is_some(), "the former ones stay in force");
     }
 
     #[test]
@@ -177,13 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn a_short_token_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("token");
-        std::fs::write(&path, "short\n0123456789abcdef").unwrap();
-        assert!(matches!(Token::read(&path), Err(TokenError::TooShort { .. })));
-        std::fs::write(&path, "0123456789abcdef\n").unwrap();
-        assert!(Token::read(&path).unwrap().is("0123456789abcdef"));
-        assert!(matches!(Token::read(&dir.path().join("none")), Err(TokenError::Unreadable { .. })));
+    fn files_without_a_good_token_are_refused() {
+        let read = |text| tokens(text).1;
+        assert!(matches!(read("0123456789abcdef\nshort all/*"), Err(TokenError::TooShort { line: 2, .. })));
+        assert!(matches!(read("# nothing\n\n"), Err(TokenError::Empty { .. })));
+        let missing = Tokens::read(Path::new("/nonexistent/tokens"));
+        assert!(matches!(missing, Err(TokenError::Unreadable { .. })));
     }
 }

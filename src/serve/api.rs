@@ -5,14 +5,13 @@ use super::search::{self, Search};
 use super::stream::stream;
 use crate::ask;
 use crate::git::{Prefix, quoting};
-use crate::index::{status, updater};
+use crate::index::status;
 use crate::query::changes::ChangesRequest;
 use crate::query::grep::{GrepFile, Page};
 use crate::query::listing::{ListOrder, ListRequest, ListedFile};
 use crate::query::{Filters, QueryError, SimilarRequest};
 use crate::xref::{CallGraphRequest, Direction, Xref};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 
 /// Maximum value of `limit` of lists.
 const MAX_LIMIT: usize = 1000;
@@ -69,7 +68,10 @@ pub async fn similar(job: Job) -> Result<Response, Failure> {
 pub fn similar_to(work: &Work) -> Result<crate::query::Response, Failure> {
     let line = work.params.number("line", u32::MAX)?.ok_or_else(|| Failure::parameter("line", "given"))?;
     let mut request = SimilarRequest::new(work.params.required("path")?, line, &work.codebase().settings);
-    request.view = search::view(work, work.params.text("rev"));
+    let rev = work.params.text("rev");
+    work.check_path(&request.path, rev)?;
+    work.limit(&mut request.filters, &[], rev)?;
+    request.view = search::view(work, rev);
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
     let response = work.run(|update| work.searcher().similar(&request, update))?;
     work.update_if_due(response.index.needs_update);
@@ -83,24 +85,14 @@ pub async fn file(job: Job) -> Result<Response, Failure> {
         let first = work.params.number("first", u32::MAX)?;
         let lines =
             (first.is_some() || last.is_some()).then(|| (first.unwrap_or(1), last.unwrap_or(u32::MAX)));
-        let path = work.params.required("path")?;
-        match work.params.text("blob") {
-            Some(oid) => work.run(|_| work.searcher().read_blob(path, oid)),
-            None => work.read(path, lines, work.params.text("rev")),
-        }
+        work.read(work.params.required("path")?, lines)
     })
     .await
 }
 
 /// `GET /api/outline`: what a file defines.
 pub async fn outline(job: Job) -> Result<Response, Failure> {
-    job.json(|work| {
-        let (path, rev) = (work.params.required("path")?, work.params.text("rev"));
-        let outline = work.run(|update| work.searcher().outline(path, rev, update))?;
-        work.update_if_due(outline.index.needs_update);
-        Ok(outline)
-    })
-    .await
+    job.json(|work| work.outline(work.params.required("path")?, work.params.text("rev"))).await
 }
 
 /// `GET /api/graph`: callers, callees, references or definitions of a symbol.
@@ -128,6 +120,7 @@ pub fn call_graph(
     symbol: &str,
     direction: Direction,
 ) -> Result<crate::xref::CallGraphResponse, Failure> {
+    work.check_all("the call graph")?;
     let mut request = CallGraphRequest::new(symbol, direction);
     request.rev = work.params.text("rev").map(str::to_owned);
     request.depth = work.params.number("depth", 5)?.unwrap_or(1).max(1);
@@ -207,6 +200,7 @@ pub fn list<'a>(
             .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
         pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
     }
+    work.limit(&mut filters, &[], rev)?;
     let request = ListRequest {
         filters,
         rev: rev.map(str::to_owned),
@@ -256,7 +250,11 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
     let offset = work.params.number("offset", usize::MAX)?.unwrap_or(0);
     let root = Prefix::root(&work.codebase().repo);
     let mut filters = Filters { include_tests: true, ..Filters::default() };
+    if work.params.text("path").is_none() || work.params.text("symbol").is_some() {
+        work.check_all("this history")?;
+    }
     for path in work.params.all("path") {
+        work.check_path(path, work.params.text("rev"))?;
         let typed = format!(":(top,literal){path}");
         let pathspec = root
             .pathspec(&typed)
@@ -294,7 +292,9 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
         let question = work.params.required("q")?;
         let limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(DEFAULT_PASSAGES);
         let mut request = ask::request(question, work.searcher());
-        request.view = search::view(work, work.params.text("rev"));
+        let rev = work.params.text("rev");
+        work.limit(&mut request.filters, &[], rev)?;
+        request.view = search::view(work, rev);
         let answer =
             work.run(|update| ask::extractive(work.searcher(), question, &request, limit, update))?;
         work.update_if_due(answer.index.needs_update);
@@ -305,18 +305,9 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
 
 /// `GET /api/status`: what is indexed, as `status -o json`.
 pub async fn status(job: Job) -> Result<Response, Failure> {
-    job.json(|work| status::status(work.codebase(), work.params.flag("files")).map_err(Failure::internal))
-        .await
-}
-
-/// `POST /api/update`: asks for an update of the index, as a hook does after a push.
-pub async fn update(job: Job) -> Result<Response, Failure> {
-    job.run(|work| {
-        let codebase = work.codebase();
-        updater::request_update(codebase).map_err(Failure::internal)?;
-        work.update_if_due(true);
-        Ok(())
+    job.json(|work| {
+        work.check_all("the status")?;
+        status::status(work.codebase(), work.params.flag("files")).map_err(Failure::internal)
     })
-    .await?;
-    Ok(StatusCode::ACCEPTED.into_response())
+    .await
 }

@@ -1,6 +1,6 @@
 //! App: what all requests of a server share.
 
-use super::access::{Names, Token};
+use super::access::{Names, Tokens};
 use super::job::Work;
 use super::metrics::Metrics;
 use super::{Options, ServeError};
@@ -9,7 +9,6 @@ use crate::index::{Codebase, IndexError};
 use crate::mcp::codebases::{CallTarget, Codebases};
 use crate::store::StoreReader;
 use crate::sync;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,13 +22,13 @@ const STATUS_AGE: Duration = Duration::from_secs(1);
 
 /// The state of a server.
 pub struct App {
-    /// The root of the worktree, or the directory of a bare repository.
-    pub root: PathBuf,
     /// Name of the repository on the page.
     pub name: String,
     pub codebases: Arc<Codebases>,
     pub names: Names,
-    pub token: Option<Token>,
+    pub tokens: Option<Arc<Tokens>>,
+    /// Whether it serves a catalogue.
+    pub is_catalogue: bool,
     pub metrics: Metrics,
     pub started: Instant,
     /// Requests that compute, twice the number of cores; more would only slow each other down.
@@ -53,9 +52,10 @@ impl App {
         let n_slots = 2 * std::thread::available_parallelism().map_or(2, usize::from);
         Ok(App {
             name: name.trim_end_matches(".git").to_owned(),
-            codebases: Arc::new(Codebases::confined(root.clone())),
+            codebases: Arc::new(Codebases::confined(root)),
             names: Names::new(options.host, &options.names),
-            token: options.token.clone(),
+            tokens: options.tokens.clone(),
+            is_catalogue: codebase.repo.is_catalogue(),
             metrics: Metrics::new()?,
             started: Instant::now(),
             slots: Arc::new(Semaphore::new(n_slots)),
@@ -63,7 +63,6 @@ impl App {
             n_waiting: AtomicUsize::new(0),
             max_waiting: n_slots * WAITING_PER_SLOT,
             is_ending: AtomicBool::new(false),
-            root,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Guard: what every request passes before it reaches its handler, and what every response carries.
 
+use super::access::Access;
 use super::app::App;
 use super::job::Failure;
 use super::page;
@@ -36,9 +37,12 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     let id = RequestId::random();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(id.clone());
-    let mut response = match refusal(&app, &request) {
-        Some(refusal) => refusal,
-        None => next.run(request).await,
+    let mut response = match admit(&app, &request) {
+        Ok(access) => {
+            request.extensions_mut().insert(access);
+            next.run(request).await
+        }
+        Err(refusal) => *refusal,
     };
     let status = response.status().as_u16();
     let duration_ms = started.elapsed().as_millis() as u64;
@@ -57,30 +61,35 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     response
 }
 
-/// Why a request is not answered.
-fn refusal(app: &App, request: &Request) -> Option<Response> {
+/// What the client of a request may see; the response if it is not answered.
+fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
+    let refused = |failure: Failure| Box::new(failure.into_response());
     if !app.names.allow(request.uri(), request.headers()) {
         let why =
             "the host of the request, or the origin of the page that sent it, is not one of this server";
-        let failure = Failure::new(StatusCode::FORBIDDEN, "this request is refused", why)
-            .with_fix("git codeweaver serve --allow-host NAME");
-        return Some(failure.into_response());
+        let failure = Failure::new(StatusCode::FORBIDDEN, "this request is refused", why);
+        return Err(refused(failure.with_fix("git codeweaver serve --allow-host NAME")));
     }
-    let token = app.token.as_ref()?;
+    let Some(tokens) = &app.tokens else { return Ok(Access::All) };
     let path = request.uri().path();
-    if token.is_presented(request.headers()) || OPEN_PATHS.contains(&path) {
-        return None;
+    match tokens.access_of(request.headers()) {
+        // The tools for agents know no limits within a catalogue.
+        Some(Access::Repositories(_)) if path.starts_with("/mcp") => {
+            let why = "the token is good for some repositories only";
+            return Err(refused(Failure::new(StatusCode::FORBIDDEN, "agents cannot use this token", why)));
+        }
+        Some(access) => return Ok(access),
+        None if OPEN_PATHS.contains(&path) => return Ok(Access::Repositories(Arc::new([]))),
+        None => {}
     }
     let wants_page = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     if wants_page.is_some_and(|accept| accept.contains("text/html")) {
-        return Some((StatusCode::UNAUTHORIZED, page::login::page(&app.name, false)).into_response());
+        let form = page::login::page(&app.name, false);
+        return Err(Box::new((StatusCode::UNAUTHORIZED, form).into_response()));
     }
-    let failure = Failure::new(
-        StatusCode::UNAUTHORIZED,
-        "a token is needed",
-        "the request presents none, or a wrong one",
-    )
-    .with_fix("send the header `Authorization: Bearer TOKEN`");
+    let why = "the request presents none, or a wrong one";
+    let failure = Failure::new(StatusCode::UNAUTHORIZED, "a token is needed", why)
+        .with_fix("send the header `Authorization: Bearer TOKEN`");
     let challenge = [(header::WWW_AUTHENTICATE, "Bearer realm=\"git-codeweaver\"")];
-    Some((challenge, failure).into_response())
+    Err(Box::new((challenge, failure).into_response()))
 }

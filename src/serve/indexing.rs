@@ -4,8 +4,9 @@
 //! index, pushes to a repository without hooks, and updates that nobody's query has asked for. Runs are
 //! processes of their own, so a server that is killed loses nothing and a run that fails ends no server.
 
-use super::Event;
 use super::app::App;
+use super::repositories;
+use super::{Event, Options};
 use crate::index::{Codebase, Lifecycle, background};
 use crate::query::view::Freshness;
 use crate::query::view::freshness;
@@ -22,9 +23,18 @@ const TICK: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Follows HEAD until the server ends.
-pub fn follow(app: &App, reindex: bool, tell: &(dyn Fn(Event<'_>) + Sync)) {
-    let mut follower =
-        Follower { app, tell, run: None, last_run: None, retry_at: None, reindex, is_lost: false };
+pub fn follow(app: &App, options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) {
+    let mut follower = Follower {
+        app,
+        tell,
+        interval: options.interval,
+        run: None,
+        last_run: None,
+        retry_at: None,
+        synced_at: None,
+        reindex: options.reindex,
+        is_lost: false,
+    };
     while !app.is_ending() {
         let next = Instant::now() + INTERVAL;
         follower.look();
@@ -37,11 +47,14 @@ pub fn follow(app: &App, reindex: bool, tell: &(dyn Fn(Event<'_>) + Sync)) {
 struct Follower<'a> {
     app: &'a App,
     tell: &'a (dyn Fn(Event<'_>) + Sync),
+    interval: Duration,
     /// The first index, or one that was asked for.
     run: Option<Child>,
     /// When the last run that was counted had ended.
     last_run: Option<u64>,
     retry_at: Option<Instant>,
+    /// When the members of the catalogue were last looked at.
+    synced_at: Option<Instant>,
     reindex: bool,
     /// Whether the repository could not be opened at the last look.
     is_lost: bool,
@@ -76,6 +89,7 @@ impl Follower<'_> {
         }
         match codebase.lifecycle_in(state.as_ref()) {
             Lifecycle::Indexed => {
+                self.sync(codebase);
                 let is_behind = matches!(freshness::decide(codebase), Ok(Freshness::Stale));
                 background::update_if_due(codebase, is_behind);
             }
@@ -88,6 +102,18 @@ impl Follower<'_> {
                     self.start(codebase, false);
                 }
             }
+        }
+    }
+
+    /// Looks at the members of a catalogue when it is time.
+    fn sync(&mut self, codebase: &Codebase) {
+        let is_due = self.synced_at.is_none_or(|at| at.elapsed() >= self.interval);
+        if !self.app.is_catalogue || !is_due {
+            return;
+        }
+        self.synced_at = Some(Instant::now());
+        if let Err(error) = repositories::sync(codebase, &[]) {
+            (self.tell)(Event::Warning(&format!("the repositories cannot be looked at: {error}")));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Job: the work of one request, on a thread of the pool.
 
+use super::access::Access;
 use super::app::App;
 use super::params::Params;
 use crate::git::GitError;
@@ -7,7 +8,7 @@ use crate::index::{Codebase, IndexError, Target, background};
 use crate::mcp::RequestId;
 use crate::mcp::codebases::CallTarget;
 use crate::query::view::freshness::RequestUpdate;
-use crate::query::{Cancel, FileText, QueryError, Searcher};
+use crate::query::{Cancel, FileText, Outline, QueryError, Searcher};
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -110,6 +111,12 @@ impl Failure {
     }
 }
 
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Failure {
+        Failure::of_git(&error)
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status();
@@ -125,6 +132,7 @@ impl IntoResponse for Failure {
 pub struct Job {
     pub app: Arc<App>,
     pub params: Params,
+    access: Access,
     id: RequestId,
 }
 
@@ -134,7 +142,9 @@ impl FromRequestParts<Arc<App>> for Job {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Job, Failure> {
         let params = Params::of(&parts.uri)?;
         let id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(RequestId::random);
-        Ok(Job { app: app.clone(), params, id })
+        let access =
+            parts.extensions.get::<Access>().cloned().unwrap_or_else(|| Access::Repositories(Arc::new([])));
+        Ok(Job { app: app.clone(), params, access, id })
     }
 }
 
@@ -143,6 +153,8 @@ pub struct Work {
     pub app: Arc<App>,
     target: CallTarget,
     pub params: Params,
+    /// What the client may see.
+    pub access: Access,
     pub cancel: Cancel,
 }
 
@@ -174,14 +186,33 @@ impl Work {
         answer.map_err(|error| Failure::of(error, codebase))
     }
 
-    /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree.
-    pub fn read(
-        &self,
-        path: &str,
-        lines: Option<(u32, u32)>,
-        rev: Option<&str>,
-    ) -> Result<FileText, Failure> {
-        self.run(|_| self.searcher().read(path, lines, rev))
+    /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree; or the contents `blob`.
+    pub fn read(&self, path: &str, lines: Option<(u32, u32)>) -> Result<FileText, Failure> {
+        let (rev, blob) = (self.params.text("rev"), self.params.text("blob"));
+        self.check_path(path, rev)?;
+        match blob {
+            // Contents have no repository, so that a path proves no right to them.
+            Some(blob) => {
+                if self.access != Access::All {
+                    let same = self.run(|_| self.searcher().read(path, lines, rev))?;
+                    return if same.blob == blob {
+                        Ok(same)
+                    } else {
+                        self.check_all("an older version").map(|()| same)
+                    };
+                }
+                self.run(|_| self.searcher().read_blob(path, blob))
+            }
+            None => self.run(|_| self.searcher().read(path, lines, rev)),
+        }
+    }
+
+    /// What a file defines in `rev`, or in the working tree.
+    pub fn outline(&self, path: &str, rev: Option<&str>) -> Result<Outline, Failure> {
+        self.check_path(path, rev)?;
+        let outline = self.run(|update| self.searcher().outline(path, rev, update))?;
+        self.update_if_due(outline.index.needs_update);
+        Ok(outline)
     }
 
     /// Starts an update in the background if an answer `needs_update`.
@@ -197,7 +228,7 @@ impl Job {
         self,
         work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let Job { app, params, id } = self;
+        let Job { app, params, access, id } = self;
         let slot = {
             let Some(_waiting) = app.wait() else {
                 app.metrics.shed();
@@ -217,7 +248,7 @@ impl Job {
                     IndexError::Git(error) => Failure::of_git(&error),
                     other => Failure::internal(other),
                 })?;
-                work(&Work { app, target, params, cancel })
+                work(&Work { app, target, params, access, cancel })
             })
         });
         done.await.unwrap_or_else(|_| Err(Failure::internal("an error in git-codeweaver broke off the work")))

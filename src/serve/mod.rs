@@ -10,6 +10,7 @@
 //! * [`job`]: the work of a request: its slot, time limit, cancellation and errors.
 //! * [`params`], [`query_line`], [`search`]: the parameters of a search, and its answer.
 //! * [`api`]: the JSON of the command line over HTTP, described by [`openapi`]; [`stream`]: long answers.
+//! * [`repositories`]: the members of a catalogue, and what a client may see of them.
 //! * [`page`]: the pages for people.
 //! * [`health`], [`metrics`], [`window`]: the state of the server, for machines.
 //! * [`indexing`]: keeps the index at HEAD and tells what runs come to.
@@ -32,12 +33,13 @@ mod openapi;
 mod page;
 mod params;
 mod query_line;
+mod repositories;
 mod routes;
 mod search;
 mod stream;
 mod window;
 
-pub use access::{Token, TokenError};
+pub use access::{TokenError, Tokens};
 
 use crate::index::IndexError;
 use app::App;
@@ -66,7 +68,9 @@ pub struct Options {
     /// Names under which the server is reached, besides the address and `localhost`.
     pub names: Vec<String>,
     /// What clients must present; must be given if the address is not one of this machine only.
-    pub token: Option<Token>,
+    pub tokens: Option<Arc<Tokens>>,
+    /// Time between two looks at the members of a catalogue.
+    pub interval: Duration,
     /// Build the index anew at the start.
     pub reindex: bool,
 }
@@ -113,7 +117,7 @@ pub enum ServeError {
 /// The address is in use or may not be served without a token, or there is no repository. What fails later is
 /// answered to its request.
 pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), ServeError> {
-    if options.token.is_none() && !options.host.is_loopback() {
+    if options.tokens.is_none() && !options.host.is_loopback() {
         return Err(ServeError::NoToken { host: options.host });
     }
     let app = Arc::new(App::open(options)?);
@@ -126,7 +130,7 @@ pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), S
     let address = listener.local_addr().map_err(ServeError::Start)?;
     tell(Event::Listening(url(address)));
     std::thread::scope(|scope| {
-        scope.spawn(|| indexing::follow(&app, options.reindex, tell));
+        scope.spawn(|| indexing::follow(&app, options, tell));
         let served = runtime.block_on(async {
             let stopped = listener::stop_signal().map_err(ServeError::Start)?;
             listener::serve(listener, routes::router(app.clone()), stopped, || tell(Event::Stopping)).await;

@@ -3,6 +3,7 @@
 use super::api::{CommitItems, FileList, StreamEnd};
 use super::health::Health;
 use super::job::Failure;
+use super::repositories::Repositories;
 use super::search::Answer;
 use crate::ask::answer;
 use crate::index::status::StatusReport;
@@ -128,6 +129,7 @@ pub fn document() -> Value {
         "Passages of the documentation that answer a question",
         &[("q!", "string", "The question"), REV, LIMIT],
     );
+    api.get::<Repositories>("/api/repositories", "repositories", "The repositories that are served", &[]);
     api.get::<StatusReport>(
         "/api/status",
         "status",
@@ -142,6 +144,7 @@ pub fn document() -> Value {
         json!({ "post": {
             "operationId": "update",
             "summary": "Ask for an update of the index, as after a push",
+            "parameters": [parameter(&("repo", "strings", "Only these repositories of a catalogue"))],
             "responses": { "202": { "description": "The update will be made" }, "default": failure_of(&json!(failure)) },
         }}),
     );

@@ -4,7 +4,7 @@ use super::app::App;
 use super::guard;
 use super::health;
 use super::job::{Failure, Job};
-use super::{api, mcp, openapi, page};
+use super::{api, mcp, openapi, page, repositories};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, Uri, header};
@@ -28,8 +28,9 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/api/graph", get(api::graph))
         .route("/api/history", get(api::history))
         .route("/api/ask", get(api::ask))
+        .route("/api/repositories", get(repositories::list))
         .route("/api/status", get(api::status))
-        .route("/api/update", post(api::update))
+        .route("/api/update", post(repositories::update))
         .route("/api/openapi.json", get(openapi_document))
         .route("/health/", get(health))
         .route("/health", get(health))
@@ -91,11 +92,9 @@ async fn login(State(app): State<Arc<App>>, body: Bytes) -> Response {
     let form = std::str::from_utf8(&body).ok().and_then(|body| format!("/?{body}").parse::<Uri>().ok());
     let params = form.and_then(|form| super::params::Params::of(&form).ok()).unwrap_or_default();
     let typed = params.text("token").unwrap_or_default();
-    match &app.token {
-        Some(token) if token.is(typed) => {
-            ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response()
-        }
-        Some(_) => (StatusCode::UNAUTHORIZED, page::login::page(&app.name, true)).into_response(),
-        None => Redirect::to("/").into_response(),
+    let Some(tokens) = &app.tokens else { return Redirect::to("/").into_response() };
+    match tokens.find(typed) {
+        Some(token) => ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response(),
+        None => (StatusCode::UNAUTHORIZED, page::login::page(&app.name, true)).into_response(),
     }
 }

@@ -26,9 +26,7 @@ const MAX_TOKENS: u32 = 1_000_000;
 /// What a request searches for.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// As typed.
-    pub text: String,
-    /// The filters in the text.
+    /// What was typed: the query and its filters.
     pub line: QueryLine,
     pub filters: Filters,
     pub view: ViewRequest,
@@ -54,14 +52,6 @@ impl Answer {
             Answer::Lines(answer) => answer.index.needs_update,
         }
     }
-
-    /// Number of results.
-    pub fn n_results(&self) -> usize {
-        match self {
-            Answer::Matches(response) => response.matches.len(),
-            Answer::Lines(answer) => answer.files.len(),
-        }
-    }
 }
 
 impl Search {
@@ -72,8 +62,7 @@ impl Search {
     /// A parameter is missing or cannot be used.
     pub fn of(work: &Work) -> Result<Search, Failure> {
         let params = &work.params;
-        let text = params.required("q")?.to_owned();
-        let mut line = QueryLine::parse(&text);
+        let mut line = QueryLine::parse(params.required("q")?);
         let owned = |name| params.all(name).map(str::to_owned);
         line.repositories.extend(owned("repo"));
         line.paths.extend(owned("path"));
@@ -99,7 +88,6 @@ impl Search {
                 .iter()
                 .map(|word| format!("'{word}' is ignored: there is no such state"))
                 .collect(),
-            text,
             line,
         };
         search.add_paths(work)?;
@@ -109,15 +97,13 @@ impl Search {
 
     fn add_paths(&mut self, work: &Work) -> Result<(), Failure> {
         let root = Prefix::root(&work.codebase().repo);
-        let repositories =
-            self.line.repositories.iter().map(|glob| format!(":(glob){}/**", glob.trim_matches('/')));
-        for path in repositories.chain(self.line.paths.iter().cloned()) {
+        for path in &self.line.paths {
             let pathspecs = root
-                .pathspecs(&path)
+                .pathspecs(path)
                 .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
             pathspecs.into_iter().for_each(|pathspec| self.filters.add_path(pathspec));
         }
-        Ok(())
+        work.limit(&mut self.filters, &self.line.repositories, self.line.rev.as_deref())
     }
 
     /// Restricts the search to committed files, or to those in another state.

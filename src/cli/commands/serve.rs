@@ -5,15 +5,18 @@ use crate::ask::serve as questions;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render;
-use crate::serve::{self, Event, Options, PORT, ServeError, Token, TokenError};
+use crate::serve::{self, Event, Options, PORT, ServeError, TokenError, Tokens};
 use clap::Args;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
   git codeweaver serve                             the page of this repository: http://127.0.0.1:9328/
+  git codeweaver serve --catalogue ~/all.git       the pages of many repositories, see `git codeweaver catalogue`
   git codeweaver serve --host 0.0.0.0 --token-file ~/token --allow-host code.example
   curl 'localhost:9328/api/search?q=retry+with+backoff'
   git codeweaver serve --ask                       questions about the documents of this repository
@@ -36,9 +39,13 @@ pub struct ServeArgs {
     /// Name under which the server is reached, besides its address and localhost; can be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "ask")]
     allow_host: Vec<String>,
-    /// File with the token that clients must present
+    /// File with the tokens that clients must present, one a line; globs of repositories after a token limit
+    /// it to these
     #[arg(long, value_name = "FILE", conflicts_with = "ask")]
     token_file: Option<PathBuf>,
+    /// Seconds between two looks at the repositories of a catalogue
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, conflicts_with = "ask")]
+    every: u64,
     /// Build the index anew before it is served
     #[arg(long)]
     reindex: bool,
@@ -74,12 +81,15 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.ask {
         return answer_questions(args, context);
     }
+    // Says what is wrong with the directory, and warns about its settings.
+    drop(context.codebase()?);
     let options = Options {
         repository: context.dir.clone(),
         host: args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         port: args.port.unwrap_or(PORT),
         names: args.allow_host,
-        token: args.token_file.as_deref().map(Token::read).transpose()?,
+        tokens: args.token_file.as_deref().map(Tokens::read).transpose()?.map(Arc::new),
+        interval: Duration::from_secs(args.every),
         reindex: args.reindex,
     };
     serve::run(&options, &|event| match event {

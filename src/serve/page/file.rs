@@ -21,17 +21,8 @@ pub async fn page(asked: Asked) -> Response {
         let params = &work.params;
         let path = params.required("path")?;
         let rev = params.text("rev");
-        let file = match params.text("blob") {
-            Some(blob) => work.run(|_| work.searcher().read_blob(path, blob))?,
-            None => work.read(path, None, rev)?,
-        };
-        let outline = match work.run(|update| work.searcher().outline(path, rev, update)) {
-            Ok(outline) => {
-                work.update_if_due(outline.index.needs_update);
-                Ok(outline)
-            }
-            Err(failure) => Err(failure.why),
-        };
+        let file = work.read(path, None)?;
+        let outline = work.outline(path, rev).map_err(|failure| failure.why);
         // A permanent link may be about an older version than the path has now.
         let outline = match outline {
             Ok(outline) if outline.blob != file.blob => {

@@ -18,6 +18,7 @@ const PAGE: usize = 1000;
 /// `GET /skipped`: all reasons, or the paths of `reason` from `offset` on.
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
+        work.check_all("this page")?;
         let report = status::status(work.codebase(), true).map_err(Failure::internal)?;
         let files = report.skipped_files.unwrap_or_default();
         let of = |reason: SkipReason| -> Vec<&SkippedFile> {

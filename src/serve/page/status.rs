@@ -19,6 +19,7 @@ const SHORT_OID: usize = 12;
 /// `GET /status`.
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
+        work.check_all("this page")?;
         let report = status::status(work.codebase(), false).map_err(Failure::internal)?;
         Ok(Page::new("Index", Section::Status, body(&report)))
     })
@@ -66,10 +67,10 @@ fn body(report: &StatusReport) -> Markup {
                 @if let Some(run) = &report.last_run {
                     dt { "Last update" }
                     dd {
-                        time datetime=(run.finished_at) { (ago(run.record.finished_at, time::now())) }
-                        ", took " (duration(Duration::from_millis(run.record.duration_ms))) ": "
-                        (plural(run.record.files_changed, "file")) " changed, "
-                        (plural(run.record.embedded_chunks, "chunk")) " embedded"
+                        time datetime=(run.finished_at) { (ago(run.finished_seconds, time::now())) }
+                        ", took " (duration(Duration::from_millis(run.duration_ms))) ": "
+                        (plural(run.files_changed, "file")) " changed, "
+                        (plural(run.embedded_chunks, "chunk")) " embedded"
                     }
                 }
                 @if let Some(holder) = &report.lock_holder { dt { "Running" } dd { (safe(holder)) } }

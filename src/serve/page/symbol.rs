@@ -47,6 +47,7 @@ struct Looked {
 
 impl Looked {
     fn up(work: &Work, symbol: &str, rev: Option<&str>) -> Result<Looked, Failure> {
+        work.check_all("what is known about a symbol")?;
         let request = SymbolRequest {
             symbol: symbol.to_owned(),
             filters: Filters { include_tests: true, ..Filters::default() },
