@@ -102,8 +102,8 @@ await check("results while typing", async (page) => {
   assert.ok((await page.title()).startsWith(QUERY));
   assert.match(await page.locator("#announce").innerText(), /match/);
   assert.ok((await page.locator(".result mark").count()) > 0, "words are highlighted");
-  // Unfinished expressions are said to be, and what follows is searched.
-  await page.fill("#q", "/(");
+  // An expression that is no valid one yet is said to be so, and what follows is searched.
+  await page.fill("#q", "/(/");
   await page.locator(".failure").waitFor();
   await page.fill("#q", '"backoff"');
   await page.locator(".result mark", { hasText: "backoff" }).first().waitFor();

@@ -16,6 +16,8 @@ let running = null;
 // The query whose results are shown.
 let shown = box ? box.value : "";
 
+const isSearch = () => ["/", "/search"].includes(location.pathname);
+
 // The parameters of the form; without a query, those of the start page.
 function parameters() {
   const given = new URLSearchParams();
@@ -60,9 +62,9 @@ function ask(remember) {
   const isNew = box.value !== shown;
   shown = box.value;
   // The first query from another page is an entry of its own, so that Back leads there again.
-  const isSearch = ["/", "/search"].includes(location.pathname);
-  history[remember || !isSearch ? "pushState" : "replaceState"](null, "", url);
-  return isNew || !isSearch ? load(search) : undefined;
+  const isElsewhere = !isSearch();
+  history[remember || isElsewhere ? "pushState" : "replaceState"](null, "", url);
+  return isNew || isElsewhere ? load(search) : undefined;
 }
 
 function listenTo(input) {
@@ -97,7 +99,7 @@ if (form) {
   });
   // Back and forward among searches; other pages are loaded by the browser.
   window.addEventListener("popstate", () => {
-    if (!["/", "/search"].includes(location.pathname) || box.tagName !== "INPUT") return location.reload();
+    if (!isSearch() || box.tagName !== "INPUT") return location.reload();
     const search = new URLSearchParams(location.search);
     box.value = shown = search.get("q") ?? "";
     load(search);
@@ -214,6 +216,9 @@ if (text) {
 /* Copying */
 
 function prepare(root) {
+  // An answer that there may be later, such as during the first index.
+  const later = $("[data-retry]", root);
+  if (later && isSearch()) setTimeout(() => later.isConnected && load(parameters()), Number(later.dataset.retry));
   for (const button of all("button[data-copy]", root)) {
     button.hidden = !navigator.clipboard;
     button.addEventListener("click", async () => {

@@ -5,6 +5,9 @@ use crate::serve::job::Failure;
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
+/// Milliseconds after which the script asks again for what may be answered later.
+const RETRY_MS: u32 = 2000;
+
 pub fn body(failure: &Failure) -> Markup {
     html! {
         div.failure {
@@ -14,7 +17,8 @@ pub fn body(failure: &Failure) -> Markup {
                 p { "What to do: " code { (safe(&failure.fix)) } }
             }
             @if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
-                p { a href="/status" { "The state of the index" } }
+                // The script asks again.
+                p data-retry=(RETRY_MS) { a href="/status" { "The state of the index" } }
             }
         }
     }
