@@ -15,6 +15,8 @@ const KEPT: [&str; 8] = ["mode", "tests", "explain", "committed", "ignore_case",
 
 /// What the filters are about in a result.
 pub struct Hit<'a> {
+    /// Name of its repository, in a catalogue; else empty.
+    pub repo: &'a str,
     pub path: &'a str,
     pub language: &'a str,
     /// Of the definition; may be empty.
@@ -140,9 +142,13 @@ pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hi
     let states = counts(hits.iter().map(|hit| state_name(hit.state).to_owned()));
     // The lines of a pasted text have no place for it.
     let has_state = !line.query.contains('\n') && states.len() > 1;
+    let repos = counts(hits.iter().map(|hit| hit.repo.to_owned()));
+    // The directories of a catalogue are its repositories.
+    let directories = if repos.len() > 1 { Vec::new() } else { directories(&hits) };
     let groups = [
+        ("Repository", "repo", repos),
         ("Language", "lang", languages),
-        ("Directory", "path", counts(directories(&hits).into_iter())),
+        ("Directory", "path", counts(directories.into_iter())),
         ("Kind", "kind", kinds),
         ("State", "state", if has_state { states } else { Vec::new() }),
     ];
@@ -188,13 +194,19 @@ fn group(
             ul {
                 @for (filter, n) in values.iter().take(MAX_VALUES) {
                     li {
-                        a href=(href(params, &filter.toggled(line))) { (safe(&filter.value.replace('_', " "))) }
+                        a href=(href(params, &filter.toggled(line))) { (shown(&filter)) }
                         " " span.count { (n) }
                     }
                 }
             }
         }
     }
+}
+
+/// Kinds are words, other values are names.
+fn shown(filter: &Filter) -> String {
+    let value = safe(&filter.value);
+    if filter.name == "kind" { value.replace('_', " ") } else { value.into_owned() }
 }
 
 /// The values that are not empty with their numbers, the most frequent first.
@@ -279,7 +291,7 @@ mod tests {
         let of = |paths: &[&'static str]| {
             let hits: Vec<Hit<'_>> = paths
                 .iter()
-                .map(|path| Hit { path, language: "", kind: "", state: MatchState::Committed })
+                .map(|path| Hit { repo: "", path, language: "", kind: "", state: MatchState::Committed })
                 .collect();
             directories(&hits)
         };

@@ -66,8 +66,17 @@ fn item(commit: &CommitItem, path: Option<&str>) -> Markup {
             }
             p.facts {
                 code { (short) } " · " (safe(&commit.author)) " · " time datetime=(moment) { (day) }
-                @if let Some(what) = commit.symbol { " · " span.kind { (what.replace('_', " ")) } }
+                @if let Some(what) = commit.symbol { " · " span.kind { (event(what)) } }
             }
         }
+    }
+}
+
+/// What a commit did to a definition.
+fn event(name: &str) -> &str {
+    match name {
+        "signature" => "signature changed",
+        "body" => "body changed",
+        other => other,
     }
 }

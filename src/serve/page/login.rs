@@ -12,7 +12,7 @@ pub fn page(name: &str, is_wrong: bool) -> Response {
     let body = html! {
         form.login action="/login" method="post" {
             h1 { (title) }
-            p { "This server answers those who have its token." }
+            p { "This server needs a token." }
             @if is_wrong { p.warning #wrong role="alert" { "That is not the token." } }
             label for="token" { "Token" }
             input #token name="token" type="password" required autofocus autocomplete="current-password"

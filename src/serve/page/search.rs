@@ -70,6 +70,7 @@ fn of_matches(work: &Work, search: &Search, offset: usize) -> Result<Markup, Fai
     work.update_if_due(response.index.needs_update);
     let of_filters = &wide.as_ref().unwrap_or(&response).matches;
     let hits = of_filters.iter().map(|found| filters::Hit {
+        repo: found.file.in_repo.as_ref().map_or("", |repo| &repo.name),
         path: &found.file.path,
         language: &found.file.language,
         kind: found.focus.kind,
@@ -99,6 +100,7 @@ fn of_lines(work: &Work, search: &Search, offset: usize) -> Result<Markup, Failu
         return Err(Failure::internal("a search for lines has found something else"));
     };
     let hits = answer.files.iter().map(|file| filters::Hit {
+        repo: "",
         path: &file.path,
         language: &file.language,
         kind: "",

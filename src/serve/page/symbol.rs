@@ -21,7 +21,7 @@ const MAX_LISTED: usize = 100;
 /// Commits shown of its history.
 const COMMITS: usize = 10;
 /// Lines shown of the definition.
-const MAX_LINES: usize = 60;
+const MAX_LINES: usize = 30;
 
 /// `GET /symbol`: `symbol` is a name, `Type.name`, `PATH:LINE` or `PATH:LINE#NAME`, in `rev`.
 pub async fn page(asked: Asked) -> Response {
