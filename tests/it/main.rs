@@ -86,6 +86,7 @@ mod rerank;
 mod sandbox;
 mod search;
 mod serve;
+mod serve_catalogue;
 mod serve_page;
 mod settings;
 mod setup;
