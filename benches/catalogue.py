@@ -1,9 +1,10 @@
 """Measures a catalogue of many small repositories: first index, questions, memory, a push.
 
-The repositories are made of unpacked crates, one bare repository each. Usage:
+The repositories are made of directories of sources, one bare repository for each, such as the crates that cargo has
+unpacked. Usage:
 
     python3 benches/catalogue.py --program target/release/git-codeweaver --folder /tmp/catalogue-bench
-        [--repositories 807] [--crates ~/.cargo/registry/src]
+        [--repositories 807] --sources ~/.cargo/registry/src/* /usr/lib/python3/dist-packages
 
 The folder is kept, so that a second run makes no repositories again. A cold question is one of a new process
 with warm file-system caches, a warm one is asked over MCP. Needs git and Linux.
@@ -45,21 +46,23 @@ def git(*args, **kwargs):
     return subprocess.run(["git", *map(str, args)], check=True, env=environment, capture_output=True, **kwargs)
 
 
-def make_repositories(crates, folder, wanted):
-    """One bare repository for each crate, spread over ten groups."""
-    sources = sorted(path for path in crates.glob("*/*") if (path / "Cargo.toml").is_file())
-    made = 0
+def make_repositories(parents, folder, wanted):
+    """One bare repository for each directory in `parents`, spread over ten groups."""
+    children = (child for parent in parents for child in sorted(pathlib.Path(parent).expanduser().iterdir()))
+    skipped = ("__pycache__", "bin")
+    sources = [it for it in children if it.is_dir() and it.name not in skipped and not it.name.endswith("-info")]
     for number, source in enumerate(sources[:wanted]):
-        bare = folder / f"group-{number % 10}" / f"{source.name}.git"
-        made += 1
-        if (bare / "HEAD").exists():
+        bare = folder / f"group-{number % 10}" / f"{source.name}-{number}.git"
+        if (bare / "packed").exists():
             continue
+        shutil.rmtree(bare, ignore_errors=True)
         git("init", "-q", "--bare", "--initial-branch=main", bare)
         there = {"GIT_DIR": str(bare), "GIT_WORK_TREE": str(source)}
         git("-c", "core.bare=false", "add", "--all", "--force", ".", env=there, cwd=source)
-        git("-c", "core.bare=false", "commit", "-q", "-m", source.name, env=there, cwd=source)
+        git("-c", "core.bare=false", "commit", "-q", "--allow-empty", "-m", source.name, env=there, cwd=source)
         git("-C", bare, "repack", "-q", "-a", "-d")
-    return made
+        (bare / "packed").touch()
+    return len(sources[:wanted])
 
 
 def run(*args):
@@ -144,14 +147,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="target/release/git-codeweaver")
     parser.add_argument("--folder", required=True, type=pathlib.Path)
-    parser.add_argument("--crates", default="~/.cargo/registry/src")
+    parser.add_argument("--sources", nargs="+", required=True, help="directories whose children become repositories")
     parser.add_argument("--repositories", type=int, default=807)
     args = parser.parse_args()
     program = str(pathlib.Path(args.program).resolve())
     members = args.folder / f"members-{args.repositories}"
     members.mkdir(parents=True, exist_ok=True)
-    crates = pathlib.Path(args.crates).expanduser()
-    print(f"repositories: {make_repositories(crates, members, args.repositories)}")
+    print(f"repositories: {make_repositories(args.sources, members, args.repositories)}")
     catalogue = args.folder / f"all-{args.repositories}.git"
     shutil.rmtree(catalogue, ignore_errors=True)
     run(program, "catalogue", "init", catalogue)

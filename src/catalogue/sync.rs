@@ -223,7 +223,9 @@ fn selected<'m>(
 fn update(codebase: &Codebase, progress: &dyn Progress) -> Result<Option<UpdateReport>, IndexError> {
     updater::request_update(codebase)?;
     let target = Target::head(codebase)?;
-    match updater::run(codebase, &target, UpdateOptions::default(), progress) {
+    // Hundreds of repositories have many files together.
+    let options = UpdateOptions { allow_huge: true, ..UpdateOptions::default() };
+    match updater::run(codebase, &target, options, progress) {
         Ok(report) => Ok(Some(report)),
         Err(IndexError::Store(StoreError::Locked { .. })) => Ok(None),
         Err(error) => Err(error),

@@ -48,4 +48,6 @@ pub use repo::Repo;
 pub use revision::{Head, Revision};
 pub use sharing::directory_mode;
 pub use store_dir::{STORE_DIR, tracked_store};
-pub use tree::{Mode, TreeChange, TreeComparer, TreeFile, diff_trees, entry_at, is_in_tree, walk_tree};
+pub use tree::{
+    Mode, TreeChange, TreeComparer, TreeFile, diff_trees, entry_at, is_in_tree, walk_directory, walk_tree,
+};

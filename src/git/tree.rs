@@ -67,6 +67,17 @@ pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
     Ok(files)
 }
 
+/// As [`walk_tree`], of the directory `path` alone. None if there is no such directory.
+pub fn walk_directory(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Vec<TreeFile>, GitError> {
+    let Some((directory, None)) = find_entry(repo, tree, path)? else { return Ok(Vec::new()) };
+    let mut files = walk_tree(repo, &directory)?;
+    for file in &mut files {
+        file.path.insert_str(0, "/");
+        file.path.insert_str(0, path);
+    }
+    Ok(files)
+}
+
 /// The file at `path`; `None` for a directory and if nothing is there.
 pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>, GitError> {
     let found = find_entry(repo, tree, path)?;

@@ -250,9 +250,13 @@ impl Planner<'_> {
                 old.insert(path, id);
             }
         }
-        let files = git::walk_tree(&self.codebase.repo, tree)?;
+        let repo = &self.codebase.repo;
+        let files = match prefix.strip_suffix(b"/") {
+            Some(directory) => git::walk_directory(repo, tree, directory.as_bstr())?,
+            None => git::walk_tree(repo, tree)?,
+        };
         self.plan.n_files = files.len();
-        for file in files.iter().filter(|file| is_below(&file.path, prefix)) {
+        for file in &files {
             let known = old.remove(file.path.as_bytes());
             self.decide(&file.path, &file.oid, file.mode, known)?;
         }

@@ -204,6 +204,27 @@ fn a_push_is_found_after_a_sync() {
 }
 
 #[test]
+fn rules_of_a_member_apply_in_it_alone() {
+    let site = Site::new();
+    let member = site.base.at("src/alpha");
+    member
+        .write(".codeweaverignore", "*.py\n/src/\n")
+        .write("x.py", "def ignored_here():\n    pass\n")
+        .commit("rules");
+    // Deciding the files of one member again reads no other.
+    std::fs::rename(site.base.path("src/payments"), site.base.path("away")).unwrap();
+    let synced: Value = site.run(&["sync", "--json", "alpha"]).success().json();
+    std::fs::rename(site.base.path("away"), site.base.path("src/payments")).unwrap();
+    assert_eq!((&synced["changed"], &synced["problems"]), (&json!(["alpha"]), &json!([])), "{synced:#}");
+    assert_eq!(synced["update"]["skipped"]["ignored"], 2, "{synced:#}");
+    assert_eq!(site.paths(&["--mode", "keyword", "parse_invoice"])[0], "payments/invoice/invoice.py");
+    assert!(site.paths(&["--mode", "keyword", "retry_with_backoff"]).is_empty());
+    member.git(["rm", "-q", ".codeweaverignore"]).commit("no rules");
+    site.sync();
+    assert_eq!(site.paths(&["retry_with_backoff"])[0], "alpha/src/retry.rs");
+}
+
+#[test]
 fn a_fork_embeds_nothing() {
     let site = Site::new();
     site.base.git(["clone", "-q", "--bare", "src/alpha", "src/fork.git"]);

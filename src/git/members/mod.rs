@@ -331,12 +331,12 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_of_the_user_makes_no_catalogue() {
-        let repo = TestRepo::empty_dir();
-        repo.git(["init", "-q", "--bare", "."]).git(["config", "--global", CATALOGUE_KEY, "true"]);
-        assert!(!repo.open().is_catalogue());
-        repo.git(["config", CATALOGUE_KEY, "true"]);
-        assert!(repo.open().is_catalogue());
+    fn a_bare_repository_whose_configuration_says_so_is_a_catalogue() {
+        let bare = TestRepo::empty_dir();
+        bare.git(["init", "-q", "--bare", "."]);
+        assert!(!bare.open().is_catalogue());
+        bare.git(["config", CATALOGUE_KEY, "true"]);
+        assert!(bare.open().is_catalogue());
         let with_files = TestRepo::with_files(&[("a", "1\n")]);
         with_files.git(["config", CATALOGUE_KEY, "true"]);
         assert!(!with_files.open().is_catalogue());
