@@ -47,8 +47,8 @@ struct Candidate {
 const MAX_DEPTH: usize = 32;
 
 impl Catalogue {
-    /// Adds members, which are indexed by the next [`Self::sync`]. A repository that is a member already stays
-    /// under its name. With `recursive`, what cannot be added is left out and reported.
+    /// Adds members, which are indexed by the next [`Self::sync`]. A repository that is a member already
+    /// stays under its name. With `recursive`, what cannot be added is left out and reported.
     ///
     /// # Errors
     /// Without `recursive`, whatever cannot be added; nothing is added then.

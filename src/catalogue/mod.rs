@@ -170,8 +170,8 @@ impl Catalogue {
         Ok(Codebase::open_named(self.git_dir(), &[])?)
     }
 
-    /// Removes members. Their entries leave the index with the next update; what was embedded for them is kept
-    /// until it is collected.
+    /// Removes members. Their entries leave the index with the next update; what was embedded for them is
+    /// kept until it is collected.
     ///
     /// # Errors
     /// [`CatalogueError::NoMember`]; nothing is removed then.

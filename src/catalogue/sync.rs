@@ -219,7 +219,8 @@ fn selected<'m>(
     })
 }
 
-/// Updates the index to HEAD. `None` if another process does: it has been asked to look again when it is done.
+/// Updates the index to HEAD. `None` if another process does: it has been asked to look again when it is
+/// done.
 fn update(codebase: &Codebase, progress: &dyn Progress) -> Result<Option<UpdateReport>, IndexError> {
     updater::request_update(codebase)?;
     let target = Target::head(codebase)?;

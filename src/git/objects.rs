@@ -75,8 +75,8 @@ impl Objects {
         self.members.as_ref().is_some_and(|members| members.places_of(oid).is_empty())
     }
 
-    /// Tells that the member has an object which has the file at `path` of the root tree `tree`. Whether there
-    /// is one.
+    /// Tells that the member has an object which has the file at `path` of the root tree `tree`. Returns
+    /// whether there is one.
     pub fn place(&self, oid: &Oid, tree: &Oid, path: &BStr) -> bool {
         let Some(stores) = &self.members else { return false };
         let Ok(members) = stores.members_of(&self.own, tree) else { return false };

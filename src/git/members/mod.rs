@@ -1,7 +1,8 @@
 //! Members of a catalogue: repositories whose trees make up the tree of another, bare one.
 //!
-//! The tree of a catalogue has the tree of each member under the member's name, without a copy of its objects,
-//! and a file [`MEMBERS_FILE`] that lists the members. `stores` finds the objects; this module knows the list.
+//! The tree of a catalogue has the tree of each member under the member's name, without a copy of its
+//! objects, and a file [`MEMBERS_FILE`] that lists the members. `stores` finds the objects; this module knows
+//! the list.
 //!
 //! `probe` looks at a member, `commit` writes the list with the tree.
 //!

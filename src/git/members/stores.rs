@@ -5,7 +5,8 @@
 //! opened whose trees it enters. Who reads a blob without walking tells in which member it is
 //! ([`MemberStores::place`]).
 //!
-//! Members are opened as bare object stores: no configuration of theirs is read, and none of their references.
+//! Members are opened as bare object stores: no configuration of theirs is read, and none of their
+//! references.
 
 use super::{Members, by_tree, list_in, objects_of, read_members};
 use crate::git::Oid;
