@@ -224,6 +224,8 @@ pub struct Request {
     pub without_content: bool,
     /// Number of best matches that may have text. It is read for no others.
     pub texts: usize,
+    /// Whether the best matches with text name related symbols.
+    pub related: bool,
 }
 
 impl Request {
@@ -244,6 +246,7 @@ impl Request {
             explain: false,
             without_content: false,
             texts: usize::MAX,
+            related: true,
         }
     }
 

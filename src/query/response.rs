@@ -3,6 +3,7 @@
 //! Variants of enums are documented at the type where their own doc comments would change the JSON schema of
 //! the MCP tools.
 
+use super::answer::related::RelatedSymbol;
 use super::parse::intent::QueryIntent;
 use super::rank::Explanation;
 use super::view::{Freshness, MatchState};
@@ -140,8 +141,10 @@ pub struct Match {
     pub relevance_score: f32,
     /// Evidence that contributed most to the score.
     pub match_type: MatchType,
-    /// Qualified names of symbols in the chunk.
+    /// Qualified names of symbols that have to do with the definition that answers the query.
     pub related_symbols: Vec<String>,
+    /// The same symbols, with their places and what they have to do with it.
+    pub relations: Vec<RelatedSymbol>,
     /// Hex oid of the contents from which the text is cut. That of a modified file may be in no object
     /// database.
     pub blob: String,
@@ -201,6 +204,7 @@ impl Match {
         }
         self.content.elided = true;
         self.related_symbols.clear();
+        self.relations.clear();
         self.more_in_file.clear();
         self.also_at.clear();
         self.near_copies.clear();

@@ -81,6 +81,7 @@ mod printed;
 mod quality_loop;
 mod recompute;
 mod reference;
+mod related;
 mod reports;
 mod rerank;
 mod sandbox;

@@ -367,6 +367,7 @@ fn request(
     request.offset = args.offset;
     request.token_limit = args.token_limit.unwrap_or(args.lines.token_limit(request.token_limit));
     request.explain = args.explain;
+    request.related = args.output.format() == Format::Json;
     request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
     request.filters = args.scope.filters(context, codebase, request.filters.include_tests)?;
     request.view.revision.clone_from(&args.scope.rev);

@@ -4,6 +4,7 @@ use super::matches::{self, Limits, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
 use crate::chunk::classes::TaskProfile;
 use crate::chunk::tokens;
+use crate::mcp::arguments::Format;
 use crate::mcp::codebases::CallTarget;
 use crate::mcp::cursor::Cursor;
 use crate::query::parse::report;
@@ -146,6 +147,8 @@ impl Search<'_> {
         target.add_paths(&mut request.filters, paths)?;
         request.view.revision.clone_from(&arguments.rev);
         request.without_content = is_locations_only;
+        // The text form has no place for them.
+        request.related = call.format == Format::Json;
         let key = (
             target.codebase().root(),
             &request.query,

@@ -6,6 +6,7 @@ use crate::query::error::QueryError;
 use crate::query::request::Request;
 use crate::query::response::Match;
 use crate::query::view::RowId;
+use crate::store::symbols::SymbolRecord;
 
 /// Tokens of the location of a match besides its path and name: lines, score, class, state.
 const LOCATION_TOKENS: u32 = 10;
@@ -23,6 +24,7 @@ pub struct Budget<'a> {
     pub explain: bool,
     pub without_content: bool,
     pub texts: usize,
+    pub related: bool,
     pub cancel: &'a Cancel,
 }
 
@@ -32,6 +34,8 @@ pub struct Draft {
     pub found: Match,
     /// The chunk.
     pub id: RowId,
+    /// The definition that answers the query, else the main one of the chunk.
+    pub symbol: Option<SymbolRecord>,
     /// Whether it is to have text.
     pub has_text: bool,
     /// The tokens of the text.
@@ -69,6 +73,7 @@ impl<'a> Budget<'a> {
             explain: request.explain,
             without_content: request.without_content,
             texts: request.texts,
+            related: request.related,
             cancel: &request.view.cancel,
         }
     }
@@ -137,9 +142,15 @@ fn whole_cost(draft: &Draft) -> u32 {
 fn token_cost(found: &Match) -> u32 {
     let content = &found.content;
     let names: u32 = found.related_symbols.iter().map(|name| tokens::count(name)).sum();
+    let places: u32 = found.relations.iter().map(|related| related.n_tokens()).sum();
     // The text of an elided match is its signature.
     let signature = if content.elided { 0 } else { tokens::count(&content.signature) };
-    location_cost(found) + tokens::count(&content.text) + tokens::count(&content.doc) + signature + names
+    location_cost(found)
+        + tokens::count(&content.text)
+        + tokens::count(&content.doc)
+        + signature
+        + names
+        + places
 }
 
 /// Replaces the text by the signature, or by its first line if there is none.
@@ -153,5 +164,6 @@ fn elide(found: &mut Match) {
     };
     content.elided = true;
     found.related_symbols.truncate(MAX_ELIDED_SYMBOLS);
+    found.relations.truncate(MAX_ELIDED_SYMBOLS);
     found.more_in_file.clear();
 }

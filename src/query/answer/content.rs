@@ -1,12 +1,12 @@
 //! Matches with their text, within the budget.
-//!
-//! Text is cut from the blob that the spans belong to: it is read by object id, never by path.
 
 use super::Ranking;
 use super::budget::{Budget, Draft, Fitted};
 use super::focus::{Choice, FocusBy, FoundChunk, InFile};
+use super::related::{Focused, Relations};
+use super::texts::Texts;
 use crate::chunk::SemanticClass;
-use crate::git::{BlobReader, Oid, quoting};
+use crate::git::quoting;
 use crate::index::Codebase;
 use crate::query::definitions::title_of;
 use crate::query::error::QueryError;
@@ -14,8 +14,7 @@ use crate::query::parse::intent::Intent;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
 use crate::query::retrieve::Candidate;
-use crate::query::view::{RowId, View};
-use crate::store::StoreError;
+use crate::query::view::View;
 use crate::store::records::{RowRecord, StringRef};
 use crate::store::symbols::SymbolRecord;
 use std::collections::BTreeSet;
@@ -27,8 +26,8 @@ const FOCUSED_BY_TEXT: usize = 10;
 const MAX_CHUNKS: usize = 6;
 /// Maximum number of further definitions of a file.
 const MAX_MORE_IN_FILE: usize = 5;
-/// Maximum number of symbols of a match.
-const MAX_RELATED_SYMBOLS: usize = 12;
+/// Number of matches from the best whose related symbols are looked up.
+const WITH_RELATED_SYMBOLS: usize = 3;
 
 /// The matches of `ranking` within `budget`, best first.
 pub fn matches(
@@ -38,7 +37,8 @@ pub fn matches(
     budget: &Budget<'_>,
 ) -> Result<Fitted, QueryError> {
     let by = FocusBy::new(&ranking.evidence, ranking.intent.intent == Some(Intent::Test));
-    let mut texts = Texts { view, blobs: codebase.repo.blobs(), last: None };
+    let mut texts = Texts::new(codebase, view);
+    let relations = budget.related.then(|| Relations::new(view));
     let mut drafts = Vec::new();
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     for (place, file) in files.enumerate().skip(budget.offset).take(budget.limit) {
@@ -47,7 +47,16 @@ pub fn matches(
             by_text: place < FOCUSED_BY_TEXT,
             has_text: !budget.without_content && drafts.len() < budget.texts,
         };
-        drafts.push(draft(&mut texts, file, &by, &depth, budget)?);
+        let mut draft = draft(&mut texts, file, &by, &depth, budget)?;
+        if let Some(relations) = relations.as_ref().filter(|_| depth.has_text && place < WITH_RELATED_SYMBOLS)
+            && let Some(symbol) = draft.symbol
+        {
+            let focused = Focused { id: draft.id, symbol, entry: file.entry };
+            draft.found.relations = relations.of(&focused, &mut texts)?;
+            let names = draft.found.relations.iter().map(|related| related.symbol.clone());
+            draft.found.related_symbols = names.collect();
+        }
+        drafts.push(draft);
     }
     let mut unread = BTreeSet::new();
     let mut fitted = budget.fit(drafts, |draft| {
@@ -79,52 +88,6 @@ struct Depth {
     has_text: bool,
 }
 
-/// The texts of chunks, cut from their blobs. The last blob is kept, for further chunks of the same file.
-struct Texts<'a> {
-    view: &'a View,
-    blobs: BlobReader,
-    last: Option<(Oid, Option<Vec<u8>>)>,
-}
-
-impl Texts<'_> {
-    /// The text of a chunk; `None` if its blob is not in this clone.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] if the row does not fit its blob.
-    fn of(&mut self, id: RowId) -> Result<Option<&[u8]>, QueryError> {
-        let view = self.view;
-        let (segment, row) = view.row(id);
-        let damaged = |what: &str| -> QueryError {
-            let name = &view.reader.state.segments[id.segment as usize].name;
-            StoreError::damaged(&view.reader.layout.segment(name), what).into()
-        };
-        // The doc whose rows include this one, which the row itself may contradict.
-        let Some((_, doc)) = segment.doc_of(id.row) else {
-            return Err(damaged("a chunk names another blob than its own"));
-        };
-        let oid = segment.blob_oid(doc);
-        if self.last.as_ref().is_none_or(|(last, _)| *last != oid) {
-            self.last = Some((oid, view.blob_from(&mut self.blobs, &oid)?));
-        }
-        let Some(bytes) = self.last.as_ref().and_then(|(_, bytes)| bytes.as_deref()) else {
-            return Ok(None);
-        };
-        match bytes.get(row.start_byte as usize..row.end_byte as usize) {
-            Some(text) if lines_of(bytes, row) == (row.start_line, row.end_line) => Ok(Some(text)),
-            _ => Err(damaged("the bytes and the lines of a chunk do not agree")),
-        }
-    }
-}
-
-/// First and last line of the byte range of `row`, 1-based, inclusive.
-fn lines_of(bytes: &[u8], row: &RowRecord) -> (u32, u32) {
-    let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u32;
-    let (start, last) = (row.start_byte, row.end_byte.saturating_sub(1).max(row.start_byte));
-    let (before, rest) = bytes.split_at(bytes.len().min(start as usize));
-    let first = newlines(before) + 1;
-    (first, first + newlines(&rest[..rest.len().min((last - start) as usize)]))
-}
-
 /// The match for a ranked file, without its text.
 fn draft(
     texts: &mut Texts<'_>,
@@ -133,7 +96,7 @@ fn draft(
     depth: &Depth,
     budget: &Budget<'_>,
 ) -> Result<Draft, QueryError> {
-    let view = texts.view;
+    let view = texts.view();
     let found_chunk = |chunk: &Candidate| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) };
     let chunks: Vec<FoundChunk> = file.chunks.iter().take(MAX_CHUNKS).map(found_chunk).collect();
     let (path, _) = view.entry(file.entry);
@@ -163,9 +126,6 @@ fn draft(
         head.map_or("", |symbol| segment.string(text(&symbol))).to_owned()
     };
     let doc = segment.docs().get(row.doc as usize);
-    let mut names: Vec<&str> = symbols.iter().map(|symbol| segment.string(symbol.qualified_name)).collect();
-    names.dedup();
-    let names = names.into_iter().take(MAX_RELATED_SYMBOLS).map(str::to_owned);
     let definitions = further.iter().map(|further| Span {
         span: (further.symbol.start_line, further.symbol.end_line),
         title: title_of(segment, &further.symbol),
@@ -204,7 +164,8 @@ fn draft(
         focus,
         relevance_score: rounded(file.relevance),
         match_type: match_type(file),
-        related_symbols: names.collect(),
+        related_symbols: Vec::new(),
+        relations: Vec::new(),
         blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
         rev: view.spec.clone(),
         state: view.state_of(path),
@@ -214,7 +175,7 @@ fn draft(
         explanation: budget.explain.then_some(file.explanation),
         reasons: if budget.explain { file.reasons.clone() } else { Vec::new() },
     };
-    Ok(Draft { found, id: best.id, has_text: depth.has_text, n_tokens: row.token_count, text })
+    Ok(Draft { found, id: best.id, symbol: head, has_text: depth.has_text, n_tokens: row.token_count, text })
 }
 
 /// The symbol that gave a chunk its class, so that class and signature belong together.

@@ -3,6 +3,8 @@
 //! * [`content`]: matches with their text.
 //! * [`evidence`], `focus`: which definition in a chunk answers the query.
 //! * `absences`: what the request names and the view does not have.
+//! * [`related`]: symbols that have to do with that definition.
+//! * [`texts`]: the texts of chunks.
 //! * [`budget`]: the limits of an answer, and how matches are shortened to fit.
 
 mod absences;
@@ -10,6 +12,8 @@ pub mod budget;
 pub mod content;
 pub mod evidence;
 mod focus;
+pub mod related;
+mod texts;
 
 use super::parse::intent::QueryIntent;
 use super::parse::report;

@@ -300,7 +300,7 @@ impl FocusBy<'_> {
 
 /// The rows of the doc of `id` up to it, from the last one in which a definition that is in no other begins:
 /// no definition before that one reaches further.
-fn rows_before(view: &View, id: RowId) -> impl Iterator<Item = RowId> {
+pub(super) fn rows_before(view: &View, id: RowId) -> impl Iterator<Item = RowId> {
     let first = locate::rows(view, view.doc_of(id)).next().unwrap_or(id);
     let is_start = |row: &u32| {
         let (segment, record) = view.row(RowId { row: *row, ..id });
