@@ -5,6 +5,7 @@
 //! * [`request`]: the query with its filters and limits.
 //! * [`parse`]: what is derived from the text of the query.
 //! * [`view`]: the snapshot with its overlays that answers.
+//! * `translated`: a query in another language than English in its words.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files that contain them.
 //! * `verbatim`: files that have a short query as it is written, before all others.
@@ -55,6 +56,7 @@ pub mod symbol_lookup;
 pub mod symbol_scan;
 #[cfg(test)]
 mod tests;
+mod translated;
 mod verbatim;
 mod verify;
 #[doc(hidden)]

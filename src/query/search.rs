@@ -13,6 +13,7 @@ use super::request::{Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
+use super::translated;
 use super::verbatim::Verbatim;
 use super::verify::answer_verified;
 use super::view::freshness::RequestUpdate;
@@ -193,14 +194,16 @@ impl Searcher {
         if let Some(report) = has_words.then(|| Report::parse(&request.query)).flatten() {
             return self.rank_report(request, &report, view, weights, deadline);
         }
-        let query = ParsedQuery::parse(&request.query, request.mode, request.intent);
-        let copied = match has_words {
+        let translation = translated::english(request, view);
+        let words = translation.as_ref().map_or(&request.query, |translation| &translation.text);
+        let query = ParsedQuery::parse(words, request.mode, request.intent);
+        let copied = match has_words && translation.is_none() {
             true => Verbatim::find(request, &query.terms, view, &view.scope(&request.filters)),
             false => Verbatim::default(),
         };
         let part = QueryPart {
             query: &query,
-            embedded: &request.query,
+            embedded: words,
             rows: &copied.rows,
             rows_strategy: None,
             is_folded: true,
@@ -210,6 +213,10 @@ impl Searcher {
             ranking
                 .warnings
                 .push(format!("files were not compared with the query as it is written: {error}"));
+        }
+        if let Some(translation) = &translation {
+            ranking.strategies.push(translated::STRATEGY);
+            ranking.notes.push(translated::note(translation));
         }
         self.rerank(request, view, &mut ranking, deadline);
         ranking
@@ -276,6 +283,7 @@ impl Searcher {
             n_candidates: candidates.list.len(),
             strategies: candidates.strategies,
             warnings,
+            notes: Vec::new(),
             absent_languages: scope.absent_languages.clone(),
             absent_paths: scope.absent_paths.clone(),
         }

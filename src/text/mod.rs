@@ -17,6 +17,7 @@
 //! * `numbers`: counts, sizes and times as people read them.
 //! * `printable`: text without characters that act on what shows it.
 //! * [`query`]: query → weighted terms, and the identifiers in it.
+//! * `translation`: queries in other languages → English words.
 //! * `window`: the lines of a text with most words of a query.
 
 mod affinity;
@@ -30,6 +31,7 @@ mod printable;
 mod query;
 mod stem;
 mod terms;
+mod translation;
 mod window;
 
 pub use affinity::affinity;
@@ -42,6 +44,7 @@ pub use printable::{is_unprintable, safe};
 pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};
+pub use translation::{Translation, translate};
 pub use window::densest_window;
 
 /// Version of the tokeniser. Increased whenever the same text yields other terms; part of every fingerprint

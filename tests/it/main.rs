@@ -96,6 +96,7 @@ mod setup_samples;
 mod similar;
 mod smoke;
 mod terminal;
+mod translated;
 mod tune;
 mod unreadable;
 mod verbatim;

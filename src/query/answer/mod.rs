@@ -50,6 +50,8 @@ pub struct Ranking {
     /// Kinds of evidence that found a candidate.
     pub strategies: Vec<&'static str>,
     pub warnings: Vec<String>,
+    /// What is said besides, and lacks nothing.
+    pub notes: Vec<String>,
     /// Words of the query that occur nowhere in the view, as written.
     pub absent_words: Vec<String>,
     /// Languages of the filters that the view does not have.
@@ -99,6 +101,7 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     let is_degraded = !warnings.is_empty();
     let Ranking { absent_languages, absent_paths, absent_words, .. } = &ranking;
     let absences = Absences::of(request, view, absent_languages, absent_paths, absent_words);
+    warnings.extend_from_slice(&ranking.notes);
     // Without matches the summary says it.
     if !matches.is_empty() {
         warnings.extend(absences.notes());

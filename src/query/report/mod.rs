@@ -85,6 +85,7 @@ impl Searcher {
             // A report has words of its own; that the code lacks some says nothing.
             absent_words: Vec::new(),
             warnings: by_title.warnings,
+            notes: Vec::new(),
             n_candidates: by_title.n_candidates.max(by_text.n_candidates),
             absent_languages: by_text.absent_languages,
             absent_paths: by_text.absent_paths,

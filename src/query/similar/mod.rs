@@ -173,6 +173,7 @@ impl Searcher {
             n_candidates: candidates.list.len(),
             strategies: vec!["dense_exact"],
             warnings: warning.into_iter().collect(),
+            notes: Vec::new(),
             absent_words: Vec::new(),
             absent_languages: scope.absent_languages.clone(),
             absent_paths: scope.absent_paths.clone(),
