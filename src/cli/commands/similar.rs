@@ -1,6 +1,6 @@
 //! `similar`: finds code similar to the code at a line.
 
-use super::search::{OutputArgs, ScopeArgs, finish, report_error, run_query};
+use super::search::{Format, OutputArgs, ScopeArgs, finish, report_error, run_query};
 use crate::cli::args::place;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -70,6 +70,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         min_score: args.min_score.unwrap_or(search.min_score),
         without_content: args.locations || args.lines.form() == Some(LineForm::Path),
         texts: usize::MAX,
+        related: args.output.format() == Format::Json,
     };
     let searcher = Searcher::new(codebase);
     let response = match run_query(&searcher, context, |updater| searcher.similar(&request, updater)) {

@@ -2,6 +2,7 @@
 
 use super::matches::{self, Limits, Output, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
+use crate::mcp::arguments::Format;
 use crate::mcp::cursor::Cursor;
 use crate::query::{Filters, SimilarRequest, ViewRequest};
 use schemars::JsonSchema;
@@ -66,6 +67,7 @@ impl Tool for FindSimilar {
             min_score: settings.search.min_score,
             without_content: is_locations_only,
             texts: limits.texts,
+            related: call.format == Format::Json,
         };
         let paths = arguments.paths.unwrap_or_default();
         target.add_paths(&mut request.filters, &paths)?;

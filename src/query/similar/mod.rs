@@ -63,13 +63,25 @@ pub struct SimilarRequest {
     pub without_content: bool,
     /// Number of best matches that may have text.
     pub texts: usize,
+    /// Whether the best matches with text name related symbols.
+    pub related: bool,
 }
 
 impl SimilarRequest {
     /// A request with the defaults of `settings`.
     pub fn new(path: &str, line: u32, settings: &Settings) -> SimilarRequest {
-        let Request { view, filters, offset, limit, token_limit, min_score, without_content, texts, .. } =
-            Request::new("", settings);
+        let Request {
+            view,
+            filters,
+            offset,
+            limit,
+            token_limit,
+            min_score,
+            without_content,
+            texts,
+            related,
+            ..
+        } = Request::new("", settings);
         let path = path.to_owned();
         SimilarRequest {
             path,
@@ -82,6 +94,7 @@ impl SimilarRequest {
             min_score,
             without_content,
             texts,
+            related,
         }
     }
 }
@@ -109,6 +122,7 @@ impl Searcher {
             },
             without_content: request.without_content,
             texts: request.texts,
+            related: request.related,
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
         };
         self.guarded(|| {

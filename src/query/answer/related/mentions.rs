@@ -124,9 +124,7 @@ impl<'a> By<'_, 'a> {
                 if around.name == self.focus.name || (is_here && around.contains(&self.focus.record)) {
                     continue;
                 }
-                if !kind_of(&around.record).is_callable()
-                    && !(is_type(kind_of(&around.record)) && !self.only_calls)
-                {
+                if !kind_of(&around.record).is_callable() {
                     continue;
                 }
                 let list = if around.is_test() { &mut found.tests } else { &mut found.callers };

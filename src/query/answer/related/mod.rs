@@ -99,8 +99,7 @@ impl<'a> Relations<'a> {
         Relations { symbols: Symbols::new(view) }
     }
 
-    /// The symbols that have to do with `focused`: those outside of its text before those in it, at most
-    /// twelve.
+    /// The symbols that have to do with `focused`, at most twelve, callers first and siblings last.
     ///
     /// # Errors
     /// Those of reading blobs.
@@ -116,10 +115,12 @@ impl<'a> Relations<'a> {
         let mentions = mentions::of(&self.symbols, &focus, same_name.as_deref(), texts)?;
         list.add(Relation::Caller, mentions.callers, MAX_OF_RELATION);
         let callees = self.callees(&focus, parent.as_ref(), texts)?;
-        list.add(Relation::Callee, callees.called, MAX_CALLEES);
         if is_type(kind) {
             self.add_types_around(&focus, &mut list);
-        } else if let Some(parent) = parent.as_ref().filter(|parent| has_bases(parent)) {
+        } else {
+            list.add(Relation::Callee, callees.called, MAX_CALLEES);
+        }
+        if let Some(parent) = parent.as_ref().filter(|parent| !is_type(kind) && has_bases(parent)) {
             self.add_overriding(parent, same_name.unwrap_or_default(), &mut list);
         }
         list.add(Relation::Test, mentions.tests, MAX_OF_RELATION);
@@ -255,11 +256,13 @@ struct List<'l, 'a> {
 }
 
 impl<'a> List<'_, 'a> {
-    /// Adds the first of `all` that are not there yet, at most `most`.
+    /// Adds the first of `all` that are outside of the focus and not there yet, at most `most`.
     fn add(&mut self, relation: Relation, all: Vec<Found<'a>>, most: usize) {
         let mut n = 0;
         for it in all {
-            let is_focus = it.doc == self.focus.doc && it.record.start_byte == self.focus.record.start_byte;
+            let is_here = it.doc == self.focus.doc;
+            let is_same = it.record.start_byte == self.focus.record.start_byte;
+            let is_focus = is_here && (is_same || self.focus.contains(&it.record));
             let path = quoting::text(it.path);
             let is_known = |known: &RelatedSymbol| known.symbol == it.qualified && known.path == path;
             if n == most || is_focus || self.found.iter().any(is_known) {

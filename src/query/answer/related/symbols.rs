@@ -179,9 +179,9 @@ impl<'a> Symbols<'a> {
         }
         let mut rows = Vec::new();
         for (s, list) in lists {
-            let live = &self.view.live()[s];
+            let (live, n_rows) = (&self.view.live()[s], self.view.reader.segments[s].n_rows());
             list.for_each(|row, _| {
-                if live.contains(row) {
+                if row < n_rows && live.contains(row) {
                     rows.push(RowId { segment: s as u32, row });
                 }
             });
