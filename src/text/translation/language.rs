@@ -1,7 +1,7 @@
 //! The language of a query, by its script and its function words.
 
-use super::super::is_stop_word;
 use super::words::{Dictionary, fold};
+use crate::text::is_stop_word;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 

@@ -168,7 +168,7 @@ mod tests {
         for (query, expected) in [
             ("Wie werden Sitzungscookies signiert?", "session cookie signature"),
             ("wo wird die Datenbankverbindung geschlossen", "database connection close"),
-            ("comment le cache est-il supprimé", "cache est-il delete"),
+            ("comment le cache est-il supprimé", "cache delete"),
             ("connexion à la base de données", "connection database"),
             ("¿dónde se valida la contraseña del usuario?", "validation password user"),
             ("onde a configuração é carregada", "configuration load"),

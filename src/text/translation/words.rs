@@ -10,8 +10,10 @@ const N_LANGUAGES: usize = 8;
 const MAX_CHARACTERS: usize = 10;
 /// Minimum length in bytes of a part of a compound.
 const MIN_PART: usize = 4;
+/// Maximum length of an ending of a German word that cannot be a word.
+const MAX_ENDING: usize = 4;
 /// What may stand between the parts of a German word.
-const LINKS: [&str; 7] = ["", "s", "n", "en", "es", "ungs", "e"];
+const LINKS: [&str; 9] = ["", "s", "n", "en", "es", "er", "e", "ungs", "ations"];
 
 /// English words with the meanings of a word, the most common first.
 pub type English = Vec<&'static str>;
@@ -61,17 +63,20 @@ impl Dictionary {
     }
 
     /// The meanings of a folded word, or those of each of its parts.
-    pub fn meanings(&self, word: &str, has_compounds: bool) -> Vec<&English> {
+    pub fn meanings(&'static self, word: &str, has_compounds: bool) -> Vec<&'static English> {
         let whole = self.by_stem(word, true);
-        if let Some((english, _)) = whole {
+        // What looks like a long ending may be a word.
+        if let Some((english, _)) = whole.filter(|(_, len)| !has_compounds || word.len() - len <= MAX_ENDING)
+        {
             return vec![english];
         }
-        let participle = word.strip_prefix("ge").and_then(|rest| self.by_stem(rest, true));
-        match participle {
-            _ if !has_compounds => Vec::new(),
-            Some((english, _)) => vec![english],
-            None => self.parts(word).unwrap_or_default(),
+        if !has_compounds {
+            return Vec::new();
         }
+        let participle = word.strip_prefix("ge").and_then(|rest| self.by_stem(rest, true));
+        let parts = || self.parts(word);
+        let single = |found: Option<(&'static English, usize)>| found.map(|(english, _)| vec![english]);
+        single(participle).or_else(parts).or_else(|| single(whole)).unwrap_or_default()
     }
 
     /// The longest stem that `word` begins with, with its length. If `is_whole`, what follows must be short
