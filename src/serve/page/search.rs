@@ -3,6 +3,7 @@
 use super::frame::{Page, Section};
 use super::{Asked, copy, failure, filters, frame, html, lines, links, respond, results, status};
 use crate::query::Response as Matches;
+use crate::serve::access::Access;
 use crate::serve::job::{Failure, Work};
 use crate::serve::search::{Answer, DEFAULT_LINES, Search};
 use crate::text::plural;
@@ -259,8 +260,8 @@ fn only_filters(text: &str) -> Markup {
 
 /// The page without a query.
 fn home(work: &Work) -> Result<Page, Failure> {
-    let report = work.app.status(work);
-    let report = report.ok_or_else(|| Failure::internal("the state of the index cannot be read"))?;
+    // What the index has as a whole is for clients that may see all of it.
+    let report = (work.access == Access::All).then(|| work.app.status(work)).flatten();
     let examples = [
         ("where are requests authenticated", "by meaning"),
         ("parseHeader", "a name, also incomplete"),
@@ -268,13 +269,15 @@ fn home(work: &Work) -> Result<Page, Failure> {
         ("/fn \\w+_test/", "lines that match an expression"),
         ("retry with backoff path:src kind:function", "with filters"),
     ];
-    let languages: Vec<_> = report.languages.iter().take(12).collect();
+    let languages: Vec<_> = report.iter().flat_map(|report| &report.languages).take(12).collect();
     let body = html! {
         div.home {
             h1 { "Search " (super::code::safe(&work.app.name)) }
-            p #summary {
-                (plural(report.files, "file")) " in " (plural(report.chunks, "chunk")) ", "
-                a href="/status" { (status::state(&report)) }
+            @if let Some(report) = &report {
+                p #summary {
+                    (plural(report.files, "file")) " in " (plural(report.chunks, "chunk")) ", "
+                    a href="/status" { (status::state(report)) }
+                }
             }
             h2 { "How to ask" }
             ul.examples {
