@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_hostile_is_shown_as_text() {
-        let shown = marked("a\t<b>\u{202e}", &[2..3]).into_string();
-        assert_eq!(shown, "a\t<mark>&lt;</mark>b&gt;\\u{202e}");
+        let shown = marked("a\t<b>\u{202e}", &[2..3, 4..5]).into_string();
+        assert_eq!(shown, "a\t<mark>&lt;</mark>b<mark>&gt;</mark>\\u{202e}");
         assert_eq!(
             path("x/<i>/a\u{202e}b").into_string(),
             concat!(
@@ -124,6 +124,6 @@ mod tests {
 
     #[test]
     fn ranges_beyond_the_text_are_left_out() {
-        assert_eq!(marked("ab", &[1..9]).into_string(), "ab");
+        assert_eq!(marked("ab", &[0..1, 1..9]).into_string(), "<mark>a</mark>b");
     }
 }

@@ -194,7 +194,7 @@ fn group(
             ul {
                 @for (filter, n) in values.iter().take(MAX_VALUES) {
                     li {
-                        a href=(href(params, &filter.toggled(line))) { (shown(&filter)) }
+                        a href=(href(params, &filter.toggled(line))) { (shown(filter)) }
                         " " span.count { (n) }
                     }
                 }

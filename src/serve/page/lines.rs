@@ -10,7 +10,7 @@ use maud::{Markup, html};
 /// A file with its lines.
 pub fn file(file: &GrepFile, rev: Option<&str>) -> Markup {
     let path = &file.path;
-    let first = file.lines.iter().find(|line| line.column.is_some()).map(|line| number(line));
+    let first = file.lines.iter().find(|line| line.column.is_some()).map(number);
     let n_hidden = file.count.saturating_sub(file.n_shown());
     html! {
         article.result {
