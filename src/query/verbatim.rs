@@ -6,6 +6,7 @@
 
 use super::answer::Ranking;
 use super::error::QueryError;
+use super::parse::intent::Intent;
 use super::request::{Mode, Request};
 use super::search::Searcher;
 use super::similar::texts::Texts;
@@ -17,6 +18,7 @@ use crate::store::words::{DocSet, Needle, is_word_byte};
 use crate::text::QueryTerm;
 use memchr::memmem;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// What a response names this stage in its strategies, and a file in its reasons.
 const STRATEGY: &str = "verbatim";
@@ -41,20 +43,25 @@ pub(super) struct Verbatim {
     by_doc: FxHashMap<u32, Vec<RowId>>,
     /// Candidates; none if they are too many.
     pub rows: Vec<RowId>,
+    /// Whether the case of letters does not count, nor whether the text is quoted.
+    is_lenient: bool,
 }
 
 impl Verbatim {
     /// The chunks of `scope` that may have the query, of `terms`, verbatim.
+    ///
+    /// A query about a fault is mostly a message, which need not be written as the code has it.
     pub fn find(request: &Request, terms: &[QueryTerm], view: &View, scope: &Scope) -> Verbatim {
         if !may_be_copied(request) {
             return Verbatim::default();
         }
-        let rows = rows_with_all(view, scope, request.query.trim(), terms);
+        let is_lenient = request.intent == Some(Intent::Debug);
+        let rows = rows_with_all(view, scope, &needles_of(request.query.trim(), is_lenient), terms);
         let mut by_doc: FxHashMap<u32, Vec<RowId>> = FxHashMap::default();
         for &id in &rows {
             by_doc.entry(view.doc_of(id)).or_default().push(id);
         }
-        Verbatim { by_doc, rows: if rows.len() > MAX_ROWS { Vec::new() } else { rows } }
+        Verbatim { by_doc, rows: if rows.len() > MAX_ROWS { Vec::new() } else { rows }, is_lenient }
     }
 }
 
@@ -73,7 +80,9 @@ impl Searcher {
         if verbatim.by_doc.is_empty() {
             return Ok(());
         }
-        let text = request.query.trim();
+        let is_lenient = verbatim.is_lenient;
+        let folded = request.query.trim().to_ascii_lowercase();
+        let text = if is_lenient { folded.as_str() } else { request.query.trim() };
         let finder = memmem::Finder::new(text);
         let is_code = is_like_code(text);
         let mut texts = Texts::new(&self.codebase, view);
@@ -92,7 +101,10 @@ impl Searcher {
                 let (_, row) = view.row(id);
                 let (start, end) = (row.start_byte as usize, row.end_byte as usize);
                 let chunk = texts.of_doc(id)?.get(start..end).unwrap_or_default();
-                if finder.find_iter(chunk).any(|at| is_code || is_quoted(chunk, at, text.len())) {
+                let chunk =
+                    if is_lenient { Cow::Owned(chunk.to_ascii_lowercase()) } else { Cow::Borrowed(chunk) };
+                let is_text = |at| is_lenient || is_code || is_quoted(&chunk, at, text.len());
+                if finder.find_iter(&chunk).any(is_text) {
                     *has_text = true;
                     // What is shown of the file is the text.
                     if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == id) {
@@ -148,15 +160,14 @@ fn is_quoted(chunk: &[u8], at: usize, len: usize) -> bool {
     [b'"', b'\'', b'`'].into_iter().any(|mark| opens(mark) && after.contains(&mark))
 }
 
-/// Rows of `scope` that have all words of `terms`, of files that have all words of `text` as they are written.
-fn rows_with_all(view: &View, scope: &Scope, text: &str, terms: &[QueryTerm]) -> Vec<RowId> {
+/// Rows of `scope` that have all words of `terms`, of files that have all `needles`.
+fn rows_with_all(view: &View, scope: &Scope, needles: &[Needle], terms: &[QueryTerm]) -> Vec<RowId> {
     const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Doc];
     let words: Vec<&str> =
         terms.iter().filter(|term| term.is_word()).map(|term| term.term.as_str()).collect();
-    let needles = needles_of(text);
     let mut found = Vec::new();
     for (s, segment) in view.reader.segments.iter().enumerate() {
-        let docs = docs_with_all(segment, &needles);
+        let docs = docs_with_all(segment, needles);
         if docs.as_ref().is_some_and(DocSet::is_empty) {
             continue;
         }
@@ -207,11 +218,10 @@ fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
 }
 
 /// The words of `text` as whole words. What was copied begins and ends with a word.
-fn needles_of(text: &str) -> Vec<Needle> {
+fn needles_of(text: &str, ignore_case: bool) -> Vec<Needle> {
     let is_between = |c: char| c.is_ascii() && !is_word_byte(c as u8);
     let words = text.split(is_between).filter(|word| !word.is_empty());
-    let needle =
-        |word: &str| Needle { text: word.to_owned(), is_start: true, is_end: true, ignore_case: false };
+    let needle = |word: &str| Needle { text: word.to_owned(), is_start: true, is_end: true, ignore_case };
     words.map(needle).collect()
 }
 

@@ -35,6 +35,22 @@ pub struct QueryIntent {
     pub focus_areas: Vec<String>,
     /// By the number of words.
     pub complexity: Complexity,
+    /// Whether it changes the ranking: if it is given, or if the query asks for documentation by name. One
+    /// that is only guessed from a word of the query does not.
+    #[serde(skip)]
+    pub acts: bool,
+}
+
+impl QueryIntent {
+    /// Whether it was given with the request.
+    pub fn is_given(&self) -> bool {
+        self.confidence == 1.0
+    }
+
+    /// The intent, if it changes the ranking.
+    pub fn acting(&self) -> Option<Intent> {
+        self.intent.filter(|_| self.acts)
+    }
 }
 
 /// Length of a query: up to 3, up to 9, or more words.
@@ -54,9 +70,39 @@ struct Rule {
     task: TaskProfile,
     /// Words that suggest it.
     words: &'static [&'static str],
-    /// Classes whose scores are multiplied by `factor` if the request gives this intent.
-    favours: &'static [SemanticClass],
-    factor: f32,
+    profile: Profile,
+}
+
+/// What an intent that acts changes in ranking.
+pub struct Profile {
+    /// Classes, and the factor on the score of a file whose best chunk is of one of them or has a definition
+    /// that is.
+    pub classes: &'static [SemanticClass],
+    pub class_factor: f32,
+    /// Words of code that does what is asked for, and what three of them add to the factor of a file whose best
+    /// chunk also has all words of the query.
+    pub marks: &'static [&'static str],
+    pub mark_gain: f32,
+    /// Words in the name of a file, and what they add to its factor.
+    pub path_words: &'static [&'static str],
+    pub path_gain: f32,
+    /// Factor on files that do not have the role that is asked for.
+    pub others: f32,
+    /// The least prior of documentation.
+    pub docs_floor: f32,
+}
+
+impl Profile {
+    const NONE: Profile = Profile {
+        classes: &[],
+        class_factor: 1.0,
+        marks: &[],
+        mark_gain: 0.0,
+        path_words: &[],
+        path_gain: 0.0,
+        others: 1.0,
+        docs_floor: 0.0,
+    };
 }
 
 use SemanticClass as C;
@@ -78,23 +124,32 @@ const RULES: &[Rule] = &[
             "flow",
             "works",
         ],
-        favours: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData],
-        factor: 1.5,
+        profile: Profile {
+            classes: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData],
+            class_factor: 1.5,
+            docs_floor: 0.7,
+            ..Profile::NONE
+        },
     },
     Rule {
         intent: Intent::Implement,
         name: "implement",
         task: TaskProfile::Implement,
         words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
-        favours: &[
-            C::DefinitionCallable,
-            C::DefinitionType,
-            C::DefinitionData,
-            C::BoundaryModule,
-            C::BoundaryError,
-            C::BoundaryResource,
-        ],
-        factor: 1.3,
+        profile: Profile {
+            classes: &[
+                C::DefinitionCallable,
+                C::DefinitionType,
+                C::DefinitionData,
+                C::BoundaryModule,
+                C::BoundaryError,
+                C::BoundaryResource,
+            ],
+            class_factor: 1.3,
+            path_words: &["interface", "abstract", "base"],
+            path_gain: 0.2,
+            ..Profile::NONE
+        },
     },
     Rule {
         intent: Intent::Debug,
@@ -115,16 +170,20 @@ const RULES: &[Rule] = &[
             "wrong",
             "issue",
         ],
-        favours: &[
-            C::FlowBranching,
-            C::FlowIteration,
-            C::FlowControl,
-            C::FlowAsync,
-            C::OperationInvocation,
-            C::OperationData,
-            C::OperationOperator,
-        ],
-        factor: 1.4,
+        profile: Profile {
+            classes: &[
+                C::BoundaryError,
+                C::FlowBranching,
+                C::FlowIteration,
+                C::FlowControl,
+                C::FlowAsync,
+                C::OperationInvocation,
+                C::OperationData,
+                C::OperationOperator,
+            ],
+            class_factor: 1.4,
+            ..Profile::NONE
+        },
     },
     Rule {
         intent: Intent::Optimize,
@@ -141,16 +200,32 @@ const RULES: &[Rule] = &[
             "refactor",
             "efficient",
         ],
-        favours: &[],
-        factor: 1.0,
+        profile: Profile {
+            marks: &[
+                "cache",
+                "pool",
+                "buffer",
+                "batch",
+                "lazy",
+                "reuse",
+                "limit",
+                "capacity",
+                "memory",
+                "stream",
+                "fast",
+                "allocate",
+                "benchmark",
+            ],
+            mark_gain: 0.3,
+            ..Profile::NONE
+        },
     },
     Rule {
         intent: Intent::Test,
         name: "test",
         task: TaskProfile::Test,
         words: &["test", "tests", "testing", "unittest", "fixture", "mock", "coverage", "assert"],
-        favours: &[C::DefinitionTest],
-        factor: 2.0,
+        profile: Profile { classes: &[C::DefinitionTest], class_factor: 2.0, others: 0.5, ..Profile::NONE },
     },
     Rule {
         intent: Intent::Configure,
@@ -167,8 +242,23 @@ const RULES: &[Rule] = &[
             "setup",
             "install",
         ],
-        favours: &[],
-        factor: 1.0,
+        profile: Profile {
+            path_words: &[
+                "config",
+                "configuration",
+                "conf",
+                "setting",
+                "option",
+                "opt",
+                "setopt",
+                "default",
+                "rc",
+                "env",
+            ],
+            path_gain: 0.5,
+            docs_floor: 0.7,
+            ..Profile::NONE
+        },
     },
     Rule {
         intent: Intent::Document,
@@ -184,8 +274,7 @@ const RULES: &[Rule] = &[
             "comment",
             "describe",
         ],
-        favours: &[],
-        factor: 1.0,
+        profile: Profile { others: 0.5, ..Profile::NONE },
     },
 ];
 
@@ -210,10 +299,9 @@ impl Intent {
         self.rule().task
     }
 
-    /// Factor on the score of a chunk of `class` if the request gives this intent.
-    pub fn factor(self, class: SemanticClass) -> f32 {
-        let rule = self.rule();
-        if rule.favours.contains(&class) { rule.factor } else { 1.0 }
+    /// What it changes in ranking.
+    pub fn profile(self) -> &'static Profile {
+        &self.rule().profile
     }
 
     fn rule(self) -> &'static Rule {
@@ -246,7 +334,19 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     let focus_areas: Vec<String> = terms.iter().take(5).cloned().collect();
     if let Some(intent) = given {
         let reasoning = format!("given as {}", intent.name());
-        return QueryIntent { intent: Some(intent), confidence: 1.0, reasoning, focus_areas, complexity };
+        return QueryIntent {
+            intent: Some(intent),
+            confidence: 1.0,
+            reasoning,
+            focus_areas,
+            complexity,
+            acts: true,
+        };
+    }
+    if names_documents(&words) {
+        let reasoning = "the query asks for documentation".to_owned();
+        let intent = Some(Intent::Document);
+        return QueryIntent { intent, confidence: 0.9, reasoning, focus_areas, complexity, acts: true };
     }
     let suggests = |rule: &Rule, word: &str| {
         rule.words.contains(&word) || (rule.intent == Intent::Debug && is_error_type(word))
@@ -270,9 +370,17 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
             }
             let confidence = (0.3 + 0.2 * n as f32).min(0.9);
             let reasoning = format!("the words {} speak for it", found.join(", "));
-            QueryIntent { intent: Some(rule.intent), confidence, reasoning, focus_areas, complexity }
+            QueryIntent {
+                intent: Some(rule.intent),
+                confidence,
+                reasoning,
+                focus_areas,
+                complexity,
+                acts: false,
+            }
         }
         None => QueryIntent {
+            acts: false,
             intent: None,
             confidence: 0.0,
             reasoning: "no word of the query speaks for an intent".to_owned(),
@@ -280,6 +388,37 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
             complexity,
         },
     }
+}
+
+/// Whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query that speaks
+/// of documentation otherwise (`how documentation comments are parsed`) asks for code.
+fn names_documents(words: &[String]) -> bool {
+    let is_document = |word: &String| DOCUMENTS.contains(&word.as_str());
+    words.iter().enumerate().any(|(i, word)| {
+        let next = words.get(i + 1).map(String::as_str);
+        is_document(word) && matches!(next, None | Some("of" | "for" | "to" | "about" | "on"))
+    })
+}
+
+/// Words for documents.
+const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "guide", "tutorial"];
+
+/// Whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser tests`. A query
+/// that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with tests.
+pub fn names_tests(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    (0..words.len()).any(|i| {
+        let before = if i > 0 { word(i - 1) } else { "" };
+        let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
+        let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
+        let is_last = i + 1 == words.len();
+        let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
+            || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
+            || (is_last && (i == 0 || is_plural));
+        (is_test && is_asked) || word(i) == "tested"
+    })
 }
 
 #[cfg(test)]
@@ -304,6 +443,17 @@ mod tests {
         for (query, expected) in cases {
             assert_eq!(detect(query, None, &[]).intent, expected, "{query}");
         }
+        for (query, acts) in [
+            ("guide to testing", true),
+            ("documentation of views", true),
+            ("readme", true),
+            ("documentation generation for man pages", false),
+            ("how test files are collected", false),
+            ("fix crash when the file is empty", false),
+        ] {
+            assert_eq!(detect(query, None, &[]).acts, acts, "{query}");
+        }
+        assert!(detect("the router", Some(Intent::Debug), &[]).acts);
         let found = detect("an error, an Error and an IOError", None, &[]);
         assert_eq!(found.reasoning, "the words error, ioerror speak for it");
         assert!(found.confidence > 0.5 && found.confidence <= 0.9);

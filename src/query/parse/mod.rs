@@ -37,13 +37,14 @@ impl ParsedQuery {
     /// Parses `text`. `intent` is the one of the request, if it has one.
     pub fn parse(text: &str, mode: Mode, intent: Option<Intent>) -> ParsedQuery {
         let terms = text::query_terms(text);
-        let names = names::find(text, &terms, mode);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
+        let intent = intent::detect(text, intent, &focus);
+        let names = names::find(text, &terms, mode);
         ParsedQuery {
             text: text.to_owned(),
             names,
             mentions: text::mentions(text),
-            intent: intent::detect(text, intent, &focus),
+            intent,
             is_report: false,
             terms,
         }
@@ -54,13 +55,14 @@ impl ParsedQuery {
         self.text.split_whitespace().count() == 1
     }
 
-    /// Whether the query asks for the tests of something: by its intent or by its words (`tests for the
-    /// parser`, `unit test of Foo`, `parser tests`). A query that speaks of tests otherwise (`how test files
-    /// are collected`) asks for code that has to do with tests.
+    /// The intent, if it changes the ranking. A report only says what a given one asks for.
+    pub fn acting_intent(&self) -> Option<Intent> {
+        self.intent.acting().filter(|_| !self.is_report || self.intent.is_given())
+    }
+
+    /// Whether the query asks for the tests of something, by its intent or by its words.
     pub fn asks_for_tests(&self) -> bool {
-        let is_given = self.intent.confidence == 1.0;
-        let is_by_intent = is_given && self.intent.intent == Some(Intent::Test);
-        is_by_intent || (!self.is_report && names_tests(&self.text))
+        self.acting_intent() == Some(Intent::Test) || (!self.is_report && intent::names_tests(&self.text))
     }
 
     /// The terms that carry meaning.
@@ -74,40 +76,26 @@ impl ParsedQuery {
     }
 }
 
-/// Whether the words of `text` ask for tests, see [`ParsedQuery::asks_for_tests`].
-fn names_tests(text: &str) -> bool {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
-    let word = |i: usize| words.get(i).map_or("", String::as_str);
-    (0..words.len()).any(|i| {
-        let before = if i > 0 { word(i - 1) } else { "" };
-        let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
-        let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
-        let is_last = i + 1 == words.len();
-        let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
-            || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
-            || (is_last && (i == 0 || is_plural));
-        (is_test && is_asked) || word(i) == "tested"
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn queries_that_ask_for_tests_are_told_from_those_that_speak_of_them() {
+        let asks = |text: &str| ParsedQuery::parse(text, Mode::Hybrid, None).asks_for_tests();
         for text in
             ["tests for the parser", "unit test of Foo", "parser tests", "where is retry tested", "test"]
         {
-            assert!(names_tests(text), "{text}");
+            assert!(asks(text), "{text}");
         }
         for text in
             ["how test files are collected", "testing client", "test reporter", "snapshot testing", ""]
         {
-            assert!(!names_tests(text), "{text}");
+            assert!(!asks(text), "{text}");
         }
-        let by_intent = ParsedQuery::parse("the parser", Mode::Hybrid, Some(Intent::Test));
-        assert!(by_intent.asks_for_tests());
+        assert!(ParsedQuery::parse("the parser", Mode::Hybrid, Some(Intent::Test)).asks_for_tests());
+        let report =
+            ParsedQuery { is_report: true, ..ParsedQuery::parse("parser tests", Mode::Hybrid, None) };
+        assert!(!report.asks_for_tests(), "a report may speak of tests");
     }
 }

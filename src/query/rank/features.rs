@@ -4,6 +4,7 @@
 //! the summands of the score, which `--explain` shows; the trainer reads [`Features::linear`].
 
 use super::context::{Context, share};
+use super::intents::IntentFactors;
 use super::path_features::{self, PathQuery};
 use super::roles::Roles;
 use super::weights::Weights;
@@ -67,7 +68,7 @@ pub struct FileFeatures {
     pub reexport_rest: Option<f32>,
     /// Whether it is a header whose implementation is among the candidates or in the same folder.
     pub has_implementation: bool,
-    /// Factor for the class of the best chunk, if the request gives an intent.
+    /// Factor of the intent of the query, if it acts.
     pub intent: f32,
 }
 
@@ -243,8 +244,7 @@ pub struct Extractor<'a> {
     candidates: &'a Candidates,
     path_query: PathQuery<'a>,
     task: TaskProfile,
-    /// The intent, if the request gives it.
-    given_intent: Option<Intent>,
+    intent: IntentFactors<'a>,
     is_single_word: bool,
     max_bm25: f32,
     max_dense: f32,
@@ -263,7 +263,7 @@ impl<'a> Extractor<'a> {
             candidates,
             path_query: PathQuery::new(context, candidates),
             task: context.task.or_else(|| given_intent.map(Intent::task)).unwrap_or(TaskProfile::Default),
-            given_intent,
+            intent: IntentFactors::new(context),
             is_single_word: context.query.is_single_word(),
             max_bm25: max(&|c| c.bm25),
             max_dense: max(&|c| c.cosine - candidates.mean_cosine),
@@ -302,6 +302,7 @@ impl<'a> Extractor<'a> {
         let blob_bytes = record.map_or(0, |doc| doc.blob_bytes);
         let whole = self.candidates.files.get(&best.doc).copied().unwrap_or_default();
         let size = size_of(view, best.doc);
+        let roles = Roles::unwanted(query, flags, language);
         let mut features = FileFeatures {
             sum: sums.sum,
             second_chunk: sums.second,
@@ -310,13 +311,13 @@ impl<'a> Extractor<'a> {
             depth: facts.folders,
             name_words: facts.name_words,
             is_own_file: query.names.iter().any(|name| path_features::is_named(&facts, &name.name)),
-            roles: Roles::unwanted(query, flags, language),
             reexport_rest: flags
                 .contains(PathFlags::REEXPORT)
                 .then(|| (blob_bytes as f32 / REEXPORT_BYTES).min(1.0)),
             has_implementation: weights.prior_header < 1.0
                 && path_features::has_implementation(view, path, size, &self.implementations),
-            intent: self.given_intent.map_or(1.0, |intent| intent.factor(class_of(view, best))),
+            intent: self.intent.of(best, &facts, &roles, language),
+            roles,
             ..FileFeatures::default()
         };
         // Where only vectors were compared, the words of a path are not evidence either.

@@ -14,6 +14,7 @@
 pub mod calibration;
 pub mod context;
 pub mod features;
+mod intents;
 pub mod near_duplicates;
 pub mod own_weights;
 pub mod path_features;
