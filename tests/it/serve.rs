@@ -105,7 +105,7 @@ fn unchunked(mut body: &str) -> String {
     while let Some((size, rest)) = body.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();
         out.push_str(&rest[..size]);
-        body = &rest[size..].trim_start_matches("\r\n");
+        body = rest[size..].trim_start_matches("\r\n");
         if size == 0 {
             break;
         }
