@@ -184,7 +184,9 @@ impl Lister<'_> {
     fn has_path(&self, path: &[u8]) -> bool {
         let filters = &self.request.filters;
         let any = |specs: &[git::Pathspec]| specs.iter().any(|spec| spec.matches(path));
-        (filters.paths.is_empty() || any(&filters.paths)) && !any(&filters.exclude_paths)
+        (filters.paths.is_empty() || any(&filters.paths))
+            && !any(&filters.exclude_paths)
+            && filters.repos.as_ref().is_none_or(|repos| repos.contains(path))
     }
 
     /// Fills in what is known about the files that pass the filters.

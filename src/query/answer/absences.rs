@@ -47,7 +47,7 @@ impl Absences {
         if request.mode == Mode::Semantic || request.query.contains('\n') {
             return absences;
         }
-        let all = Filters { include_tests: true, ..Filters::default() };
+        let all = everything(request);
         let is_only = request.query.split_whitespace().count() == 1;
         let names = words.iter().filter(|word| is_only || is_name(word)).take(MAX_NAMED);
         absences.names = names.map(|name| (name.clone(), nearest(view, name, &all))).collect();
@@ -104,12 +104,14 @@ fn mentioned(request: &Request, view: &View) -> Vec<String> {
     });
     let mut languages: Vec<&str> = languages.collect();
     languages.dedup();
-    for name in languages.into_iter().take(MAX_NAMED) {
+    // Languages are counted in the whole view.
+    let is_whole = request.filters.repos.is_none();
+    for name in languages.into_iter().take(MAX_NAMED).filter(|_| is_whole) {
         if scope::lacks_language(&view.reader, view.live(), name) {
             found.push(format!("no indexed file is written in {name}"));
         }
     }
-    let everything = view.scope(&Filters { include_tests: true, ..Filters::default() });
+    let everything = view.scope(&everything(request));
     let files = text::mentions(&request.query).into_iter().filter(|mention| mention.path.contains('/'));
     for mention in files.take(MAX_NAMED) {
         if paths::by_mentions(view, &everything, std::slice::from_ref(&mention)).is_empty() {
@@ -118,12 +120,20 @@ fn mentioned(request: &Request, view: &View) -> Vec<String> {
     }
     for directory in request.query.split_whitespace().filter_map(directory).take(MAX_NAMED) {
         let inner = format!("{directory}/");
+        let is_in_scope =
+            |path: &[u8]| request.filters.repos.as_ref().is_none_or(|repos| repos.contains(path));
+        let is_below = |path: &[u8]| memchr::memmem::find(path, inner.as_bytes()).is_some();
         let mut entries = view.reader.live_entries(&view.snapshot.entries);
-        if !entries.any(|(_, _, path)| memchr::memmem::find(path, inner.as_bytes()).is_some()) {
+        if !entries.any(|(_, _, path)| is_below(path) && is_in_scope(path)) {
             found.push(format!("no indexed file is below {inner}"));
         }
     }
     found
+}
+
+/// The filters of all that the request may be about: the repositories that it is limited to.
+fn everything(request: &Request) -> Filters {
+    Filters { include_tests: true, repos: request.filters.repos.clone(), ..Filters::default() }
 }
 
 /// The directory that `word` names, if it is written like one: with a slash at its end, or with two and no

@@ -3,7 +3,7 @@
 use crate::chunk::tokens;
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
-use crate::query::request::Request;
+use crate::query::request::{RepoSet, Request};
 use crate::query::response::Match;
 use crate::query::view::RowId;
 use crate::store::symbols::SymbolRecord;
@@ -25,6 +25,8 @@ pub struct Budget<'a> {
     pub without_content: bool,
     pub texts: usize,
     pub related: bool,
+    /// Related symbols of other repositories are left out.
+    pub repos: Option<&'a RepoSet>,
     pub cancel: &'a Cancel,
 }
 
@@ -74,6 +76,7 @@ impl<'a> Budget<'a> {
             without_content: request.without_content,
             texts: request.texts,
             related: request.related,
+            repos: request.filters.repos.as_ref(),
             cancel: &request.view.cancel,
         }
     }

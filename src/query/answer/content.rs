@@ -53,6 +53,9 @@ pub fn matches(
         {
             let focused = Focused { id: draft.id, symbol, entry: file.entry };
             draft.found.relations = relations.of(&focused, &mut texts)?;
+            if let Some(repos) = budget.repos {
+                draft.found.relations.retain(|related| repos.contains(&quoting::bytes(&related.path)));
+            }
             let names = draft.found.relations.iter().map(|related| related.symbol.clone());
             draft.found.related_symbols = names.collect();
         }
