@@ -1,4 +1,4 @@
-//! Who may ask, and about what: the tokens of the server, and the names under which it is reached.
+//! Access: the tokens that clients present, what each may see, and the host names that the server accepts.
 
 use crate::sync;
 use axum::http::{HeaderMap, Uri, header};
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-/// Name of the cookie of a browser that has presented the token.
+/// Name of the cookie of a browser that has presented a token.
 pub const COOKIE: &str = "codeweaver";
-/// Fewest characters of a token, so that it cannot be guessed.
+/// Minimum length of a token in characters. Shorter ones could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
-/// Distinguishes the value of the cookie from the token, so that the one does not tell the other.
+/// Context of the key derivation that makes the value of the cookie, from which the token cannot be computed.
 const COOKIE_CONTEXT: &str = "git-codeweaver 2026-11-24 cookie of a browser";
 
-/// Why there is no token.
+/// Why the tokens cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read.
     #[error("cannot read the tokens in {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// It could be guessed.
+    /// A token is so short that it could be guessed.
     #[error("the token in line {line} of {} is too short: at least {MIN_TOKEN_CHARS} characters are needed", path.display())]
     TooShort { path: PathBuf, line: usize },
-    /// There is none.
+    /// The file has no token.
     #[error("{} has no token", path.display())]
     Empty { path: PathBuf },
 }
@@ -56,9 +56,9 @@ impl Token {
         Token { hash: blake3::hash(token.as_bytes()), cookie: cookie.to_hex().to_string(), access }
     }
 
-    /// Whether `text` is the token. Takes the same time for every text of a length.
+    /// Whether `text` is the token. The time depends only on the length of `text`.
     fn is(&self, text: &str) -> bool {
-        // The comparison of hashes takes constant time.
+        // Hashes are compared in constant time.
         blake3::hash(text.trim().as_bytes()) == self.hash
     }
 
@@ -74,8 +74,8 @@ impl Token {
 
 /// The tokens in a file, which is read again when it has changed.
 ///
-/// Each line has a token, and after it the globs of the repositories that it is good for; all, if there are
-/// none. Blank lines and lines that begin with `#` are ignored.
+/// Each line has a token, followed by the globs of the repositories that it is valid for; without globs, it
+/// is valid for all. Blank lines and lines that begin with `#` are ignored.
 #[derive(Debug)]
 pub struct Tokens {
     path: PathBuf,
@@ -84,13 +84,13 @@ pub struct Tokens {
 
 impl Tokens {
     /// # Errors
-    /// The file cannot be read, has no token, or one that is too short.
+    /// The file cannot be read, has no token, or has one that is too short.
     pub fn read(path: &Path) -> Result<Tokens, TokenError> {
         let read = (modified(path), read(path)?);
         Ok(Tokens { path: path.to_path_buf(), read: Mutex::new(read) })
     }
 
-    /// The tokens of the file as it is now. Those before it stay in force if it cannot be read.
+    /// The tokens in the file as it is now. If it cannot be read, the previous tokens stay in force.
     fn present(&self) -> Arc<[Token]> {
         let now = modified(&self.path);
         let mut known = sync::lock(&self.read);
@@ -106,13 +106,13 @@ impl Tokens {
         known.1.clone()
     }
 
-    /// The token that `text` is.
+    /// The token that equals `text`; `None` if there is none.
     pub fn find(&self, text: &str) -> Option<Token> {
         self.present().iter().find(|token| token.is(text)).cloned()
     }
 
-    /// What the token in `headers` is good for, a bearer token or the cookie of a browser; `None` if there is
-    /// none.
+    /// What the token in `headers` gives access to. It is a bearer token or the cookie of a browser; `None`
+    /// if there is no valid one.
     pub fn access_of(&self, headers: &HeaderMap) -> Option<Access> {
         let texts = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         let bearers = texts(header::AUTHORIZATION).filter_map(|value| {
@@ -156,8 +156,8 @@ fn read(path: &Path) -> Result<Arc<[Token]>, TokenError> {
     Ok(tokens.into())
 }
 
-/// The names under which a server may be reached. Any other is refused, since a page of another site could
-/// make its name resolve to this machine.
+/// The host names that the server accepts. Others are refused, since another site could make its name resolve
+/// to this machine.
 #[derive(Debug)]
 pub struct Names(Vec<String>);
 
@@ -171,7 +171,7 @@ impl Names {
         Names(all)
     }
 
-    /// Without ports, for checks of others.
+    /// The names without ports.
     pub fn all(&self) -> &[String] {
         &self.0
     }

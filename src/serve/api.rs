@@ -1,4 +1,4 @@
-//! Api: the JSON of the command line over HTTP. [`super::openapi`] describes it.
+//! Api: the JSON of the command line over HTTP, described by [`super::openapi`].
 
 use super::job::{Failure, Job, Work};
 use super::search::{self, Search};
@@ -15,7 +15,7 @@ use axum::response::Response;
 
 /// Maximum value of `limit` of lists.
 const MAX_LIMIT: usize = 1000;
-/// Commits of a history if no number is given.
+/// Default number of commits of a history.
 pub const DEFAULT_COMMITS: usize = 30;
 const DEFAULT_FILES: usize = 200;
 const DEFAULT_PASSAGES: usize = 5;
@@ -138,7 +138,7 @@ pub struct FileItem {
     pub path: String,
     /// Name in the language table.
     pub language: String,
-    /// Absent if its contents are not in this clone.
+    /// Absent if the contents are not in this clone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Absent if it is not indexed.
@@ -220,10 +220,10 @@ pub struct CommitItem {
     /// Seconds since 1970.
     pub time: i64,
     pub subject: String,
-    /// What it did to the symbol: `added`, `changed`, …
+    /// What the commit did to the symbol: `added`, `changed`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<&'static str>,
-    /// The file that has the symbol after it.
+    /// The file that has the symbol after the commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -231,9 +231,9 @@ pub struct CommitItem {
 /// The commits that touch a path or a symbol.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct CommitItems {
-    /// The newest first.
+    /// Newest first.
     pub commits: Vec<CommitItem>,
-    /// Whether there are more, or may be.
+    /// Whether there are, or may be, more commits.
     pub has_more: bool,
     /// What the list lacks, for the user.
     pub warnings: Vec<String>,

@@ -1,4 +1,4 @@
-//! App: what all requests of a server share.
+//! App: the state that all requests of a server share.
 
 use super::access::{Names, Tokens};
 use super::job::Work;
@@ -14,24 +14,24 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Requests that wait for a slot, a core; more are refused.
+/// Maximum number of waiting requests per slot; further ones are refused.
 const WAITING_PER_SLOT: usize = 32;
 
-/// Age up to which the status of the index is not read again.
+/// Maximum age of the cached status of the index.
 const STATUS_AGE: Duration = Duration::from_secs(1);
 
 /// The state of a server.
 pub struct App {
-    /// Name of the repository on the page.
+    /// Name of the repository, as the page shows it.
     pub name: String,
     pub codebases: Arc<Codebases>,
     pub names: Names,
     pub tokens: Option<Arc<Tokens>>,
-    /// Whether it serves a catalogue.
+    /// Whether the repository is a catalogue.
     pub is_catalogue: bool,
     pub metrics: Metrics,
     pub started: Instant,
-    /// Requests that compute, twice the number of cores; more would only slow each other down.
+    /// One permit per request that is worked on: two per core. More would only slow each other down.
     pub slots: Arc<Semaphore>,
     status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
     n_waiting: AtomicUsize,
@@ -43,7 +43,7 @@ impl App {
     /// Opens the repository.
     ///
     /// # Errors
-    /// There is none, or its settings are invalid.
+    /// There is no repository, or its settings are invalid.
     pub fn open(options: &Options) -> Result<App, ServeError> {
         let codebase = Codebase::open(&options.repository, &[])?;
         let root = codebase.root();
@@ -69,7 +69,7 @@ impl App {
     /// The repository, opened again if its settings have changed.
     ///
     /// # Errors
-    /// It is gone, or its settings are invalid now.
+    /// The repository is gone, or its settings have become invalid.
     pub fn target(&self) -> Result<CallTarget, IndexError> {
         self.codebases.default_target()
     }
@@ -97,14 +97,14 @@ impl App {
         }
     }
 
-    /// Registers a request that waits for a slot; `None` if too many do.
+    /// Registers a request that waits for a slot; `None` if too many are waiting.
     pub fn wait(&self) -> Option<Waiting<'_>> {
         let before = self.n_waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting(self);
         (before < self.max_waiting).then_some(waiting)
     }
 
-    /// Makes what goes on in the background stop.
+    /// Stops the work in the background.
     pub fn end(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
     }
@@ -114,7 +114,7 @@ impl App {
     }
 }
 
-/// A request that waits.
+/// A request that waits for a slot; dropping it ends the wait.
 pub struct Waiting<'a>(&'a App);
 
 impl Drop for Waiting<'_> {

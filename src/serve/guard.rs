@@ -1,4 +1,4 @@
-//! Guard: what every request passes before it reaches its handler, and what every response carries.
+//! Guard: the checks that every request passes before its handler, and the headers of every response.
 
 use super::access::Access;
 use super::app::App;
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Nothing is loaded from elsewhere, and no other site shows the page in a frame.
+/// Headers of every response: pages load nothing from other hosts, and other sites cannot frame them.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -21,17 +21,17 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
-    // With `no-referrer`, browsers would send the form for the token without its origin.
+    // With `no-referrer`, browsers would submit the login form without its origin.
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
-/// The id by which the log records of a request are found.
+/// Header with the id that the log records of the request have.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Paths that answer without a token: what the form for the token needs.
+/// Paths that are served without a token, since the login form needs them.
 const OPEN_PATHS: [&str; 4] = ["/login", "/assets/style.css", "/assets/page.js", "/assets/icon.svg"];
 
-/// Checks host, origin and token, and answers with the headers of every response.
+/// Checks host, origin and token, and adds the headers of every response.
 pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::random();
@@ -61,7 +61,7 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     response
 }
 
-/// What the client of a request may see; the response if it is not answered.
+/// What the client of a request may see; the response if the request is refused.
 fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
     let refused = |failure: Failure| Box::new(failure.into_response());
     if !app.names.allow(request.uri(), request.headers()) {
@@ -73,7 +73,7 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
     let Some(tokens) = &app.tokens else { return Ok(Access::All) };
     let path = request.uri().path();
     match tokens.access_of(request.headers()) {
-        // The tools for agents know no limits within a catalogue.
+        // The tools for agents cannot be limited to some repositories of a catalogue.
         Some(Access::Repositories(_)) if path.starts_with("/mcp") => {
             let why = "the token is good for some repositories only";
             return Err(refused(Failure::new(StatusCode::FORBIDDEN, "agents cannot use this token", why)));

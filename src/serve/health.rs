@@ -1,4 +1,4 @@
-//! Health: whether the server and what it needs work, as a document for monitors.
+//! Health: whether the server and the services that it depends on work, as a document for monitors.
 
 use super::app::App;
 use super::job::{Failure, Work};
@@ -8,7 +8,7 @@ use crate::embed::ApiFigures;
 use crate::index::status::StatusReport;
 use crate::store::time;
 
-/// `GET /health/`.
+/// The answer to `GET /health/`.
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 pub struct Health {
     pub status: HealthStatus,
@@ -21,8 +21,8 @@ pub struct Health {
     pub metrics: MetricsReport,
 }
 
-/// `healthy` if all services are up; `degraded` if something is down and searches are answered; `unhealthy` if
-/// the store cannot be read, so that none is.
+/// `healthy` if all services are up; `degraded` if something is down but searches are answered; `unhealthy`
+/// if the store cannot be read, so that no search is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "documented at the type")]
@@ -50,14 +50,14 @@ pub struct Progress {
     pub files_processed: u64,
     pub chunks_created: u64,
     pub errors: u64,
-    /// Always `null`: blobs are indexed, each once, whatever files have it.
+    /// Always `null`: the unit of indexing is the blob, which several files can have.
     pub current_file: Option<String>,
     pub start_time: Option<String>,
     pub estimated_completion: Option<String>,
     pub estimated_time_remaining_seconds: Option<u64>,
 }
 
-/// What answers need.
+/// The services that answers depend on.
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 pub struct Services {
     pub vector_store: VectorStore,
@@ -92,7 +92,7 @@ pub struct EmbeddingProvider {
     /// `builtin`, `local` or the URL of an API.
     pub provider: String,
     pub model: String,
-    /// Of the last request to an API; 0 for other models.
+    /// Time of the last request to an API; 0 for other models.
     pub latency_ms: f64,
     pub last_check: String,
     /// `closed`, `open` or `half_open`.
@@ -109,7 +109,7 @@ pub struct Service {
     pub last_check: String,
 }
 
-/// The size of the index, and its use.
+/// The size of the index, and the number and time of searches.
 #[derive(Debug, Clone, Default, serde::Serialize, schemars::JsonSchema)]
 pub struct Statistics {
     pub total_chunks_indexed: u64,
@@ -120,7 +120,7 @@ pub struct Statistics {
     pub avg_query_latency_ms: f64,
 }
 
-/// The health of the server whose repository is `target`; the reason if that cannot be opened.
+/// The health of the server. `work` is an error if the repository cannot be opened.
 pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
     let now = time::now();
     let status = work.ok().and_then(|work| app.status(work));
@@ -173,7 +173,7 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
                 last_check: last_check.clone(),
             },
             reranker: Service {
-                // Without a model none is needed.
+                // Without a configured model, none is needed.
                 status: ServiceStatus::Up,
                 provider: if reranker.is_some() { "local" } else { "none" },
                 model: reranker.unwrap_or_default(),

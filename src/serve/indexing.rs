@@ -1,8 +1,8 @@
-//! Indexing: keeps the index of the served repository at HEAD, and tells what runs come to.
+//! Indexing: keeps the index of the served repository at HEAD, and reports how runs end.
 //!
-//! Hooks index commits at once and queries compare HEAD themselves; this thread does what is left: the first
-//! index, pushes to a repository without hooks, and updates that nobody's query has asked for. Runs are
-//! processes of their own, so a server that is killed loses nothing and a run that fails ends no server.
+//! Hooks index commits at once, and queries compare HEAD themselves. This thread does the rest: the first
+//! index, pushes to a repository without hooks, and updates that no query has triggered. Each run is a
+//! process of its own, so killing the server loses nothing and a failed run does not end the server.
 
 use super::app::App;
 use super::repositories;
@@ -15,14 +15,14 @@ use std::io::Read as _;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at HEAD.
+/// Time between two checks of HEAD.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Time between two looks whether the server ends.
+/// Time between two checks whether the server is stopping.
 const TICK: Duration = Duration::from_millis(50);
 /// Time before a run that has failed is tried again.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Follows HEAD until the server ends.
+/// Follows HEAD until the server stops.
 pub fn follow(app: &App, options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) {
     let mut follower = Follower {
         app,
@@ -48,15 +48,15 @@ struct Follower<'a> {
     app: &'a App,
     tell: &'a (dyn Fn(Event<'_>) + Sync),
     interval: Duration,
-    /// The first index, or one that was asked for.
+    /// The run that builds the first index, or one that was requested.
     run: Option<Child>,
-    /// When the last run that was counted had ended.
+    /// When the last counted run ended.
     last_run: Option<u64>,
     retry_at: Option<Instant>,
-    /// When the members of the catalogue were last looked at.
+    /// When the members of the catalogue were last checked.
     synced_at: Option<Instant>,
     reindex: bool,
-    /// Whether the repository could not be opened at the last look.
+    /// Whether the repository could not be opened at the last check.
     is_lost: bool,
 }
 
@@ -105,7 +105,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Looks at the members of a catalogue when it is time.
+    /// Starts a sync of the members of a catalogue when it is due.
     fn sync(&mut self, codebase: &Codebase) {
         let is_due = self.synced_at.is_none_or(|at| at.elapsed() >= self.interval);
         if !self.app.is_catalogue || !is_due {
@@ -127,7 +127,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Tells how the run that was started has ended.
+    /// Reports how the run that was started has ended.
     fn reap(&mut self) {
         let Some(child) = &mut self.run else { return };
         let status = match child.try_wait() {
@@ -157,7 +157,7 @@ impl Follower<'_> {
         (self.tell)(Event::Warning(&format!("indexing has failed: {why}")));
     }
 
-    /// Counts a run that has ended since the last look, whichever process ran it.
+    /// Counts a run that has ended since the last check, whichever process started it.
     fn count(&mut self, codebase: &Codebase, state: Option<&State>) {
         let Some(run) = state.and_then(|state| codebase.head_in(state)?.last_run.clone()) else { return };
         let before = self.last_run.replace(run.finished_at);

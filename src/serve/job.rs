@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time limit of a request, after which its work is cancelled.
+/// Time after which the work of a request is cancelled. The wait for a slot does not count.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// After so many seconds a client that was refused may ask again.
+/// Seconds after which a refused client may try again.
 const RETRY_AFTER: &str = "2";
 
 /// Why a request has no answer.
@@ -128,7 +128,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// A request: its parameters, and where its work is done.
+/// A request: its parameters, and the state of the server.
 pub struct Job {
     pub app: Arc<App>,
     pub params: Params,
@@ -148,7 +148,7 @@ impl FromRequestParts<Arc<App>> for Job {
     }
 }
 
-/// What the work of a request uses.
+/// What the work of a request has access to.
 pub struct Work {
     pub app: Arc<App>,
     target: CallTarget,
@@ -167,7 +167,8 @@ impl Work {
         self.target.codebase()
     }
 
-    /// Runs `query`, which may start an update. A damaged index is repaired, then `query` is run again.
+    /// Runs `query`, which may start an update. If the index is damaged, it is repaired and `query` runs
+    /// again.
     pub fn run<T>(&self, query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>) -> Result<T, Failure> {
         let codebase = self.codebase();
         let is_stopped = || self.cancel.is_cancelled();
@@ -191,7 +192,7 @@ impl Work {
         let (rev, blob) = (self.params.text("rev"), self.params.text("blob"));
         self.check_path(path, rev)?;
         match blob {
-            // Contents have no repository, so that a path proves no right to them.
+            // A blob belongs to no repository, so access to the path does not imply access to it.
             Some(blob) => {
                 if self.access != Access::All {
                     let same = self.run(|_| self.searcher().read(path, lines, rev))?;
@@ -215,15 +216,15 @@ impl Work {
         Ok(outline)
     }
 
-    /// Starts an update in the background if an answer `needs_update`.
+    /// Starts an update in the background if `needs_update`.
     pub fn update_if_due(&self, needs_update: bool) {
         background::update_if_due(self.codebase(), needs_update);
     }
 }
 
 impl Job {
-    /// Runs `work` on a thread of the pool, when one of the slots is free. It is cancelled at the time limit,
-    /// and when the client goes away.
+    /// Runs `work` on a thread of the pool as soon as a slot is free. It is cancelled at the time limit, and
+    /// when the client disconnects.
     pub async fn run<T: Send + 'static>(
         self,
         work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
@@ -265,7 +266,7 @@ impl Job {
     }
 }
 
-/// Cancels the work of a request whose handler is dropped, because its client has gone away.
+/// Cancels the work of a request when its handler is dropped, as happens when the client disconnects.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {

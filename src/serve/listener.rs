@@ -1,4 +1,4 @@
-//! Listener: connections, their limits, and the end of the server.
+//! Listener: connections, their limits, and the shutdown of the server.
 
 use super::ServeError;
 use axum::Router;
@@ -13,15 +13,15 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// Maximum number of connections; further ones wait in the queue of the system.
+/// Maximum number of open connections; further ones wait in the queue of the operating system.
 const MAX_CONNECTIONS: usize = 1024;
-/// Time to send the head of a request, also of the next one on a connection that is kept open.
+/// Time in which a client must send the head of a request, including the next one on a kept-alive connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum size of the head of a request. A query may be long.
 const MAX_HEAD_BYTES: usize = 256 * 1024;
-/// Time for answers that are under way when the server ends.
+/// Time that answers in progress get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
-/// Pause after a failed `accept`: the process is out of file descriptors, and connections have to end first.
+/// Pause after a failed `accept`: if file descriptors have run out, connections have to end first.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Listens on an address.
@@ -33,8 +33,8 @@ pub async fn bind(host: IpAddr, port: u16) -> Result<TcpListener, ServeError> {
     })
 }
 
-/// Starts watching for SIGINT and SIGTERM; the returned future ends with the first of them. Must be called in
-/// a runtime.
+/// Starts watching for SIGINT and SIGTERM; the returned future completes with the first of them. Must be
+/// called in a runtime.
 pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
@@ -54,8 +54,8 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Serves connections until `stopped`, then calls `stopping` and gives the answers that are under way a
-/// moment.
+/// Serves connections until `stopped` completes, then calls `stopping` and waits up to `GRACE` for answers in
+/// progress.
 pub async fn serve(
     listener: TcpListener,
     router: Router,

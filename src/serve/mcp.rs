@@ -1,6 +1,6 @@
 //! Mcp: the tools for agents over streamable HTTP, at `/mcp`.
 //!
-//! The same server as over stdio, on the codebases of this one; a call cannot name a repository elsewhere.
+//! It is the same server as over stdio, but a call cannot name a repository that is not served here.
 
 use super::app::App;
 use crate::mcp::server::Server;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The service of `/mcp`.
 pub fn service(app: &Arc<App>) -> StreamableHttpService<Server, LocalSessionManager> {
-    // The guard has checked host and origin of every request.
+    // The guard has already checked host and origin of every request.
     let config = StreamableHttpServerConfig::default().with_allowed_hosts(app.names.all().to_vec());
     let (codebases, slots) = (app.codebases.clone(), app.slots.clone());
     let server = move || Ok(Server::over(codebases.clone(), slots.clone()));

@@ -1,7 +1,7 @@
 //! Metrics: figures of the running server, for [`super::health`] and in the text format of Prometheus.
 //!
-//! Durations are in milliseconds in the health document and in seconds, with histograms, for Prometheus, as its
-//! conventions want; `docs/serve.md` has the table of both names.
+//! Durations are milliseconds in the health document, and seconds in histograms for Prometheus, as its
+//! conventions require. `docs/serve.md` has a table of both names.
 
 use super::window::{Percentiles, Window};
 use crate::embed::ApiFigures;
@@ -39,7 +39,7 @@ pub struct Metrics {
     recent: Mutex<Recent>,
 }
 
-/// The last values of what the health document has percentiles of.
+/// The last values of the figures for which the health document has percentiles.
 #[derive(Default)]
 struct Recent {
     latency_ms: Window,
@@ -63,7 +63,7 @@ struct Scraped {
     breaker_opened: IntGauge,
 }
 
-/// Metrics of the health document, by the names that its specification gives them.
+/// Metrics of the health document, with the names of its specification.
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 pub struct MetricsReport {
     /// Milliseconds, of the last 100 searches.
@@ -72,13 +72,13 @@ pub struct MetricsReport {
     pub search_results_returned: ResultsReturned,
     /// Number of searches by the intent that was given or detected; `none` if there was none.
     pub search_intent_distribution: BTreeMap<String, u64>,
-    /// Of the run in progress; 0 if there is none.
+    /// Files per second of the run in progress; 0 if there is none.
     pub indexing_files_per_second: f64,
     /// Chunks that runs have created since the server was started.
     pub indexing_chunks_created_total: u64,
-    /// Runs that have failed since then.
+    /// Runs that have failed since the server was started.
     pub indexing_errors_total: u64,
-    /// Of the last complete run; `null` before one.
+    /// Duration of the last complete run; `null` if there is none.
     pub indexing_duration_seconds: Option<f64>,
     pub embedding_api_requests_total: u64,
     pub embedding_api_errors_total: u64,
@@ -161,13 +161,13 @@ impl Metrics {
         recent.results.push(n_results as f64);
     }
 
-    /// Counts the time to open the store.
+    /// Records the time to open the store.
     pub fn opened_store(&self, time: Duration) {
         self.store.observe(time.as_secs_f64());
         sync::lock(&self.recent).store_ms.push(time.as_secs_f64() * 1000.0);
     }
 
-    /// Counts a run that has ended.
+    /// Counts the chunks of a run that has ended.
     pub fn indexed(&self, n_chunks: u64) {
         self.chunks_created.inc_by(n_chunks);
     }
@@ -182,7 +182,7 @@ impl Metrics {
         (self.queries.get(), sync::lock(&self.recent).latency_ms.mean())
     }
 
-    /// Milliseconds to open the store, the median of the last times.
+    /// Median of the last 100 times to open the store, in milliseconds.
     pub fn store_latency_ms(&self) -> f64 {
         sync::lock(&self.recent).store_ms.percentiles().p50
     }

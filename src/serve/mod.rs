@@ -4,20 +4,20 @@
 //! listener ─► guard ─► routes ─► job (on a pool of threads) ─► query, xref, index
 //! ```
 //!
-//! * [`listener`]: connections, their limits, and the end of the server.
-//! * [`guard`]: who may ask: hosts, origins, the token; headers of every response; the log.
+//! * [`listener`]: connections, their limits, and the shutdown of the server.
+//! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log.
 //! * [`routes`]: paths and their handlers.
 //! * [`job`]: the work of a request: its slot, time limit, cancellation and errors.
 //! * [`params`], [`query_line`], [`search`]: the parameters of a search, and its answer.
 //! * [`api`]: the JSON of the command line over HTTP, described by [`openapi`]; [`stream`]: long answers.
 //! * [`repositories`]: the members of a catalogue, and what a client may see of them.
-//! * [`page`]: the pages for people.
+//! * [`page`]: the HTML pages.
 //! * [`health`], [`metrics`], [`window`]: the state of the server, for machines.
-//! * [`indexing`]: keeps the index at HEAD and tells what runs come to.
+//! * [`indexing`]: keeps the index at HEAD and reports how runs end.
 //! * [`mcp`]: the tools for agents.
 //!
-//! One thread accepts connections and speaks HTTP; every request runs on a pool of threads. Indexing runs in
-//! a process of its own, as for all readers.
+//! One thread accepts connections and speaks HTTP; the work of requests runs on a pool of threads. Indexing
+//! runs in processes of its own.
 
 mod access;
 mod api;
@@ -49,11 +49,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Port of a server of which none is given.
+/// Default port.
 pub const PORT: u16 = 9328;
-/// Maximum number of threads that work on requests. Calls of agents may wait for an index.
+/// Maximum number of threads that work on requests. It is large because calls of agents may wait for an
+/// index.
 const MAX_THREADS: usize = 96;
-/// Time for answers that are under way when the server ends.
+/// Time that answers in progress get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// What is served, and to whom.
@@ -65,17 +66,17 @@ pub struct Options {
     pub host: IpAddr,
     /// 0 for any free one.
     pub port: u16,
-    /// Names under which the server is reached, besides the address and `localhost`.
+    /// Host names that are accepted besides the address and `localhost`.
     pub names: Vec<String>,
-    /// What clients must present; must be given if the address is not one of this machine only.
+    /// Tokens that clients must present. Required unless the address is a loopback address.
     pub tokens: Option<Arc<Tokens>>,
-    /// Time between two looks at the members of a catalogue.
+    /// Time between two checks of the members of a catalogue.
     pub interval: Duration,
-    /// Build the index anew at the start.
+    /// Whether the index is rebuilt at the start.
     pub reindex: bool,
 }
 
-/// What a server tells its user.
+/// What a server reports to its user.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The URL of the page.
@@ -83,7 +84,7 @@ pub enum Event<'a> {
     /// The repository is being indexed; answers are incomplete until it is done.
     Indexing,
     Indexed,
-    /// Something has failed; the server goes on.
+    /// Something has failed; the server continues.
     Warning(&'a str),
     /// No further requests are accepted.
     Stopping,
@@ -104,7 +105,7 @@ pub enum ServeError {
     /// Threads or signal handlers cannot be set up.
     #[error("the server cannot start: {0}")]
     Start(io::Error),
-    /// A metric is named wrongly.
+    /// A metric has an invalid name.
     #[error(transparent)]
     Metrics(#[from] prometheus::Error),
     #[error(transparent)]
@@ -114,8 +115,8 @@ pub enum ServeError {
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The address is in use or may not be served without a token, or there is no repository. What fails later is
-/// answered to its request.
+/// The address is in use or may not be served without a token, or there is no repository. Later failures are
+/// reported in the response to the request.
 pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), ServeError> {
     if options.tokens.is_none() && !options.host.is_loopback() {
         return Err(ServeError::NoToken { host: options.host });

@@ -196,14 +196,14 @@ impl Api {
         );
     }
 
-    /// Every operation can fail.
+    /// Adds the response of a failure to every operation.
     fn add_failures(&mut self, failure: &Value) {
         for path in self.paths.values_mut() {
             path["get"]["responses"]["default"] = failure_of(failure);
         }
     }
 
-    /// The other form of the answer to a search.
+    /// Adds the streamed form of the answer to a search.
     fn stream(&mut self, line: &Value) {
         let description = "With `stream`: a JSON line for each file, then one with the totals";
         self.paths["/api/search"]["get"]["responses"]["200"]["content"]["application/x-ndjson"] =

@@ -8,8 +8,8 @@ use std::str::FromStr;
 /// Maximum number of parameters of a request.
 const MAX_PARAMS: usize = 200;
 
-/// The parameters of a request, decoded, in their order. One without a value counts as absent, as forms send
-/// it.
+/// The decoded parameters of a request, in their order. A parameter with an empty value counts as absent,
+/// since forms send their empty fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params(Vec<(String, String)>);
 
@@ -17,7 +17,7 @@ impl Params {
     /// The parameters in the query string of `uri`.
     ///
     /// # Errors
-    /// It is not URL-encoded, or has too many parameters.
+    /// The query string is not URL-encoded, or has too many parameters.
     pub fn of(uri: &Uri) -> Result<Params, Failure> {
         let Query(mut pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|error| Failure::bad_request(format!("the query string cannot be read: {error}")))?;
@@ -38,10 +38,10 @@ impl Params {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The value of `name`.
+    /// The first value of `name`.
     ///
     /// # Errors
-    /// It is absent.
+    /// The parameter is absent.
     pub fn required(&self, name: &str) -> Result<&str, Failure> {
         self.text(name).ok_or_else(|| Failure::parameter(name, "given"))
     }
@@ -49,7 +49,7 @@ impl Params {
     /// The value of `name` as a number of at most `max`.
     ///
     /// # Errors
-    /// It is no such number.
+    /// The value is not such a number.
     pub fn number<T: FromStr + PartialOrd + std::fmt::Display>(
         &self,
         name: &str,
@@ -67,8 +67,8 @@ impl Params {
         self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value))
     }
 
-    /// The query string of these parameters with `changes` in the place of those of the same names; `None`
-    /// leaves a parameter out.
+    /// The query string of these parameters, with those named in `changes` replaced; `None` leaves a
+    /// parameter out.
     pub fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
         let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
         let kept = self.0.iter().filter(|(name, _)| !is_changed(name));
@@ -84,7 +84,7 @@ pub fn encoded<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Strin
     parts.collect::<Vec<_>>().join("&")
 }
 
-/// `text` as a part of a query string. Slashes and colons stay readable, which RFC 3986 allows there.
+/// `text` encoded for a query string. Slashes and colons are kept, as RFC 3986 allows there.
 fn component(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -5,7 +5,7 @@ use crate::query::view::MatchState;
 /// What a query line asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryLine {
-    /// What is left without the filters, as typed.
+    /// The text without the filters, as typed.
     pub query: String,
     /// Globs for names of repositories.
     pub repositories: Vec<String>,
@@ -15,17 +15,17 @@ pub struct QueryLine {
     pub kinds: Vec<String>,
     pub rev: Option<String>,
     pub state: Option<MatchState>,
-    /// Filters whose value there is not, as typed.
+    /// Filters with an unknown value, as typed.
     pub unknown: Vec<String>,
 }
 
 impl QueryLine {
     /// Splits `text` into filters and query. Filters are words of the form `name:value` or `name:"va lue"`
     /// outside of quoted text and of regular expressions; `-path:` excludes. Other words with a colon belong
-    /// to the query.
+    /// to the query, and so does a text of several lines as a whole.
     pub fn parse(text: &str) -> QueryLine {
         let mut line = QueryLine::default();
-        // Queries of several lines are pasted texts.
+        // A text of several lines has been pasted.
         if text.trim().contains('\n') {
             line.query = text.trim().to_owned();
             return line;
@@ -44,11 +44,11 @@ impl QueryLine {
         line
     }
 
-    /// Takes a word that is a filter.
+    /// Adds `word` if it is a filter; returns whether it is one.
     fn take(&mut self, word: &str) -> bool {
         let Some((name, value)) = word.split_once(':') else { return false };
         let value = value.strip_prefix('"').map_or(value, |value| value.strip_suffix('"').unwrap_or(value));
-        // `std::vector` and `https://…` are no filters.
+        // `std::vector` and `https://…` are not filters.
         if value.is_empty() || value.starts_with([':', '/']) && name != "path" && name != "-path" {
             return false;
         }
@@ -69,8 +69,8 @@ impl QueryLine {
     }
 }
 
-/// Length of the first word of `text`: up to a blank that is in no quotes, or a whole regular expression
-/// between slashes if it may begin one.
+/// Length of the first word of `text` in bytes: up to the first blank outside of quotes, or a whole regular
+/// expression between slashes if `may_be_regex`.
 fn end_of_word(text: &str, may_be_regex: bool) -> usize {
     if may_be_regex && text.starts_with('/') {
         let ends = text.match_indices('/').skip(1).filter_map(|(at, _)| {
@@ -89,7 +89,7 @@ fn end_of_word(text: &str, may_be_regex: bool) -> usize {
             _ => {}
         }
     }
-    // A quotation mark without its pair quotes nothing.
+    // An unpaired quotation mark does not quote anything.
     if is_quoted { text.find(char::is_whitespace).unwrap_or(text.len()) } else { text.len() }
 }
 

@@ -26,7 +26,7 @@ pub struct Repository {
     pub name: String,
     /// `current`, `behind`, `empty`, `missing`, `no_ref` or `unreadable`.
     pub state: &'static str,
-    /// Hex oid of its commit that answers are about.
+    /// Hex oid of the commit that is indexed.
     pub commit: Option<String>,
     /// The branch or tag that is indexed, or `HEAD`.
     #[serde(rename = "ref")]
@@ -35,9 +35,9 @@ pub struct Repository {
     pub files: u64,
     /// Number of files that are not indexed.
     pub skipped: u64,
-    /// When its commit last changed, in seconds since 1970; 0 if that is not known.
+    /// When the indexed commit last changed, in seconds since 1970; 0 if unknown.
     pub updated: u64,
-    /// Why it is not current; empty if it is.
+    /// Why the repository is not current; empty if it is.
     pub error: String,
 }
 
@@ -83,8 +83,8 @@ pub fn repositories(work: &Work) -> Result<Repositories, Failure> {
     Ok(Repositories { is_catalogue, repositories: vec![repository] })
 }
 
-/// `POST /api/update`: asks for an update of the index, as a hook does after a push. `repo` names members of a
-/// catalogue; all by default.
+/// `POST /api/update`: requests an update of the index, as a hook does after a push. `repo` names members of
+/// a catalogue; by default, all are updated.
 pub async fn update(job: Job) -> Result<Response, Failure> {
     job.run(|work| {
         let codebase = work.codebase();
@@ -105,11 +105,10 @@ pub async fn update(job: Job) -> Result<Response, Failure> {
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-/// Starts a process that looks at the members of a catalogue with these names, or at all, and updates the
-/// index.
+/// Starts a process that syncs the members of a catalogue with these names; all if `names` is empty.
 ///
 /// # Errors
-/// It cannot be started.
+/// The process cannot be started.
 pub fn sync(codebase: &Codebase, names: &[&str]) -> io::Result<()> {
     let mut args: Vec<OsString> = ["catalogue", "sync", "--quiet", "--"].map(OsString::from).into();
     args.extend(names.iter().map(OsString::from));
@@ -131,11 +130,10 @@ impl Access {
 }
 
 impl Work {
-    /// Limits `filters` to the repositories that the client may see and that match one of `globs`, of those
-    /// in `rev`.
+    /// Limits `filters` to the repositories in `rev` that the client may see and that match one of `globs`.
     ///
     /// # Errors
-    /// A glob matches no repository.
+    /// No repository that the client may see matches.
     pub fn limit(&self, filters: &mut Filters, globs: &[String], rev: Option<&str>) -> Result<(), Failure> {
         if globs.is_empty() && self.access == Access::All {
             return Ok(());
@@ -160,10 +158,10 @@ impl Work {
         Ok(())
     }
 
-    /// Refuses the path of a file that the client may not see, as if there were none.
+    /// Refuses the path of a file that the client may not see, as if the file did not exist.
     ///
     /// # Errors
-    /// There is no such file for this client.
+    /// The client may not see the file.
     pub fn check_path(&self, path: &str, rev: Option<&str>) -> Result<(), Failure> {
         let mut filters = Filters::default();
         let is_visible = match self.limit(&mut filters, &[], rev) {
@@ -173,7 +171,7 @@ impl Work {
         if is_visible { Ok(()) } else { Err(Failure::not_found(format!("there is no file {path}"))) }
     }
 
-    /// Refuses what cannot be limited to some repositories.
+    /// Refuses a request whose answer cannot be limited to some repositories, unless the client may see all.
     ///
     /// # Errors
     /// The client may not see all of them.

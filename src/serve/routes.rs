@@ -81,7 +81,7 @@ async fn metrics(job: Job) -> Result<Response, Failure> {
         .await
     {
         Ok((status, api)) => figures(status.as_deref(), api.as_ref())?,
-        // The counters of a server whose repository is gone still tell something.
+        // The counters are useful even if the repository cannot be opened.
         Err(_) => figures(None, None)?,
     };
     Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())

@@ -11,26 +11,26 @@ use crate::query::{Filters, Intent, Mode, QueryError, Request, Response, ViewReq
 
 /// Maximum value of `limit`.
 const MAX_LIMIT: usize = 500;
-/// Maximum number of lines of an answer; `stream` has no limit.
+/// Maximum number of lines of an answer; a streamed answer has no limit.
 const MAX_LINES: usize = 10_000;
-/// Lines of an answer if no number is given.
+/// Default number of lines of an answer.
 pub const DEFAULT_LINES: usize = 200;
 /// Maximum value of `context`.
 const MAX_CONTEXT: usize = 20;
 /// Maximum value of `offset`.
 const MAX_OFFSET: usize = 100_000;
-/// Tokens of an answer if no number is given. People scroll, so it is more than agents get.
+/// Default number of tokens of an answer. It is larger than for agents, since people can scroll.
 const DEFAULT_TOKENS: u32 = 40_000;
 const MAX_TOKENS: u32 = 1_000_000;
 
-/// What a request searches for.
+/// The search that a request asks for.
 #[derive(Debug, Clone)]
 pub struct Search {
     /// What was typed: the query and its filters.
     pub line: QueryLine,
     pub filters: Filters,
     pub view: ViewRequest,
-    /// What the user should know about the request.
+    /// Parts of the request that were ignored, for the user.
     pub warnings: Vec<String>,
 }
 
@@ -38,14 +38,14 @@ pub struct Search {
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Answer {
-    /// Code by meaning, name or words.
+    /// Code found by meaning, name or words.
     Matches(Box<Response>),
-    /// Lines with a text, or that match an expression.
+    /// Lines that contain a text or match an expression.
     Lines(Box<LineAnswer>),
 }
 
 impl Answer {
-    /// Whether the updater has something to do.
+    /// Whether the index has to be updated.
     pub fn needs_update(&self) -> bool {
         match self {
             Answer::Matches(response) => response.index.needs_update,
@@ -55,8 +55,8 @@ impl Answer {
 }
 
 impl Search {
-    /// The search that the parameters of `work` ask for. `q` has the query line; `lang`, `path`, `exclude`,
-    /// `kind`, `rev` and `repo` add to its filters.
+    /// The search that the parameters of `work` ask for. `q` is the query line; `lang`, `path`, `exclude`,
+    /// `kind` and `repo` add to its filters, and `rev` replaces its revision.
     ///
     /// # Errors
     /// A parameter is missing or cannot be used.

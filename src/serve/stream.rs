@@ -1,4 +1,4 @@
-//! Stream: an answer that is sent while it is found, as JSON lines.
+//! Stream: an answer that is sent as it is found, as JSON lines.
 
 use super::job::{Failure, Job, Work};
 use axum::body::{Body, Bytes};
@@ -10,17 +10,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
-/// Lines that wait for a slow client.
+/// Maximum number of lines that wait for a slow client.
 const QUEUE: usize = 64;
 
-/// Where the lines of an answer are sent.
+/// Sender of the lines of an answer.
 pub struct Lines(mpsc::Sender<Result<Bytes, Failure>>);
 
 impl Lines {
-    /// Sends `value` as a line; waits while the client is slow. False if the client has gone away.
+    /// Sends `value` as a line; waits while the client is slow. False if the client has disconnected.
     ///
     /// # Errors
-    /// It cannot be serialised.
+    /// The value cannot be serialised.
     pub fn send(&self, value: &impl serde::Serialize) -> Result<bool, Failure> {
         let mut line = serde_json::to_vec(value).map_err(Failure::internal)?;
         line.push(b'\n');
@@ -28,8 +28,8 @@ impl Lines {
     }
 }
 
-/// Runs `work` as [`Job::run`], and sends its lines. An error before the first line is the response; a later
-/// one is the last line.
+/// Runs `work` like [`Job::run`], and sends its lines. An error before the first line becomes the response; a
+/// later one is sent as the last line.
 ///
 /// # Errors
 /// Those of `work` before its first line.
@@ -41,7 +41,7 @@ pub async fn stream(
     let lines = Lines(sender);
     let running = job.run(move |request| {
         if let Err(failure) = work(request, &lines) {
-            // A client that has gone away needs no reason.
+            // If the client has disconnected, the failure cannot be sent.
             let _ = lines.0.blocking_send(Err(failure));
         }
         Ok(())
@@ -51,7 +51,7 @@ pub async fn stream(
     let abort = AbortOnDrop(task.abort_handle());
     let first = match receiver.recv().await {
         Some(first) => first?,
-        // It has sent nothing, or was refused before it began.
+        // The work has sent no line, or was refused before it began.
         None => {
             task.await.map_err(Failure::internal)??;
             Bytes::new()
@@ -89,7 +89,7 @@ impl hyper::body::Body for LineBody {
     }
 }
 
-/// Ends the task, and with it the future that cancels the work when it is dropped.
+/// Aborts the task when dropped. This drops the future that cancels the work.
 struct AbortOnDrop(tokio::task::AbortHandle);
 
 impl Drop for AbortOnDrop {

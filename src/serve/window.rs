@@ -9,7 +9,7 @@ const LEN: usize = 100;
 #[derive(Debug, Clone, Default)]
 pub struct Window(VecDeque<f64>);
 
-/// What is told of the values of a window; 0 if there is none.
+/// Percentiles of the values of a window; 0 if there are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Percentiles {
     pub p50: f64,
@@ -36,7 +36,7 @@ impl Window {
         if self.0.is_empty() { 0.0 } else { self.0.iter().sum::<f64>() / self.0.len() as f64 }
     }
 
-    /// By nearest rank.
+    /// Percentiles by nearest rank.
     pub fn percentiles(&self) -> Percentiles {
         let mut sorted: Vec<f64> = self.0.iter().copied().collect();
         sorted.sort_by(f64::total_cmp);
