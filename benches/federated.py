@@ -55,7 +55,7 @@ def main():
         alone = []
         for entry in entries:
             clone = scratch / "src" / entry["name"]
-            command = ["git", "clone", "--quiet", "--shared", REPOSITORIES / entry["name"], clone]
+            command = ["git", "clone", "--quiet", "--bare", "--shared", REPOSITORIES / entry["name"], clone]
             subprocess.run(command, check=True, capture_output=True)
             run(clone, "init", "--no-hooks")
             for query, targets in queries(entry):
