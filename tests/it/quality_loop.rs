@@ -354,7 +354,7 @@ fn external_commands_see_neither_keys_nor_results_nor_labels() {
          ls -A > \"$(dirname \"$0\")/ls\"; echo seen > left-behind; rm README.md; \
          echo '{\"files\":[{\"path\":\"no/such.py\"}]}'",
     );
-    // Begins later than the first explorer, and looks for what that left behind.
+    // Begins later than the first explorer, and looks for files of the first one.
     let second = script(
         &repo,
         "second.sh",

@@ -50,8 +50,8 @@ impl<'a> Found<'a> {
             && (self.record.start_byte, self.record.end_byte) != (inner.start_byte, inner.end_byte)
     }
 
-    /// How far it is from `other`, for sorting: code before tests and examples, then the same file, then those with most directories in
-    /// common; equals by path and position.
+    /// How far it is from `other`, for sorting: code before tests and examples, then the same file, then
+    /// those with most directories in common; equals by path and position.
     pub fn distance(&self, other: &Found<'_>) -> (bool, bool, Reverse<usize>, &'a [u8], u32) {
         let shared = Reverse(n_shared_directories(self.path, other.path));
         (self.is_aside(), self.doc != other.doc, shared, self.path, self.record.start_byte)
