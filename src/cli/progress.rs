@@ -75,7 +75,8 @@ pub fn run<T>(
     result
 }
 
-/// Runs `work` with SIGINT and SIGTERM setting `stop`; another one, at least a second later, ends the process.
+/// Runs `work` with SIGINT and SIGTERM setting `stop`; another one, at least a second later, ends the
+/// process.
 pub fn until_stopped<T>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
     let signals = Signals::listen(stop.clone());
     std::thread::scope(|scope| {

@@ -177,8 +177,8 @@ impl Codebase {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
     }
 
-    /// Reads all directories of a catalogue at HEAD, after which the blobs of its members can be read by their
-    /// oids alone. Does nothing in an ordinary repository.
+    /// Reads all directories of a catalogue at HEAD, after which the blobs of its members can be read by
+    /// their oids alone. Does nothing in an ordinary repository.
     ///
     /// # Errors
     /// [`IndexError::Git`] if a directory cannot be read.

@@ -91,8 +91,8 @@ pub struct RepoSet {
 }
 
 impl RepoSet {
-    /// The members whose name matches one of `globs`. As in git, `*` does not match a slash and `**` does; the
-    /// name of a group stands for all members in it.
+    /// The members whose name matches one of `globs`. As in git, `*` does not match a slash and `**` does;
+    /// the name of a group stands for all members in it.
     ///
     /// # Errors
     /// The first glob that no member matches.

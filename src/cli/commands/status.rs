@@ -65,7 +65,8 @@ fn members(codebase: &Codebase) -> Result<String, CliError> {
     })
 }
 
-/// `weights` is the file of the user's own weights, if they are in use; `members` what is true of a catalogue.
+/// `weights` is the file of the user's own weights, if they are in use; `members` what is true of a
+/// catalogue.
 fn write(
     out: &mut impl Write,
     report: &StatusReport,

@@ -3,8 +3,9 @@
 //!
 //! Each iteration takes fresh issues from a pool ([`issue`], [`area`], [`sample`]), searches ([`search`]),
 //! evaluates ([`evaluate`]: [`explorer`], [`judge`], [`figures`]) and learns ([`learn`], [`guard`],
-//! [`learner`], [`trial`]). Iteration 0 is the baseline. Every step leaves an [`artefact`]; a step whose artefact is
-//! there is not done again, so a loop that was stopped continues where it was. [`report`] renders the whole.
+//! [`learner`], [`trial`]). Iteration 0 is the baseline. Every step leaves an [`artefact`]; a step whose
+//! artefact is there is not done again, so a loop that was stopped continues where it was. [`report`] renders
+//! the whole.
 //!
 //! The method is that of "Codebase Search Optimization: Validation-Driven Development"; docs/quality-loop.md
 //! names its numbers, and where this loop differs.

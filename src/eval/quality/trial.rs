@@ -2,8 +2,8 @@
 //!
 //! A trial begins with the iteration after the change and lasts until another change is tried, so that areas
 //! with one issue in an iteration come to be judged as well. The change is taken back if an area, or all
-//! issues together, lose more than [`guard::REGRESSION`], or if too little was judged to say so. When the trial
-//! ends, it is also taken back if it lost at all over all issues.
+//! issues together, lose more than [`guard::REGRESSION`], or if too little was judged to say so. When the
+//! trial ends, it is also taken back if it lost at all over all issues.
 
 use super::artefact::{Evaluation, Iteration, RolledBack};
 use super::figures::{Figures, Means};

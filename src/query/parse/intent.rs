@@ -79,8 +79,8 @@ pub struct Profile {
     /// that is.
     pub classes: &'static [SemanticClass],
     pub class_factor: f32,
-    /// Words of code that does what is asked for, and what three of them add to the factor of a file whose best
-    /// chunk also has all words of the query.
+    /// Words of code that does what is asked for, and what three of them add to the factor of a file whose
+    /// best chunk also has all words of the query.
     pub marks: &'static [&'static str],
     pub mark_gain: f32,
     /// Words in the name of a file, and what they add to its factor.
@@ -390,8 +390,8 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     }
 }
 
-/// Whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query that speaks
-/// of documentation otherwise (`how documentation comments are parsed`) asks for code.
+/// Whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query that
+/// speaks of documentation otherwise (`how documentation comments are parsed`) asks for code.
 fn names_documents(words: &[String]) -> bool {
     let is_document = |word: &String| DOCUMENTS.contains(&word.as_str());
     words.iter().enumerate().any(|(i, word)| {
@@ -403,8 +403,9 @@ fn names_documents(words: &[String]) -> bool {
 /// Words for documents.
 const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "guide", "tutorial"];
 
-/// Whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser tests`. A query
-/// that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with tests.
+/// Whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser tests`. A
+/// query that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with
+/// tests.
 pub fn names_tests(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_lowercase).collect();

@@ -256,7 +256,8 @@ impl View {
         })
     }
 
-    /// That members of a catalogue are not part of an answer under `filters`, for the user; `None` if all are.
+    /// That members of a catalogue are not part of an answer under `filters`, for the user; `None` if all
+    /// are.
     pub fn members_warning(&self, filters: Option<&Filters>) -> Option<String> {
         const MAX_NAMED: usize = 5;
         let is_searched = |name: &str| {

@@ -130,8 +130,8 @@ impl<'a> Relations<'a> {
         Ok(list.found)
     }
 
-    /// Definitions that the text of `focus`, which is in `parent`, calls, and types that it names, in the order
-    /// of the text.
+    /// Definitions that the text of `focus`, which is in `parent`, calls, and types that it names, in the
+    /// order of the text.
     fn callees(
         &self,
         focus: &Found<'a>,
