@@ -191,21 +191,15 @@ impl Work {
     pub fn read(&self, path: &str, lines: Option<(u32, u32)>) -> Result<FileText, Failure> {
         let (rev, blob) = (self.params.text("rev"), self.params.text("blob"));
         self.check_path(path, rev)?;
-        match blob {
-            // A blob belongs to no repository, so access to the path does not imply access to it.
-            Some(blob) => {
-                if self.access != Access::All {
-                    let same = self.run(|_| self.searcher().read(path, lines, rev))?;
-                    return if same.blob == blob {
-                        Ok(same)
-                    } else {
-                        self.check_all("an older version").map(|()| same)
-                    };
-                }
-                self.run(|_| self.searcher().read_blob(path, blob))
-            }
-            None => self.run(|_| self.searcher().read(path, lines, rev)),
+        // A blob belongs to no repository, so access to the path does not imply access to it.
+        if let Some(blob) = blob.filter(|_| self.access == Access::All) {
+            return self.run(|_| self.searcher().read_blob(path, blob));
         }
+        let file = self.run(|_| self.searcher().read(path, lines, rev))?;
+        if blob.is_some_and(|blob| blob != file.blob) {
+            self.check_all("an older version")?;
+        }
+        Ok(file)
     }
 
     /// What a file defines in `rev`, or in the working tree.

@@ -91,6 +91,9 @@ pub async fn update(job: Job) -> Result<Response, Failure> {
         if work.app.is_catalogue {
             let members = catalogue(codebase)?.members().map_err(Failure::internal)?;
             let names: Vec<&str> = work.params.all("repo").collect();
+            if names.is_empty() {
+                work.check_all("an update of all repositories")?;
+            }
             let is_known = |name: &&str| members.get(name).is_some() && work.access.allows(name);
             if let Some(name) = names.iter().find(|name| !is_known(name)) {
                 return Err(Failure::not_found(format!("there is no repository {name:?}")));
