@@ -1,47 +1,53 @@
-//! Sign bits of vectors: one bit per component, an eighth of the size of int8.
+//! Sign bits of vectors: one bit per component, an eighth of the size of int8, in the blocks that
+//! [`SignKernel`](crate::sys::SignKernel) reads.
 //!
-//! Similar vectors differ in the sign of few components (Charikar, "Similarity estimation techniques from
-//! rounding algorithms", 2002), so a large scan can skip nearly all vectors without reading them.
+//! The sign bits of a vector are enough to estimate its dot product with a query (Charikar, "Similarity
+//! estimation techniques from rounding algorithms", 2002), so a large scan can skip nearly all vectors without
+//! reading them.
 
+use crate::sys::SIGN_BLOCK;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// The sign bits of a segment's vectors.
 pub struct SignBits<'a> {
-    /// [`words`] per row, in segments that store them.
-    pub stored: Option<&'a [u64]>,
+    /// The blocks of all rows, in segments that store them.
+    pub stored: Option<&'a [u8]>,
     /// Row-major.
     pub vectors: &'a [i8],
     pub dim: usize,
 }
 
 impl<'a> SignBits<'a> {
-    /// Sign bits of `rows`, which must exist: stored or computed.
-    pub fn of(&self, rows: Range<u32>) -> Cow<'a, [u64]> {
-        let part = |width: usize| rows.start as usize * width..rows.end as usize * width;
+    /// The blocks of `rows`, which must exist and start a block: stored or computed.
+    pub fn of(&self, rows: Range<u32>) -> Cow<'a, [u8]> {
+        let (start, end) = (rows.start as usize, rows.end as usize);
+        let row_bytes = self.dim.div_ceil(8);
         match self.stored {
-            Some(stored) => Cow::Borrowed(&stored[part(words(self.dim))]),
-            None => Cow::Owned(of_rows(&self.vectors[part(self.dim)], self.dim)),
+            Some(stored) => {
+                Cow::Borrowed(&stored[start * row_bytes..end.next_multiple_of(SIGN_BLOCK) * row_bytes])
+            }
+            None => Cow::Owned(blocks(&self.vectors[start * self.dim..end * self.dim], self.dim)),
         }
     }
 }
 
-/// Words of one vector.
-pub fn words(dim: usize) -> usize {
-    dim.div_ceil(64)
+/// Bytes of the blocks of `n_rows` rows.
+pub fn bytes(n_rows: u32, dim: usize) -> usize {
+    (n_rows as usize).next_multiple_of(SIGN_BLOCK) * dim.div_ceil(8)
 }
 
-/// Bit `i % 64` of word `i / 64` is set where component `i` is negative. `vectors` are row-major.
-pub fn of_rows(vectors: &[i8], dim: usize) -> Vec<u64> {
-    let mut signs = Vec::with_capacity(vectors.len() / dim.max(1) * words(dim));
-    for vector in vectors.chunks_exact(dim.max(1)) {
-        signs.extend(vector.chunks(64).map(|part| {
-            part.chunks(8)
-                .enumerate()
-                .fold(0, |word, (byte, part)| word | u64::from(of_eight(part)) << (8 * byte))
-        }));
+/// The blocks of `vectors`, which are row-major. Rows that the last block has beyond them are zero.
+pub fn blocks(vectors: &[i8], dim: usize) -> Vec<u8> {
+    let (dim, row_bytes) = (dim.max(1), dim.div_ceil(8));
+    let mut blocks = vec![0; (vectors.len() / dim).next_multiple_of(SIGN_BLOCK) * row_bytes];
+    for (row, vector) in vectors.chunks_exact(dim).enumerate() {
+        let block = &mut blocks[row / SIGN_BLOCK * SIGN_BLOCK * row_bytes..];
+        for (i, eight) in vector.chunks(8).enumerate() {
+            block[i * SIGN_BLOCK + row % SIGN_BLOCK] = of_eight(eight);
+        }
     }
-    signs
+    blocks
 }
 
 /// The sign bits of at most eight components, the first in the lowest bit.
@@ -65,13 +71,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_has_words_of_its_own() {
-        let mut vectors = vec![1i8; 2 * 70];
-        (vectors[0], vectors[1], vectors[65], vectors[70 + 69]) = (-1, 0, -127, -5);
-        assert_eq!(of_rows(&vectors, 70), [1, 1 << 1, 0, 1 << 5]);
+    fn each_row_has_a_byte_of_every_eight_components() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let vector: Vec<i8> = (0..256).map(|_| rng.i8(-127..=127)).collect();
-        let signs = of_rows(&vector, 256);
-        assert!(vector.iter().enumerate().all(|(i, &x)| (signs[i / 64] >> (i % 64) & 1 == 1) == (x < 0)));
+        for (n_rows, dim) in [(1, 256), (32, 256), (33, 70), (100, 8), (0, 16)] {
+            let vectors: Vec<i8> = (0..n_rows * dim).map(|_| rng.i8(-127..=127)).collect();
+            let blocks = blocks(&vectors, dim);
+            assert_eq!(blocks.len(), bytes(n_rows as u32, dim));
+            for (row, vector) in vectors.chunks_exact(dim).enumerate() {
+                let block = &blocks[row / 32 * 32 * dim.div_ceil(8)..];
+                let bit = |i: usize| block[i / 8 * 32 + row % 32] >> (i % 8) & 1 == 1;
+                assert!(vector.iter().enumerate().all(|(i, &x)| bit(i) == (x < 0)), "row {row}");
+            }
+        }
     }
 }

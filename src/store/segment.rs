@@ -39,9 +39,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 3 (2 had symbols of equal length, 1 wrote frequencies of one), combined with the version of the
+/// Format 4 (3 had the sign bits row by row, 2 symbols of equal length, 1 frequencies of one), combined with the version of the
 /// terms: other terms make another format, which is rebuilt from shard and git.
-pub const VERSION: u32 = 3 + 100 * text::TERMS_VERSION;
+pub const VERSION: u32 = 4 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
@@ -208,8 +208,7 @@ impl SegmentBuilder {
         let hashes: Vec<u8> = self.data.rows.iter().flat_map(|row| row.input_hash).collect();
         writer.section(INPUT_HASHES, hashes);
         if header.n_rows >= self.min_sign_bit_rows {
-            let sign_bits = binary_quantisation::of_rows(&self.data.vectors, self.data.dim);
-            writer.section(SIGN_BITS, bytemuck::cast_slice(&sign_bits).to_vec());
+            writer.section(SIGN_BITS, binary_quantisation::blocks(&self.data.vectors, self.data.dim));
         }
         for (id, section) in WORDS.into_iter().zip(self.words.finish()) {
             writer.section(id, section);
@@ -547,8 +546,8 @@ impl Segment {
     }
 
     pub fn sign_bits(&self) -> SignBits<'_> {
-        let n_words = self.header.n_rows as usize * binary_quantisation::words(self.dim());
-        let stored = self.file.records(SIGN_BITS).ok().filter(|stored: &&[u64]| stored.len() == n_words);
+        let n_bytes = binary_quantisation::bytes(self.header.n_rows, self.dim());
+        let stored = self.file.section(SIGN_BITS).ok().filter(|stored| stored.len() == n_bytes);
         SignBits { stored, vectors: self.vectors(), dim: self.dim() }
     }
 
@@ -682,7 +681,7 @@ mod tests {
         assert_eq!(segment.vectors(), data.vectors);
         let sign_bits = segment.sign_bits();
         assert!(sign_bits.stored.is_some());
-        for rows in [0..0, 0..segment.n_rows(), 3..17] {
+        for rows in [0..0, 0..segment.n_rows(), 32..segment.n_rows()] {
             let computed = SignBits { stored: None, ..segment.sign_bits() };
             assert_eq!(sign_bits.of(rows.clone()), computed.of(rows));
         }

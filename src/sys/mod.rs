@@ -8,4 +8,4 @@ mod simd;
 
 pub use bus_error::n_failed_reads;
 pub use mmap::Mapped;
-pub use simd::{DotKernel, add_rows, hamming_distances, prefetch};
+pub use simd::{DotKernel, SIGN_BLOCK, SignKernel, add_rows, dot, prefetch};

@@ -9,7 +9,7 @@ pub struct Tuning {
     /// much as it saves.
     pub min_parallel_rows: u64,
     /// Minimum number of rows in scope for which [`Ann::Auto`](crate::query::Ann::Auto) uses binary
-    /// quantisation. Below, an exact scan takes about as long.
+    /// quantisation. Below, an exact scan takes at most a millisecond.
     pub min_quantised_rows: u64,
     /// Minimum number of rows that binary quantisation scores exactly.
     pub min_rescored_rows: u64,
@@ -17,7 +17,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { min_parallel_rows: 64 * 1024, min_quantised_rows: 200_000, min_rescored_rows: 16 * 1024 }
+        Tuning { min_parallel_rows: 64 * 1024, min_quantised_rows: 64 * 1024, min_rescored_rows: 4 * 1024 }
     }
 }
 
