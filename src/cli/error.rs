@@ -518,6 +518,11 @@ impl From<QueryError> for CliError {
                 "a filter with this name would find nothing",
                 hint,
             ),
+            QueryError::NoGraph => CliError::new(
+                "HNSW cannot be searched",
+                "this index has no HNSW graph",
+                "set index.hnsw to \"always\" and run `git codeweaver index`, or leave `--ann` out",
+            ),
             QueryError::Internal { message } => CliError::new(
                 "internal error",
                 message,

@@ -88,7 +88,7 @@ pub fn update_if_due(codebase: &Codebase, needs_update: bool) {
     }
 }
 
-/// Starts building HNSW for segments that should have one. With `index.hnsw = "always"` this waits for the
+/// Starts building the HNSW graph that is missing. With `index.hnsw = "always"` this waits for the
 /// result, so that the next request uses it.
 pub fn build_graphs(codebase: &Codebase) {
     let state = State::read(&codebase.store().state()).ok().flatten();
@@ -96,7 +96,6 @@ pub fn build_graphs(codebase: &Codebase) {
         return;
     }
     let started = if codebase.settings.index.hnsw == HnswMode::Always {
-        // `hnsw_rs` prints and may exit, so it never runs in this process.
         program(codebase, &["hook", "graphs"]).and_then(|mut command| command.status()).map(drop)
     } else {
         spawn(codebase, &["hook".into(), "graphs".into()]).map(drop)

@@ -14,7 +14,7 @@ use crate::store::lock::Lock;
 use crate::store::segment::SegmentBuilder;
 use crate::store::snapshot::Snapshot;
 use crate::store::state::{EntriesRef, SegmentRef, SnapshotRef, State};
-use crate::store::{StoreError, StoreReader, fault, shard};
+use crate::store::{StoreError, StoreLayout, StoreReader, fault, shard};
 use roaring::RoaringBitmap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -258,6 +258,9 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
     named.extend(state.snapshots.values().map(|s| s.file.as_str()));
     let rebuilding = state.rebuilding.values().filter(|rebuild| !rebuild.is_stale());
     named.extend(rebuilding.flat_map(|rebuild| &rebuild.segments).map(|s| s.name.as_str()));
+    // Only the largest graph is read.
+    let graph = store.largest_graph(&state.segments).map(|n| StoreLayout::graph_name(&state.segments[..n]));
+    named.extend(graph.as_deref());
     for dir in store.content_dirs() {
         let children = std::fs::read_dir(&dir).map_err(StoreError::io("read", &dir))?;
         for child in children.flatten() {

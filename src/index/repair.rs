@@ -88,9 +88,9 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
 
 /// Removes what `findings` name and rebuilds it. The caller holds the work lease and updates afterwards.
 pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexError> {
-    let graphs = codebase.store().graph("");
+    let graphs = codebase.store().graphs();
     let (graphs, others): (Vec<_>, Vec<_>) =
-        findings.iter().cloned().partition(|finding| finding.path.parent() == graphs.parent());
+        findings.iter().cloned().partition(|finding| finding.path.parent() == Some(graphs.as_path()));
     for graph in graphs {
         // HNSW is optional: without it the scan answers.
         fault::step()
@@ -100,13 +100,15 @@ pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexErro
     if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
 }
 
-/// Checks that every HNSW file beside a segment of the state opens and has its hash.
+/// Checks that every HNSW graph over leading segments of the state opens and has its hash.
 fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for segment in &state.segments {
-        let path = store.graph(&segment.name);
+    let mut n_rows = 0;
+    for (before, segment) in state.segments.iter().enumerate() {
+        n_rows += segment.n_rows;
+        let path = store.graph(&state.segments[..=before]);
         if path.exists()
-            && let Err(e) = HnswIndex::open(&path, segment.n_rows).and_then(|graph| graph.verify())
+            && let Err(e) = HnswIndex::open(&path, n_rows).and_then(|graph| graph.verify())
         {
             findings.push(Finding { path, what: e.to_string() });
         }

@@ -137,7 +137,7 @@ impl CallError {
             QueryError::Pattern { reason, pattern } => {
                 CallError::parameter("pattern", &format!("one that can be searched for ({reason})"), pattern)
             }
-            QueryError::UnknownName { .. } => CallError::invalid(error.to_string()),
+            QueryError::UnknownName { .. } | QueryError::NoGraph => CallError::invalid(error.to_string()),
             QueryError::NotFound { what } => CallError::not_found(what, root),
             QueryError::Withheld { .. } => CallError::not_found(error.to_string(), root),
             QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {

@@ -48,6 +48,12 @@ pub enum QueryError {
         /// What is wrong with it.
         reason: String,
     },
+    /// HNSW was asked for, and there is no graph.
+    #[error(
+        "this index has no HNSW graph: set index.hnsw to \"always\" and run `git codeweaver index`, or leave the \
+         method to git-codeweaver"
+    )]
+    NoGraph,
     /// A filter names what no code can be.
     #[error("there is no {filter} '{found}'; {hint}")]
     UnknownName {

@@ -32,14 +32,15 @@ pub enum Mode {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ann {
-    /// HNSW where there is one of sufficient recall, else by the size of the scope.
+    /// By the size of the scope: HNSW where there is a graph of sufficient recall, binary quantisation, or an
+    /// exact scan.
     #[default]
     Auto,
     /// Exact scan: every dot product is computed.
     Exact,
     /// Binary quantisation: sign bits preselect the rows whose dot products are computed.
     Signs,
-    /// HNSW, and an exact scan of segments that have none.
+    /// HNSW, and an exact scan of segments that the graph is not over. Refused if there is no graph.
     Hnsw,
 }
 

@@ -9,7 +9,7 @@ use super::parse::report::Report;
 use super::path_facts::PathCache;
 use super::rank::own_weights::OwnWeights;
 use super::rank::{self, Weights, near_duplicates};
-use super::request::{Mode, Request, ViewRequest};
+use super::request::{Ann, Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
@@ -121,7 +121,10 @@ impl Searcher {
                 None => (request, Vec::new()),
             };
             let own = self.weights.get();
-            let rank = |view: &View, deadline| Ok(self.rank(request, view, &own.weights, deadline));
+            let rank = |view: &View, deadline| {
+                check_ann(request, view)?;
+                Ok(self.rank(request, view, &own.weights, deadline))
+            };
             let mut response = self.respond(request, update, rank)?;
             response.warnings.extend(warnings.into_iter().chain(own.warning));
             if own.path.is_some() {
@@ -310,4 +313,11 @@ impl Searcher {
         }
         (None, warnings)
     }
+}
+
+/// Refuses a request for a method of searching vectors that this index does not have.
+fn check_ann(request: &Request, view: &View) -> Result<(), QueryError> {
+    let is_dense = matches!(request.mode, Mode::Hybrid | Mode::Semantic);
+    let needs_graph = is_dense && request.ann == Ann::Hnsw;
+    if needs_graph && view.reader.graph().is_none() { Err(QueryError::NoGraph) } else { Ok(()) }
 }

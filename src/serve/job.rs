@@ -65,9 +65,10 @@ impl Failure {
     /// An error of the library in `codebase`.
     pub fn of(error: QueryError, codebase: &Codebase) -> Failure {
         match error {
-            QueryError::Parameter { .. } | QueryError::Pattern { .. } | QueryError::UnknownName { .. } => {
-                Failure::bad_request(error.to_string())
-            }
+            QueryError::Parameter { .. }
+            | QueryError::Pattern { .. }
+            | QueryError::UnknownName { .. }
+            | QueryError::NoGraph => Failure::bad_request(error.to_string()),
             QueryError::NotFound { what } => Failure::not_found(what),
             QueryError::Withheld { .. } => {
                 Failure::new(StatusCode::FORBIDDEN, "this file is not served", error.to_string())

@@ -12,12 +12,13 @@
 //!     segments/<blake3>.seg     derived from a shard and git
 //!     entries/<blake3>.ent      paths
 //!     snapshots/<blake3>.snap   membership
-//!     graphs/<blake3>.hnsw      derived from a shard
+//!     graphs/<blake3>.hnsw      derived from the leading shards
 //! ```
 
 use super::error::StoreError;
 use super::exclude::{ExcludeError, add_exclude};
 use super::fault;
+use super::state::SegmentRef;
 use crate::durable::{self, Replacement};
 use crate::git::{self, Repo};
 use crate::random;
@@ -378,8 +379,28 @@ impl StoreLayout {
         self.root.join("snapshots").join(format!("{name}.snap"))
     }
 
-    pub fn graph(&self, name: &str) -> PathBuf {
-        self.root.join("graphs").join(format!("{name}.hnsw"))
+    /// Directory of the HNSW graphs.
+    pub fn graphs(&self) -> PathBuf {
+        self.root.join("graphs")
+    }
+
+    /// The HNSW graph over `segments`, which has a name of theirs.
+    pub fn graph(&self, segments: &[SegmentRef]) -> PathBuf {
+        self.graphs().join(format!("{}.hnsw", StoreLayout::graph_name(segments)))
+    }
+
+    /// Name of the HNSW graph over `segments`.
+    pub fn graph_name(segments: &[SegmentRef]) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for segment in segments {
+            hasher.update(segment.name.as_bytes()).update(b"\n");
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// Number of the leading segments that the largest graph on disk is over.
+    pub fn largest_graph(&self, segments: &[SegmentRef]) -> Option<usize> {
+        (1..=segments.len()).rev().find(|&n| self.graph(&segments[..n]).exists())
     }
 
     /// Directories whose files a state names.

@@ -168,14 +168,17 @@ impl StoreReader {
         Snapshot::read_named(&self.layout.snapshot(file), file).map(Some)
     }
 
-    /// The HNSW graph of segment `i`; `None` if there is none, or if it is damaged.
-    pub fn graph(&self, i: usize) -> Option<HnswIndex> {
-        let reference = &self.state.segments[i];
-        let path = self.layout.graph(&reference.name);
-        let graph = HnswIndex::open(&path, reference.n_rows).ok()?;
+    /// The largest HNSW graph with the number of the leading segments that it is over; `None` if there is none,
+    /// or if it is damaged.
+    pub fn graph(&self) -> Option<(usize, HnswIndex)> {
+        let n = self.layout.largest_graph(&self.state.segments)?;
+        let segments = &self.state.segments[..n];
+        let path = self.layout.graph(segments);
+        let n_rows = segments.iter().map(|segment| segment.n_rows).sum();
+        let graph = HnswIndex::open(&path, n_rows).ok()?;
         self.hashed.check(&self.layout, &[(&path, graph.map())], || graph.verify()).ok()?;
         self.save_hashed();
-        Some(graph)
+        Some((n, graph))
     }
 
     /// Remembers for the next process which files of this view were hashed.
@@ -184,9 +187,12 @@ impl StoreReader {
             let name = path.rsplit(|&byte| byte == b'/' || byte == b'\\').next().unwrap_or_default();
             let stem = name.split(|&byte| byte == b'.').next().unwrap_or_default();
             let segments = self.state.segments.iter().map(|segment| &segment.name);
+            // Of a graph that is gone nothing is asked any more.
+            let is_graph = name.ends_with(b".hnsw");
             segments
                 .chain(self.state.entries.iter().map(|entries| &entries.name))
                 .any(|it| it.as_bytes() == stem)
+                || is_graph
         });
     }
 

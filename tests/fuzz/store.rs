@@ -9,7 +9,9 @@ use codeweaver::config::{ChunkerSettings, Granularity};
 use codeweaver::git::{BStr, hash_blob};
 use codeweaver::store::StoreError;
 use codeweaver::store::entries::{self, Entries, NewEntry};
-use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex, HnswLimits};
+use codeweaver::store::hnsw::search::HnswSearch;
+use codeweaver::store::hnsw::vectors::RowVectors;
+use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex, Layers as _};
 use codeweaver::store::live::LiveRows;
 use codeweaver::store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
 use codeweaver::store::rows::{DocKey, DocMeta, RowMeta, variant};
@@ -344,7 +346,9 @@ fn use_graph(graph: &HnswIndex) -> u64 {
     live.insert(n_rows / 3, n_rows);
     live.seal();
     let query: Vec<i8> = (0..DIM).map(|i| i as i8 * 5 - 40).collect();
-    let found = graph.search(&vectors, &DotKernel::new(&query), &live, HnswLimits { keep: 10, ef: 40 });
+    let rows = RowVectors::new([vectors.as_slice()].into_iter(), DIM);
+    let search = HnswSearch { layers: graph, rows: &rows, kernel: &DotKernel::new(&query) };
+    let found = search.nearest(40, &|row| live.contains(row));
     assert!(found.iter().all(|(_, row)| *row < n_rows && live.contains(*row)));
     behaviour((found.len(), size_class(n_rows as usize)))
 }
@@ -455,7 +459,7 @@ fn graph(data: &ShardData) -> Vec<u8> {
             .flat_map(|k| [(row + k * step) % n.max(1), (row + n - (k * step) % n.max(1)) % n.max(1)])
             .collect::<Vec<u32>>()
     };
-    let level0 = (0..n).map(|row| near(row, 1)).collect();
+    let level0 = (0..n).flat_map(|row| near(row, 1)).collect();
     let upper =
         [8, 32].map(|step| (0..n).step_by(step as usize).map(|row| (row, near(row, step))).collect()).into();
     let header = HnswHeader { n_rows: n, width, entry: 0, ef: 40, recall: 0.99, zero: 0 };

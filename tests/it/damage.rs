@@ -55,9 +55,8 @@ fn named_files(root: &Path) -> Vec<(&'static str, PathBuf)> {
     }
     files.extend(state.entries.iter().map(|entries| ("entries", layout.entries(&entries.name))));
     files.extend(state.snapshots.values().map(|snapshot| ("snapshot", layout.snapshot(&snapshot.file))));
-    files.extend(
-        state.segments.iter().map(|s| ("graph", layout.graph(&s.name))).filter(|(_, path)| path.exists()),
-    );
+    files
+        .extend(layout.largest_graph(&state.segments).map(|n| ("graph", layout.graph(&state.segments[..n]))));
     files
 }
 

@@ -82,8 +82,7 @@ fn update(context: &Context, is_sync: bool) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Builds HNSW graphs (`hook graphs`). Runs in a separate process, because the library used prints and may
-/// exit.
+/// Builds the HNSW graph that is missing (`hook graphs`).
 fn build_graphs(context: &Context) -> ExitCode {
     let built = context.open().and_then(|codebase| {
         hnsw::build_missing(&codebase).inspect_err(|error| log(&codebase.layout, error))

@@ -7,10 +7,12 @@ use super::parallel;
 use crate::index::hnsw::{MIN_RECALL, MIN_ROWS};
 use crate::query::request::Ann;
 use crate::query::view::RowId;
-use crate::store::hnsw::{HnswIndex, HnswLimits};
+use crate::store::hnsw::search::HnswSearch;
+use crate::store::hnsw::vectors::RowVectors;
+use crate::store::hnsw::{HnswIndex, Layers as _};
 
-/// Minimum share of a segment's rows in scope for which HNSW is used. With fewer, most of the search visits
-/// rows out of scope.
+/// Minimum share of a graph's rows in scope for which it is used unasked. With fewer, most of the search visits
+/// rows out of scope, and a scan of those in scope costs less.
 const MIN_LIVE_SHARE: f64 = 0.5;
 
 /// Result of [`DenseSearch::nearest`].
@@ -27,7 +29,7 @@ pub enum Method {
     Exact,
     /// Binary quantisation ([`super::binary_quantisation`]).
     Signs,
-    /// HNSW, and an exact scan of segments without one.
+    /// HNSW, and an exact scan of segments that the graph is not over.
     Hnsw,
 }
 
@@ -61,45 +63,50 @@ impl DenseSearch<'_> {
     pub fn nearest(&self, ann: Ann) -> Nearest {
         let n_segments = self.view.reader.segments.len();
         let (n_rows, tuning) = (self.scope.n_rows, self.tuning);
-        let graphs: Vec<Option<HnswIndex>> = (0..n_segments).map(|s| self.hnsw(s, ann)).collect();
-        let has_hnsw = graphs.iter().any(Option::is_some);
-        let method = Method::choose(ann, n_rows, has_hnsw, tuning.min_quantised_rows);
-        let by_segment = match method {
-            Method::Signs => binary_quantisation::nearest(self),
-            Method::Exact | Method::Hnsw => {
-                parallel::map(n_segments, n_rows, tuning.min_parallel_rows, |s| match &graphs[s] {
-                    Some(graph) => self.search_hnsw(s, graph),
-                    None => self.scan(s),
+        let graph = self.graph(ann);
+        let method = Method::choose(ann, n_rows, graph.is_some(), tuning.min_quantised_rows);
+        let by_segment = match (method, graph) {
+            (Method::Signs, _) => binary_quantisation::nearest(self),
+            // The graph is one task, and each segment that it is not over another.
+            (Method::Hnsw, Some((n, graph))) => {
+                parallel::map(n_segments - n + 1, n_rows, tuning.min_parallel_rows, |task| match task {
+                    0 => self.search_graph(n, &graph),
+                    _ => self.scan(n + task - 1),
                 })
             }
+            _ => parallel::map(n_segments, n_rows, tuning.min_parallel_rows, |s| self.scan(s)),
         };
         Nearest { rows: by_segment.into_iter().flatten().collect(), method }
     }
 
-    /// The HNSW of segment `s`; `None` if there is none or if a scan is preferred.
-    fn hnsw(&self, s: usize, ann: Ann) -> Option<HnswIndex> {
-        let segment = &self.view.reader.segments[s];
-        let live_share = f64::from(self.scope.rows[s].n_live()) / f64::from(segment.n_rows().max(1));
+    /// The graph with the number of segments that it is over; `None` if there is none or if a scan is preferred.
+    fn graph(&self, ann: Ann) -> Option<(usize, HnswIndex)> {
         let is_wanted = match ann {
             Ann::Exact | Ann::Signs => false,
             Ann::Hnsw => true,
-            Ann::Auto => self.scope.n_rows >= MIN_ROWS && live_share >= MIN_LIVE_SHARE,
+            Ann::Auto => self.scope.n_rows >= MIN_ROWS,
         };
-        if !is_wanted {
-            return None;
-        }
-        // Where it is missing or damaged, the scan finds the rows.
-        let graph = self.view.reader.graph(s)?;
-        (ann == Ann::Hnsw || graph.header().recall >= MIN_RECALL).then_some(graph)
+        let (n, graph) = is_wanted.then(|| self.view.reader.graph()).flatten()?;
+        let n_live: u64 = self.scope.rows[..n].iter().map(|rows| u64::from(rows.n_live())).sum();
+        let header = graph.header();
+        let pays = header.recall >= MIN_RECALL && n_live as f64 >= f64::from(header.n_rows) * MIN_LIVE_SHARE;
+        (ann == Ann::Hnsw || pays).then_some((n, graph))
     }
 
-    fn search_hnsw(&self, s: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
-        let segment = &self.view.reader.segments[s];
-        let ef = (graph.header().ef as usize).max(self.k * 3);
-        let live = &self.scope.rows[s];
-        let found = graph.search(segment.vectors(), self.kernel, live, HnswLimits { keep: self.k, ef });
-        let id = |row| RowId { segment: s as u32, row };
-        found.into_iter().map(|(dot, row)| (dot as f32, id(row))).collect()
+    /// The nearest rows in scope among the first `n` segments.
+    fn search_graph(&self, n: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
+        let rows = RowVectors::of(&self.view.reader.segments[..n]);
+        let id = |row| {
+            let (segment, row) = rows.locate(row);
+            RowId { segment: segment as u32, row }
+        };
+        let is_in_scope = |row| {
+            let id = id(row);
+            self.scope.rows[id.segment as usize].contains(id.row)
+        };
+        let ef = (graph.header().ef as usize).max(self.k);
+        let found = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel }.nearest(ef, &is_in_scope);
+        found.into_iter().take(self.k).map(|(dot, row)| (dot as f32, id(row))).collect()
     }
 }
 
@@ -117,7 +124,7 @@ mod tests {
         assert_eq!(choose(Ann::Exact, many, true), Method::Exact);
         assert_eq!(choose(Ann::Signs, few, true), Method::Signs);
         assert_eq!(choose(Ann::Hnsw, few, true), Method::Hnsw);
-        // A scan is reported as such, also where HNSW was requested.
+        // Such requests are refused, unless the graph is removed meanwhile. The scan is then reported as such.
         assert_eq!(choose(Ann::Hnsw, many, false), Method::Exact);
     }
 }
