@@ -46,7 +46,10 @@ const SMALL_UNIT: usize = 4;
 const QUEUE: usize = 16;
 /// Different words that a thread keeps the terms of, so that the memory of these is bounded.
 const KEPT_WORDS: usize = 64 * 1024;
-/// Minimum interval between checkpoints.
+/// Time to the first checkpoint. Each of the next takes twice as long, up to [`CHECKPOINT_EVERY`]: a large
+/// first index answers after seconds, and has few small segments.
+const FIRST_CHECKPOINT: Duration = Duration::from_secs(2);
+/// Interval between later checkpoints. They wait for the open segment to be full, at most as long again.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(15);
 
 /// The output of a run so far: sealed segments, and the place of each finished job.
@@ -137,7 +140,7 @@ pub fn build(
             Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
         let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
         let mut wanted = 0;
-        let mut last_checkpoint = Instant::now();
+        let mut schedule = Checkpoints::new();
         'units: for (number, result) in receiver {
             waiting.insert(number, result?);
             while let Some(unit) = waiting.remove(&wanted) {
@@ -150,15 +153,38 @@ pub fn build(
                     break 'units;
                 }
             }
-            if last_checkpoint.elapsed() >= CHECKPOINT_EVERY {
+            if schedule.is_due(Instant::now(), merger.open.n_docs() == 0) {
                 merger.seal()?;
                 checkpoint(merger.built)?;
-                last_checkpoint = Instant::now();
+                schedule.done(Instant::now());
             }
         }
         merger.seal()
     })?;
     Ok(built)
+}
+
+/// When checkpoints are due.
+struct Checkpoints {
+    last: Instant,
+    interval: Duration,
+}
+
+impl Checkpoints {
+    fn new() -> Checkpoints {
+        Checkpoints { last: Instant::now(), interval: FIRST_CHECKPOINT }
+    }
+
+    /// Whether a checkpoint is due `now`; `is_sealed` tells whether it would cut no segment short.
+    fn is_due(&self, now: Instant, is_sealed: bool) -> bool {
+        let since = now.saturating_duration_since(self.last);
+        let patience = if is_sealed || self.interval < CHECKPOINT_EVERY { 1 } else { 2 };
+        since >= self.interval * patience
+    }
+
+    fn done(&mut self, now: Instant) {
+        *self = Checkpoints { last: now, interval: (self.interval * 2).min(CHECKPOINT_EVERY) };
+    }
 }
 
 fn available_threads() -> usize {
@@ -723,4 +749,30 @@ pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<Seg
     let segment = builder.finish(encoded.vectors_at);
     write_content_addressed(&store.segment(&name), &segment)?;
     Ok(SegmentRef { name, doc_base: 0, n_docs, n_rows, shard_bytes, segment_bytes: segment.len() as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_come_soon_at_first_and_then_wait_for_full_segments() {
+        let mut schedule = Checkpoints::new();
+        let start = schedule.last;
+        let mut due = Vec::new();
+        for second in 0..=120u64 {
+            let now = start + Duration::from_secs(second);
+            // A segment is full every nine seconds.
+            if schedule.is_due(now, second % 9 == 0) {
+                due.push(second);
+                schedule.done(now);
+            }
+        }
+        assert_eq!(due, [2, 6, 14, 36, 54, 72, 90, 108]);
+        let mut slow = Checkpoints { last: start, interval: CHECKPOINT_EVERY };
+        assert!(!slow.is_due(start + CHECKPOINT_EVERY, false));
+        assert!(slow.is_due(start + CHECKPOINT_EVERY * 2, false));
+        slow.done(start);
+        assert_eq!(slow.interval, CHECKPOINT_EVERY);
+    }
 }
