@@ -1,13 +1,14 @@
 //! First index: time, memory and size from a fresh clone to a complete index, in one process.
 //!
 //! Run with `cargo bench --bench first_index`; corpus: see `corpus.rs`. The fastest of CODEWEAVER_BENCH_RUNS
-//! = 3 runs is printed, and the time of `git cat-file --batch` over all blobs of the same tree, which is a
-//! lower bound for any first index.
+//! = 3 runs is printed, and two lower bounds for any first index: the time of `git cat-file --batch` over all
+//! blobs of the same tree, and that of parsing the indexed files once, by the same program and as many threads.
+//! Each run of the index is followed by one of parsing alone, so that both meet the same machine.
 
 mod common;
 
 use common::{Corpus, Cost, Result, Scratch, corpora, mib, ms, row, setting};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn main() -> Result<()> {
     corpora().iter().try_for_each(measure)
@@ -18,6 +19,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let name = scratch.name.as_str();
     scratch.codeweaver.run(["init", "--no-hooks", "--no-index"])?;
     let mut best: Option<(serde_json::Value, Cost)> = None;
+    let mut parse_only: Option<(serde_json::Value, Cost)> = None;
     for _ in 0..setting("CODEWEAVER_BENCH_RUNS", 3) {
         let (output, cost) = scratch.codeweaver.measure(["index", "--reindex", "--json"])?;
         let last = String::from_utf8(output.stdout)?.lines().last().map(str::to_owned).unwrap_or_default();
@@ -27,6 +29,10 @@ fn measure(corpus: &Corpus) -> Result<()> {
         }
         // The next run must not reuse this index, and it must not count towards the size.
         std::fs::remove_dir_all(scratch.store().join("v1"))?;
+        let (output, cost) = scratch.codeweaver.measure(["chunks", "--stats", "--parse-only", "--json"])?;
+        if parse_only.as_ref().is_none_or(|(_, best)| cost.wall < best.wall) {
+            parse_only = Some((serde_json::from_slice(&output.stdout)?, cost));
+        }
     }
     let Some((done, cost)) = best else { return Ok(()) };
     let number = |key: &str| done[key].as_u64().unwrap_or(0);
@@ -42,6 +48,19 @@ fn measure(corpus: &Corpus) -> Result<()> {
     row(name, "first index, wall", format!("{} ms", ms(cost.wall)));
     row(name, "first index, CPU", format!("{} ms", ms(cost.cpu)));
     row(name, "peak memory", mib(cost.peak_rss));
+    if let Some((parsed, alone)) = parse_only {
+        let share = |whole: Duration, part: Duration| whole.as_secs_f64() / part.as_secs_f64();
+        row(
+            name,
+            "parsing alone, files",
+            format!("{} ({})", parsed["files"], mib(parsed["bytes"].as_u64().unwrap_or(0))),
+        );
+        row(name, "parsing alone, wall", format!("{} ms", ms(alone.wall)));
+        row(name, "parsing alone, CPU", format!("{} ms", ms(alone.cpu)));
+        let ratio =
+            format!("{:.2} wall, {:.2} CPU", share(cost.wall, alone.wall), share(cost.cpu, alone.cpu));
+        row(name, "first index : parsing alone", ratio);
+    }
     scratch.codeweaver.run(["index", "-q"])?;
     sizes(&scratch, number("chunks"))?;
     let started = Instant::now();

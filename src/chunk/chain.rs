@@ -19,6 +19,13 @@ use crate::config::{ChunkerSettings, Granularity};
 /// Cost of a boundary inside a node that was split as text.
 const PIECE_CUT: u32 = 250;
 
+/// Parses a blob once with the grammar of its language and makes nothing of it, for measurements. Returns
+/// false if the language has no grammar, or if the text is given up.
+pub fn parse_only(bytes: &[u8], language: LanguageId) -> bool {
+    let grammar = grammar::for_text(language.name(), &String::from_utf8_lossy(bytes));
+    grammar.is_some_and(|grammar| semantic::parse_only(bytes, grammar))
+}
+
 /// Chunks a blob.
 ///
 /// Depends on nothing but its arguments and does not panic for any bytes. Byte ranges are those of the blob

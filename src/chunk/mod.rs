@@ -155,8 +155,8 @@ pub struct ChunkedBlob {
     pub nodes_classified: u32,
 }
 
-pub use chain::chunk_blob;
 pub(crate) use chain::readable;
+pub use chain::{chunk_blob, parse_only};
 pub use classes::SemanticClass;
 pub(crate) use doc::MAX_CHARS as MAX_EXCERPT_CHARS;
 pub use fingerprint::{fingerprint, fingerprint_of_all};

@@ -4,11 +4,10 @@ use crate::chunk::{self, Chunk, LanguageId};
 use crate::git::{self, ByteSlice, Oid};
 use crate::index::{Codebase, IndexError};
 use crate::policy::{PathDecision, Policy};
-use crate::sync;
 use crate::text;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// Desired size of a chunk, in tokens.
 const GOOD_TOKENS: std::ops::RangeInclusive<u32> = 200..=800;
@@ -78,46 +77,106 @@ pub struct Sample {
     rank: u64,
 }
 
+/// Files that were parsed.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+pub struct Parsed {
+    pub files: u64,
+    pub bytes: u64,
+    /// Of languages without a grammar, which are only read.
+    pub without_grammar: u64,
+    pub milliseconds: u64,
+}
+
+/// Parses every file of `tree` that the policy indexes once, on as many threads as an index uses.
+pub fn parse(codebase: &Codebase, tree: &Oid) -> Result<Parsed, IndexError> {
+    let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
+    let started = Instant::now();
+    let of_threads = for_each_file(codebase, tree, Parsed::default, |file, blobs, parsed| {
+        with_text(&policy, file, blobs, &mut |text, language| {
+            parsed.files += 1;
+            parsed.bytes += text.len() as u64;
+            parsed.without_grammar += u64::from(!chunk::parse_only(text, language));
+        })
+    })?;
+    let mut sum = Parsed { milliseconds: started.elapsed().as_millis() as u64, ..Parsed::default() };
+    for parsed in of_threads {
+        sum.files += parsed.files;
+        sum.bytes += parsed.bytes;
+        sum.without_grammar += parsed.without_grammar;
+    }
+    Ok(sum)
+}
+
 /// Chunks every file of `tree` that the policy indexes, on all cores. Lists a sample of `n_samples` chunks of
 /// each language.
 pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Report, IndexError> {
     let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
     let chunking = Chunking { codebase, policy: &policy, n_samples };
+    let reports = for_each_file(codebase, tree, Report::default, |file, blobs, report| {
+        chunking.measure_file(file, blobs, report)
+    })?;
+    let mut merged = Report { tree: tree.to_string(), ..Report::default() };
+    for report in reports {
+        merged.merge(report, n_samples);
+    }
+    merged.finish();
+    Ok(merged)
+}
+
+/// Calls `visit` with every file of `tree` on all cores. Returns what each thread has made of its files.
+fn for_each_file<T: Send>(
+    codebase: &Codebase,
+    tree: &Oid,
+    new: impl Fn() -> T + Sync,
+    visit: impl Fn(&git::TreeFile, &mut git::BlobReader, &mut T) -> Result<(), IndexError> + Sync,
+) -> Result<Vec<T>, IndexError> {
     let files = git::walk_tree(&codebase.repo, tree)?;
     let next = AtomicUsize::new(0);
-    let merged = Mutex::new((Report { tree: tree.to_string(), ..Report::default() }, None::<IndexError>));
-    let n_threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let n_threads = codebase.settings.index.threads.unwrap_or_else(available);
     std::thread::scope(|scope| {
-        for _ in 0..n_threads {
+        let work = || -> Result<T, IndexError> {
+            let (mut made, mut blobs) = (new(), codebase.repo.blobs());
+            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                visit(file, &mut blobs, &mut made)?;
+            }
+            Ok(made)
+        };
+        let spawn = |_| {
             // Parsers recurse in C code on hostile input.
             let worker = std::thread::Builder::new().stack_size(16 << 20);
-            let work = || {
-                let mut report = Report::default();
-                let mut blobs = codebase.repo.blobs();
-                let mut failure = None;
-                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(e) = chunking.measure_file(file, &mut blobs, &mut report) {
-                        failure = Some(e);
-                        break;
-                    }
-                }
-                let mut merged = sync::lock(&merged);
-                merged.0.merge(report, n_samples);
-                merged.1 = merged.1.take().or(failure);
-            };
-            if worker.spawn_scoped(scope, work).is_err() {
-                tracing::warn!(component = "cli", operation = "chunks", "a thread could not be started");
-            }
-        }
-    });
-    let (mut report, failure) = sync::into_inner(merged);
-    match failure {
-        Some(e) => Err(e),
-        None => {
-            report.finish();
-            Ok(report)
-        }
+            let failed =
+                || tracing::warn!(component = "cli", operation = "chunks", "a thread could not be started");
+            worker.spawn_scoped(scope, work).inspect_err(|_| failed()).ok()
+        };
+        let workers: Vec<_> = (0..n_threads).filter_map(spawn).collect();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, Result<T, IndexError>>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().map(join).collect()
+    })
+}
+
+/// Calls `visit` with the text and language of a file, unless the policy skips it.
+fn with_text(
+    policy: &Policy,
+    file: &git::TreeFile,
+    blobs: &mut git::BlobReader,
+    visit: &mut dyn FnMut(&[u8], LanguageId),
+) -> Result<(), IndexError> {
+    let path = file.path.as_bstr();
+    let PathDecision::Index { language, exempt, .. } = policy.decide_path(path, file.mode) else {
+        return Ok(());
+    };
+    if blobs.size(&file.oid)?.is_none_or(|size| size > policy.max_blob_bytes()) {
+        return Ok(());
     }
+    let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
+    let bytes = &*text::to_utf8(bytes);
+    if policy.decide_blob(bytes, exempt).is_none() {
+        visit(bytes, policy.language(language, path, bytes));
+    }
+    Ok(())
 }
 
 /// Parameters of a measurement that are the same for every file.
@@ -136,36 +195,25 @@ impl Chunking<'_> {
         report: &mut Report,
     ) -> Result<(), IndexError> {
         let path = file.path.as_bstr();
-        let PathDecision::Index { language, exempt, .. } = self.policy.decide_path(path, file.mode) else {
-            return Ok(());
-        };
-        if blobs.size(&file.oid)?.is_none_or(|size| size > self.policy.max_blob_bytes()) {
-            return Ok(());
-        }
-        let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
-        let bytes = &*text::to_utf8(bytes);
-        if self.policy.decide_blob(bytes, exempt).is_some() {
-            return Ok(());
-        }
-        let language = self.policy.language(language, path, bytes);
-        let chunked = chunk::chunk_blob(bytes, language, &self.codebase.settings.chunker);
-        report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
-        let mut reasons: Vec<String> = chunked.degradations.iter().map(|d| name_of(&d.reason)).collect();
-        reasons.sort();
-        reasons.dedup();
-        for reason in reasons {
-            report.degraded.push(Degraded {
-                path: git::quoting::text(path),
-                language: language.name(),
-                reason,
-            });
-        }
-        if self.n_samples > 0 {
-            let samples = report.samples.entry(language.name()).or_default();
-            samples.extend(chunked.chunks.iter().map(|chunk| sample(path, language, chunk)));
-            keep_lowest(samples, self.n_samples);
-        }
-        Ok(())
+        with_text(self.policy, file, blobs, &mut |bytes, language| {
+            let chunked = chunk::chunk_blob(bytes, language, &self.codebase.settings.chunker);
+            report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
+            let mut reasons: Vec<String> = chunked.degradations.iter().map(|d| name_of(&d.reason)).collect();
+            reasons.sort();
+            reasons.dedup();
+            for reason in reasons {
+                report.degraded.push(Degraded {
+                    path: git::quoting::text(path),
+                    language: language.name(),
+                    reason,
+                });
+            }
+            if self.n_samples > 0 {
+                let samples = report.samples.entry(language.name()).or_default();
+                samples.extend(chunked.chunks.iter().map(|chunk| sample(path, language, chunk)));
+                keep_lowest(samples, self.n_samples);
+            }
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 //! scripts without spaces count only if they are entries.
 
 use super::vocabulary::Vocabulary;
-use crate::text::{TermKind, visit_path_terms, visit_terms};
+use crate::text::{TermCount, TermKind, TermTable, TermUse, visit_path_terms, visit_terms};
 
 /// Calls `visit` with the terms of `text` that enter its bag, in order and with repetitions, and with whether
 /// the term may be cut into pieces. For choosing the entries of a vocabulary.
@@ -21,10 +21,10 @@ pub fn bag_terms_of_path(path: &str, mut visit: impl FnMut(&str, bool)) {
 
 #[inline]
 fn with_kind(term: &str, kind: TermKind, visit: &mut impl FnMut(&str, bool)) {
-    match kind {
-        TermKind::Word | TermKind::Part => visit(term, true),
-        TermKind::Number | TermKind::Character | TermKind::Pair => visit(term, false),
-        TermKind::Whole | TermKind::Prefix => {}
+    match kind.usage() {
+        TermUse::Word => visit(term, true),
+        TermUse::Entry => visit(term, false),
+        TermUse::Derived => {}
     }
 }
 
@@ -35,14 +35,14 @@ fn with_kind(term: &str, kind: TermKind, visit: &mut impl FnMut(&str, bool)) {
 pub fn bag_of(text: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     out.clear();
     bag_terms(text, |term, may_split| push(term, may_split, vocabulary, out));
-    count(out);
+    count_up(out);
 }
 
 /// [`bag_of`] for a path: its folders and the file name without its last extension.
 pub fn bag_of_path(path: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     out.clear();
     bag_terms_of_path(path, |term, may_split| push(term, may_split, vocabulary, out));
-    count(out);
+    count_up(out);
 }
 
 #[inline]
@@ -54,8 +54,74 @@ fn push(term: &str, may_split: bool, vocabulary: &Vocabulary, out: &mut Vec<(u32
     }
 }
 
-/// Sorts single occurrences and adds them up.
-fn count(out: &mut Vec<(u32, u32)>) {
+/// The entries of the terms of a [`TermTable`], each looked up once.
+pub struct TermEntries<'v> {
+    vocabulary: Vocabulary<'v>,
+    /// The table that the numbers of terms are of.
+    table: u64,
+    /// By term; `None` if it was not looked up yet.
+    places: Vec<Option<Place>>,
+    ids: Vec<u32>,
+}
+
+/// The ids of a term, or of its pieces: a range of [`TermEntries::ids`].
+#[derive(Clone, Copy)]
+struct Place {
+    start: u32,
+    end: u32,
+    /// Whether the term is an entry, and not cut into pieces.
+    is_entry: bool,
+}
+
+impl<'v> TermEntries<'v> {
+    pub fn new(vocabulary: Vocabulary<'v>) -> TermEntries<'v> {
+        TermEntries { vocabulary, table: 0, places: Vec::new(), ids: Vec::new() }
+    }
+
+    /// [`bag_of`] a text with these terms.
+    pub fn bag_of<'c>(
+        &mut self,
+        table: &TermTable,
+        counts: impl Iterator<Item = &'c TermCount>,
+        out: &mut Vec<(u32, u32)>,
+    ) {
+        if self.table != table.id() {
+            self.table = table.id();
+            self.places.clear();
+            self.ids.clear();
+        }
+        out.clear();
+        for count in counts {
+            let [words, entries, _] = count.uses;
+            if words == 0 && entries == 0 {
+                continue;
+            }
+            let place = self.place(table, count.term);
+            let n = if place.is_entry { words.saturating_add(entries) } else { words };
+            let ids = &self.ids[place.start as usize..place.end as usize];
+            out.extend(ids.iter().filter(|_| n > 0).map(|&id| (id, n)));
+        }
+        count_up(out);
+    }
+
+    fn place(&mut self, table: &TermTable, term: u32) -> Place {
+        if self.places.len() <= term as usize {
+            self.places.resize(term as usize + 1, None);
+        }
+        if let Some(place) = self.places[term as usize] {
+            return place;
+        }
+        let (spelling, start) = (table.term(term), self.ids.len() as u32);
+        self.vocabulary.ids(spelling, &mut |id| self.ids.push(id));
+        let is_entry = self.vocabulary.id(spelling).is_some();
+        let place = Place { start, end: self.ids.len() as u32, is_entry };
+        self.places[term as usize] = Some(place);
+        place
+    }
+}
+
+/// Sorts occurrences by id and adds them up.
+fn count_up(out: &mut Vec<(u32, u32)>) {
     out.sort_unstable_by_key(|&(id, _)| id);
     out.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
@@ -95,6 +161,29 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(spelling(&bytes, |vocabulary, bag| bag_of(text, vocabulary, bag)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_bag_of_counted_terms_is_that_of_their_text() {
+        let bytes = vocabulary("pars header utf8 utf 42 日 http ##server parsehead ##9 1 file filenam 日本");
+        let (mut table, mut random) = (TermTable::default(), fastrand::Rng::with_seed(9));
+        let vocabulary = Vocabulary::new(&bytes).unwrap();
+        let mut entries = TermEntries::new(vocabulary);
+        let words =
+            ["parseHeader", "parsed", "httpserver", "42", "日本", "fileName", "filename", "utf8", "+", "x9"];
+        for round in 0..500 {
+            let text: Vec<&str> = (0..random.usize(0..20)).map(|_| *random.choice(&words).unwrap()).collect();
+            let (head, body) = text.split_at(random.usize(0..=text.len()));
+            let (mut counts, mut bag, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+            table.count(&head.join(" "), &mut counts);
+            table.count(&body.join(" "), &mut counts);
+            entries.bag_of(&table, counts.iter(), &mut bag);
+            bag_of(&text.join(" "), &vocabulary, &mut expected);
+            assert_eq!(bag, expected, "{text:?}");
+            if round % 100 == 0 {
+                table.trim(0);
+            }
         }
     }
 

@@ -47,7 +47,7 @@ mod vocabulary;
 
 pub use absent::Absent;
 pub use api::ApiFigures;
-pub use bag::{bag_of, bag_of_path, bag_terms, bag_terms_of_path};
+pub use bag::{TermEntries, bag_of, bag_of_path, bag_terms, bag_terms_of_path};
 pub use model_input::{MODEL_INPUT_VERSION, document_input, input_hash};
 pub use quantise::{QUANTISATION, quantise, scale_for};
 #[cfg(feature = "onnx")]
@@ -90,6 +90,10 @@ pub trait Embedder: Send + Sync {
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError>;
     /// One row for a path; `None` for models that cannot embed paths (transformers).
     fn embed_path(&self, path: &str) -> Option<Vec<i8>>;
+    /// The table of the model, if its vectors are those of the terms of a text; `None` for other models.
+    fn table(&self) -> Option<&TableModel<'_>> {
+        None
+    }
     /// What became of the requests to the API of the model; `None` if it has none.
     fn api_figures(&self) -> Option<ApiFigures> {
         None

@@ -12,12 +12,13 @@ pub const MODEL_INPUT_VERSION: u32 = 1;
 const MAX_BODY_BYTES: usize = 16 << 10;
 const MAX_DOC_BYTES: usize = 200;
 
-/// Replaces `out` by the model input of a chunk with the given text.
+/// Replaces `out` by the model input of a chunk with the given text, and returns where that text begins in
+/// it. Nothing before it is part of a word in it.
 ///
 /// Lines: the enclosing names, outermost first, with the title; the first sentence of documentation, unless
 /// the text contains it; at most [`MAX_BODY_BYTES`] of the text. Names come first because transformers cut
 /// off long inputs.
-pub fn document_input(chunk: &Chunk, text: &str, out: &mut String) {
+pub fn document_input(chunk: &Chunk, text: &str, out: &mut String) -> usize {
     out.clear();
     for name in &chunk.enclosing {
         out.push_str(name);
@@ -32,6 +33,7 @@ pub fn document_input(chunk: &Chunk, text: &str, out: &mut String) {
         out.push('\n');
     }
     out.push_str(body);
+    out.len() - body.len()
 }
 
 /// Key under which a vector may be reused: equal for equal input in the same vector space.

@@ -226,6 +226,10 @@ impl Embedder for TableModel<'_> {
         EmbedCost::Table
     }
 
+    fn table(&self) -> Option<&TableModel<'_>> {
+        Some(self)
+    }
+
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError> {
         out.reserve(inputs.len() * self.dim);
         for input in inputs {

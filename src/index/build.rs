@@ -17,16 +17,17 @@ use super::progress::{Counters, Progress};
 use super::vector_cache::VectorCache;
 use super::words;
 use crate::chunk::{self, tokens};
-use crate::embed::{self, EmbedCost, Embedder};
+use crate::embed::{self, EmbedCost, Embedder, TableModel, TermEntries};
 use crate::git::BlobReader;
 use crate::policy::{Policy, SkipReason};
 use crate::store::layout::{StoreLayout, write_content_addressed};
 use crate::store::rows::{DocKey, DocMeta, RowMeta};
-use crate::store::segment::SegmentBuilder;
+use crate::store::segment::{DocTerms, SegmentBuilder};
 use crate::store::state::SegmentRef;
 use crate::store::{StoreReader, fault, shard};
-use crate::text;
+use crate::text::{self, TermCounts, TermTable};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -43,7 +44,12 @@ const UNIT_API: usize = 16;
 const SMALL_UNIT: usize = 4;
 /// Finished units that may wait for the merging thread.
 const QUEUE: usize = 16;
-/// Minimum interval between checkpoints.
+/// Different words that a thread keeps the terms of, so that the memory of these is bounded.
+const KEPT_WORDS: usize = 64 * 1024;
+/// Time to the first checkpoint. Each of the next takes twice as long, up to [`CHECKPOINT_EVERY`]: a large
+/// first index answers after seconds, and has few small segments.
+const FIRST_CHECKPOINT: Duration = Duration::from_secs(2);
+/// Interval between later checkpoints. They wait for the open segment to be full, at most as long again.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(15);
 
 /// The output of a run so far: sealed segments, and the place of each finished job.
@@ -113,11 +119,11 @@ pub fn build(
                 .name("index".to_owned())
                 .stack_size(PARSER_STACK)
                 .spawn_scoped(scope, move || {
-                    let mut blobs = worker.context.codebase.repo.blobs();
+                    let mut thread = OfThread::new(&worker.context);
                     while !worker.context.progress.stopped() {
                         let unit = next.fetch_add(1, Ordering::Relaxed);
                         let Some(jobs) = units.get(unit) else { return };
-                        let result = worker.run(jobs, &mut blobs);
+                        let result = worker.run(jobs, &mut thread);
                         if sender.send((unit, result)).is_err() {
                             return;
                         }
@@ -134,7 +140,7 @@ pub fn build(
             Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
         let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
         let mut wanted = 0;
-        let mut last_checkpoint = Instant::now();
+        let mut schedule = Checkpoints::new();
         'units: for (number, result) in receiver {
             waiting.insert(number, result?);
             while let Some(unit) = waiting.remove(&wanted) {
@@ -147,10 +153,10 @@ pub fn build(
                     break 'units;
                 }
             }
-            if last_checkpoint.elapsed() >= CHECKPOINT_EVERY {
+            if schedule.is_due(Instant::now(), merger.open.n_docs() == 0) {
                 merger.seal()?;
                 checkpoint(merger.built)?;
-                last_checkpoint = Instant::now();
+                schedule.done(Instant::now());
             }
         }
         merger.seal()
@@ -158,8 +164,43 @@ pub fn build(
     Ok(built)
 }
 
+/// When checkpoints are due.
+struct Checkpoints {
+    last: Instant,
+    interval: Duration,
+}
+
+impl Checkpoints {
+    fn new() -> Checkpoints {
+        Checkpoints { last: Instant::now(), interval: FIRST_CHECKPOINT }
+    }
+
+    /// Whether a checkpoint is due `now`; `is_sealed` tells whether it would cut no segment short.
+    fn is_due(&self, now: Instant, is_sealed: bool) -> bool {
+        let since = now.saturating_duration_since(self.last);
+        let patience = if is_sealed || self.interval < CHECKPOINT_EVERY { 1 } else { 2 };
+        since >= self.interval * patience
+    }
+
+    fn done(&mut self, now: Instant) {
+        *self = Checkpoints { last: now, interval: (self.interval * 2).min(CHECKPOINT_EVERY) };
+    }
+}
+
 fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// What a worker thread keeps from job to job.
+struct OfThread<'a> {
+    blobs: BlobReader,
+    terms: Terms<'a>,
+}
+
+impl<'a> OfThread<'a> {
+    fn new(context: &BuildContext<'a>) -> OfThread<'a> {
+        OfThread { blobs: context.codebase.repo.blobs(), terms: Terms::new(context.embedder) }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -174,19 +215,20 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn run(&self, jobs: &[Job], blobs: &mut BlobReader) -> Result<Unit, IndexError> {
+    fn run(&self, jobs: &[Job], thread: &mut OfThread<'_>) -> Result<Unit, IndexError> {
         let mut unit = Unit {
             builder: SegmentBuilder::new(self.context.embedder.dim()),
             docs: Vec::with_capacity(jobs.len()),
         };
         if let Some(kept) = self.kept {
-            self.embed_into(kept, jobs, blobs)?;
+            self.embed_into(kept, jobs, &mut thread.blobs)?;
         }
+        thread.terms.table.trim(KEPT_WORDS);
         for job in jobs {
             if self.context.progress.stopped() {
                 break;
             }
-            unit.docs.push(self.job(job, blobs, &mut unit.builder)?);
+            unit.docs.push(self.job(job, thread, &mut unit.builder)?);
         }
         Ok(unit)
     }
@@ -194,14 +236,14 @@ impl Worker<'_> {
     fn job(
         &self,
         job: &Job,
-        blobs: &mut BlobReader,
+        thread: &mut OfThread<'_>,
         builder: &mut SegmentBuilder,
     ) -> Result<Option<u32>, IndexError> {
-        let Some((size, bytes)) = self.read(job, blobs)? else {
+        let Some((size, bytes)) = self.read(job, &mut thread.blobs)? else {
             self.context.progress.add(&Counters { errors: 1, ..Counters::default() });
             return Ok(None);
         };
-        self.doc(job, size, bytes, builder).map(Some)
+        self.doc(job, &Content { size, bytes }, &mut thread.terms, builder).map(Some)
     }
 
     /// The size of the blob of `job` and its bytes, none if it is too large; `None` if it is not in this
@@ -285,18 +327,17 @@ impl Worker<'_> {
         Ok(chunked)
     }
 
-    /// Chunks and embeds `bytes`, decoded by their byte order mark (empty if `size` exceeds the limit), adds
-    /// them as one doc, and returns its ordinal.
+    /// Chunks and embeds a blob, decoded by its byte order mark, adds it as one doc, and returns its ordinal.
     fn doc(
         &self,
         job: &Job,
-        size: u64,
-        bytes: &[u8],
+        content: &Content<'_>,
+        terms: &mut Terms<'_>,
         builder: &mut SegmentBuilder,
     ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
-        let raw = bytes;
-        let bytes = &*text::to_utf8(bytes);
+        let Content { size, bytes: raw } = *content;
+        let bytes = &*text::to_utf8(raw);
         let chunked = self.chunk(job, size, bytes);
         let skipped = chunked.as_ref().err().copied();
         let doc = DocMeta {
@@ -317,20 +358,28 @@ impl Worker<'_> {
         let settings = &self.context.codebase.settings;
         let stored = self.vectors.of(job.previous);
         let known = |hash: &[u8; 16]| stored(hash).or_else(|| self.kept?.get(hash));
-        let blob = ChunkedBlob { key: &job.key, bytes, chunks: &chunked.chunks };
-        let embedded = embed_chunks(self.context.embedder, &blob, &known, settings.index.excerpts)?;
+        let is_degraded = !chunked.degradations.is_empty();
+        let blob = ChunkedBlob { key: &job.key, bytes, chunks: chunked.chunks };
+        let embedded = embed_chunks(self.context.embedder, blob, &known, settings.index.excerpts, terms)?;
         self.context.progress.add(&Counters {
             files: 1,
             bytes: size,
             chunks: embedded.rows.len() as u64,
             embedded: embedded.n_embedded,
-            degraded: u64::from(!chunked.degradations.is_empty()),
+            degraded: u64::from(is_degraded),
             ..Counters::default()
         });
-        builder.push_doc(doc, embedded.rows, &embedded.vectors, bytes);
+        builder.push_counted(doc, embedded.rows, &embedded.vectors, terms.of_doc());
         builder.set_words(raw);
         Ok(ordinal)
     }
+}
+
+/// A blob.
+struct Content<'a> {
+    size: u64,
+    /// Empty if the size exceeds the limit.
+    bytes: &'a [u8],
 }
 
 /// Inputs to embed, with what they were found among.
@@ -406,7 +455,7 @@ pub fn build_in_memory(
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(context.reader, context.embedder);
     let worker = Worker { context: *context, vectors: &vectors, kept: None, journal: None };
-    worker.small(jobs, &|worker, job, blobs, builder| worker.job(job, blobs, builder))
+    worker.small(jobs, &|worker, job, thread, builder| worker.job(job, thread, builder))
 }
 
 /// As [`build_in_memory`], for bytes that are in no object database.
@@ -416,14 +465,15 @@ pub fn build_bytes(
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
     let vectors = KnownVectors::new(context.reader, context.embedder);
     let worker = Worker { context: *context, vectors: &vectors, kept: None, journal: None };
-    worker.small(jobs, &|worker, (job, bytes), _, builder| {
-        worker.doc(job, bytes.len() as u64, bytes, builder).map(Some)
+    worker.small(jobs, &|worker, (job, bytes), thread, builder| {
+        let content = Content { size: bytes.len() as u64, bytes };
+        worker.doc(job, &content, &mut thread.terms, builder).map(Some)
     })
 }
 
 /// Runs one job of [`Worker::small`] and returns the ordinal of its doc.
 type RunSmall<'r, J> = &'r (
-        dyn Fn(&Worker<'_>, &J, &mut BlobReader, &mut SegmentBuilder) -> Result<Option<u32>, IndexError>
+        dyn Fn(&Worker<'_>, &J, &mut OfThread<'_>, &mut SegmentBuilder) -> Result<Option<u32>, IndexError>
             + Sync
     );
 
@@ -444,7 +494,7 @@ impl Worker<'_> {
         let journal = Journal::of_query(self.context.codebase, n_threads);
         let take = |thread: usize| -> Result<Vec<(usize, Unit)>, IndexError> {
             let worker = Worker { journal: Some((&journal, thread)), ..*self };
-            let (mut blobs, mut done) = (self.context.codebase.repo.blobs(), Vec::new());
+            let (mut thread, mut done) = (OfThread::new(&self.context), Vec::new());
             while let Some((number, jobs)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, units.get(n)?)))
             {
@@ -456,7 +506,7 @@ impl Worker<'_> {
                     if self.context.progress.stopped() {
                         return Err(IndexError::Interrupted { n_chunks: 0 });
                     }
-                    unit.docs.push(run(&worker, job, &mut blobs, &mut unit.builder)?);
+                    unit.docs.push(run(&worker, job, &mut thread, &mut unit.builder)?);
                 }
                 done.push((number, unit));
             }
@@ -505,36 +555,108 @@ pub struct EmbeddedChunks {
 pub struct ChunkedBlob<'a> {
     pub key: &'a DocKey,
     pub bytes: &'a [u8],
-    pub chunks: &'a [chunk::Chunk],
+    pub chunks: Vec<chunk::Chunk>,
+}
+
+/// The text of a chunk of `bytes`.
+fn text_of<'b>(chunk: &chunk::Chunk, bytes: &'b [u8]) -> Cow<'b, str> {
+    let text = bytes.get(chunk.byte_range.start as usize..chunk.byte_range.end as usize).unwrap_or(&[]);
+    String::from_utf8_lossy(text)
 }
 
 /// The model input of a chunk of `bytes`.
 fn input_of(chunk: &chunk::Chunk, bytes: &[u8]) -> String {
-    let text = bytes.get(chunk.byte_range.start as usize..chunk.byte_range.end as usize).unwrap_or(&[]);
-    let mut input = String::with_capacity(text.len() + 128);
-    embed::document_input(chunk, &String::from_utf8_lossy(text), &mut input);
+    let mut input = String::new();
+    embed::document_input(chunk, &text_of(chunk, bytes), &mut input);
     input
 }
 
-/// Embeds the chunks of one blob. Vectors whose input `known` has are reused.
+/// The terms of docs, which are counted once for the postings and for the vectors of a table.
+pub struct Terms<'m> {
+    table: TermTable,
+    /// The texts of the chunks of the present doc.
+    bodies: TermCounts,
+    model: Option<(&'m TableModel<'m>, TermEntries<'m>)>,
+    /// What the model input of a chunk has besides its text.
+    head: TermCounts,
+    bag: Vec<(u32, u32)>,
+}
+
+impl<'m> Terms<'m> {
+    pub fn new(embedder: &'m dyn Embedder) -> Terms<'m> {
+        let model = embedder.table().map(|model| (model, TermEntries::new(model.vocabulary())));
+        Terms {
+            table: TermTable::default(),
+            bodies: TermCounts::default(),
+            model,
+            head: TermCounts::default(),
+            bag: Vec::new(),
+        }
+    }
+
+    fn of_doc(&mut self) -> DocTerms<'_> {
+        DocTerms { bodies: &self.bodies, table: &mut self.table }
+    }
+
+    /// Appends to `out` the vector of the chunk whose text was counted last. Returns false if the model is no
+    /// table.
+    fn embed(&mut self, input: &Input<'_>, out: &mut Vec<i8>) -> bool {
+        let Some((model, entries)) = &mut self.model else { return false };
+        let (head, body) = input.text.split_at(input.body_at);
+        self.head.clear();
+        self.head.push(&mut self.table, head);
+        // Of a long text only a part is embedded.
+        let is_cut = body.len() < input.body_len;
+        if is_cut {
+            self.head.push(&mut self.table, body);
+        }
+        let cut = if is_cut { self.head.get(1) } else { self.bodies.last() };
+        entries.bag_of(&self.table, self.head.get(0).iter().chain(cut), &mut self.bag);
+        model.embed_bag(&self.bag, out);
+        true
+    }
+}
+
+/// A model input.
+struct Input<'a> {
+    text: &'a str,
+    /// Where the text of the chunk begins in it, and the length of that text.
+    body_at: usize,
+    body_len: usize,
+}
+
+/// Embeds the chunks of one blob, and counts their terms. Vectors whose input `known` has are reused.
 pub fn embed_chunks(
     embedder: &dyn Embedder,
-    blob: &ChunkedBlob<'_>,
+    blob: ChunkedBlob<'_>,
     known: &dyn Fn(&[u8; 16]) -> Option<Vec<i8>>,
     excerpts: bool,
+    terms: &mut Terms<'_>,
 ) -> Result<EmbeddedChunks, IndexError> {
-    let ChunkedBlob { key, bytes, chunks } = *blob;
+    let ChunkedBlob { key, bytes, chunks } = blob;
     let dim = embedder.dim();
     let mut rows = Vec::with_capacity(chunks.len());
     let mut vectors = vec![0i8; chunks.len() * dim];
     let mut missing: Vec<(usize, String)> = Vec::new();
-    for (i, chunk) in chunks.iter().enumerate() {
-        let input = input_of(chunk, bytes);
+    let (mut input, mut vector, mut n_of_table) = (String::new(), Vec::with_capacity(dim), 0);
+    terms.bodies.clear();
+    for (i, chunk) in chunks.into_iter().enumerate() {
+        let text = text_of(&chunk, bytes);
+        terms.bodies.push(&mut terms.table, &text);
+        let body_at = embed::document_input(&chunk, &text, &mut input);
         let hash = embed::input_hash(embedder.fingerprint(), &input);
-        rows.push(RowMeta::new(key, chunk, hash, excerpts));
-        match known(&hash) {
-            Some(vector) if vector.len() == dim => vectors[i * dim..(i + 1) * dim].copy_from_slice(&vector),
-            _ => missing.push((i, input)),
+        rows.push(RowMeta::of(key, chunk, hash, excerpts));
+        let target = &mut vectors[i * dim..(i + 1) * dim];
+        if let Some(vector) = known(&hash).filter(|vector| vector.len() == dim) {
+            target.copy_from_slice(&vector);
+            continue;
+        }
+        vector.clear();
+        if terms.embed(&Input { text: &input, body_at, body_len: text.len() }, &mut vector) {
+            target.copy_from_slice(&vector);
+            n_of_table += 1;
+        } else {
+            missing.push((i, std::mem::take(&mut input)));
         }
     }
     let inputs: Vec<&str> = missing.iter().map(|(_, input)| input.as_str()).collect();
@@ -543,7 +665,7 @@ pub fn embed_chunks(
     for ((i, _), vector) in missing.iter().zip(fresh.chunks_exact(dim)) {
         vectors[i * dim..(i + 1) * dim].copy_from_slice(vector);
     }
-    Ok(EmbeddedChunks { rows, vectors, n_embedded: missing.len() as u64 })
+    Ok(EmbeddedChunks { rows, vectors, n_embedded: missing.len() as u64 + n_of_table })
 }
 
 /// Vectors in the store, by the hash of their model input.
@@ -627,4 +749,30 @@ pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<Seg
     let segment = builder.finish(encoded.vectors_at);
     write_content_addressed(&store.segment(&name), &segment)?;
     Ok(SegmentRef { name, doc_base: 0, n_docs, n_rows, shard_bytes, segment_bytes: segment.len() as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_come_soon_at_first_and_then_wait_for_full_segments() {
+        let mut schedule = Checkpoints::new();
+        let start = schedule.last;
+        let mut due = Vec::new();
+        for second in 0..=120u64 {
+            let now = start + Duration::from_secs(second);
+            // A segment is full every nine seconds.
+            if schedule.is_due(now, second % 9 == 0) {
+                due.push(second);
+                schedule.done(now);
+            }
+        }
+        assert_eq!(due, [2, 6, 14, 36, 54, 72, 90, 108]);
+        let mut slow = Checkpoints { last: start, interval: CHECKPOINT_EVERY };
+        assert!(!slow.is_due(start + CHECKPOINT_EVERY, false));
+        assert!(slow.is_due(start + CHECKPOINT_EVERY * 2, false));
+        slow.done(start);
+        assert_eq!(slow.interval, CHECKPOINT_EVERY);
+    }
 }

@@ -3,6 +3,7 @@
 //! * [`codebase`]: one worktree with its settings and store.
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
+//! * `order`: recent files first in a first index.
 //! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order.
 //! * [`vector_cache`]: vectors of an unfinished run.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
@@ -38,6 +39,7 @@ pub mod gc;
 pub mod hnsw;
 #[doc(hidden)]
 pub mod journal;
+mod order;
 #[doc(hidden)]
 pub mod overlay;
 #[doc(hidden)]

@@ -123,6 +123,18 @@ pub enum KnownDoc {
 }
 
 impl Plan {
+    /// Puts the jobs in this order, which names each by its index.
+    pub fn reorder(&mut self, order: &[usize]) {
+        let mut position = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &job)| position[job] = at);
+        for entry in &mut self.added {
+            if let PlannedDoc::Job(job) = &mut entry.doc {
+                *job = position[*job];
+            }
+        }
+        self.jobs = order.iter().map(|&job| self.jobs[job].clone()).collect();
+    }
+
     /// Plans one file that is not in a tree.
     pub fn add_file(
         &mut self,

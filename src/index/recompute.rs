@@ -1,7 +1,7 @@
 //! Derives a sample of the index again from git and compares. A hash proves that a shard is unchanged, not
 //! that it was ever right.
 
-use super::build::{ChunkedBlob, embed_chunks};
+use super::build::{ChunkedBlob, Terms, embed_chunks};
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::plan::doc_variant;
@@ -94,9 +94,10 @@ fn differs(
     let bytes = &*text::to_utf8(bytes);
     let settings = &codebase.settings;
     let chunks = chunk::chunk_blob(bytes, language, &settings.chunker).chunks;
-    let blob = ChunkedBlob { key: &doc.key, bytes, chunks: &chunks };
+    let blob = ChunkedBlob { key: &doc.key, bytes, chunks };
     let nothing = |_: &[u8; 16]| None;
-    let fresh = embed_chunks(embedder, &blob, &nothing, settings.index.excerpts)?;
+    let mut terms = Terms::new(embedder);
+    let fresh = embed_chunks(embedder, blob, &nothing, settings.index.excerpts, &mut terms)?;
     let what = if fresh.rows != data.rows[rows.clone()] {
         "its chunks"
     } else if !same_vectors(

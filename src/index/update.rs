@@ -5,6 +5,7 @@ use super::build::{self, BuildContext, Built, Estimate};
 use super::codebase::Codebase;
 use super::compact;
 use super::error::IndexError;
+use super::order;
 use super::plan::{self, Plan};
 use super::progress::{Counters, Meter, Progress};
 use super::publish::{self, Publication, Published};
@@ -236,8 +237,12 @@ impl Run<'_> {
         };
         let policy =
             Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
-        let plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
+        let mut plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
         self.check_size(&plan)?;
+        if let Err(e) = order::recent_first(&self.codebase.repo, self.target.commit.as_ref(), &mut plan) {
+            // The order is only for those who ask before the run ends.
+            tracing::debug!(component = "index", operation = "order", error = %e, "the history could not be read");
+        }
         self.progress.begin(plan.jobs.len() as u64);
         let meter = Tee { meter: Meter::default(), outer: self.progress };
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;

@@ -74,36 +74,42 @@ pub struct RowMeta {
 impl RowMeta {
     /// The stored form of `chunk`. With `excerpts = false`, without signatures and documentation.
     pub fn new(key: &DocKey, chunk: &Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
+        RowMeta::of(key, chunk.clone(), input_hash, excerpts)
+    }
+
+    /// As [`Self::new`], without copies of the texts.
+    pub fn of(key: &DocKey, chunk: Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
+        let detail = detail(&chunk);
         RowMeta {
             chunk_id: chunk_id(key, &chunk.byte_range),
             input_hash,
-            byte_range: chunk.byte_range.clone(),
+            byte_range: chunk.byte_range,
             lines: (chunk.line_span.start, chunk.line_span.end),
             language: chunk.language.name().to_owned(),
             source: chunk.source as u8,
             class: chunk.class as u8,
             is_container: chunk.is_container,
             token_count: chunk.token_count,
-            title: chunk.title.clone(),
-            enclosing: chunk.enclosing.clone(),
-            symbols: chunk.symbols.iter().map(|symbol| SymbolMeta::new(symbol, excerpts)).collect(),
-            detail: detail(chunk),
+            title: chunk.title,
+            enclosing: chunk.enclosing,
+            symbols: chunk.symbols.into_iter().map(|symbol| SymbolMeta::new(symbol, excerpts)).collect(),
+            detail,
         }
     }
 }
 
 impl SymbolMeta {
-    fn new(symbol: &Symbol, excerpts: bool) -> SymbolMeta {
-        let excerpt = |text: &str| if excerpts { text.to_owned() } else { String::new() };
+    fn new(symbol: Symbol, excerpts: bool) -> SymbolMeta {
+        let excerpt = |text: String| if excerpts { text } else { String::new() };
         SymbolMeta {
-            name: symbol.name.clone(),
-            qualified_name: symbol.qualified_name.clone(),
+            name: symbol.name,
+            qualified_name: symbol.qualified_name,
             kind: symbol.kind as u8,
             class: symbol.class as u8,
             nesting: symbol.nesting,
-            signature: excerpt(&symbol.signature),
-            doc: excerpt(&symbol.doc),
-            byte_range: symbol.byte_range.clone(),
+            signature: excerpt(symbol.signature),
+            doc: excerpt(symbol.doc),
+            byte_range: symbol.byte_range,
             lines: (symbol.line_span.start, symbol.line_span.end),
         }
     }

@@ -30,7 +30,7 @@ use super::symbols::{self, SymbolRecord, Symbols};
 use super::words::{Words, WordsBuilder};
 use crate::git::{ByteSlice, Oid};
 use crate::sys::Mapped;
-use crate::text;
+use crate::text::{self, TermCount, TermCounts, TermTable};
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
@@ -80,7 +80,25 @@ pub struct SegmentBuilder {
     words: WordsBuilder,
     /// Terms per row and field, parallel to the rows.
     field_len: Vec<[u16; N_FIELDS]>,
-    scratch: Vec<u32>,
+    lists: ListNumbers,
+    /// Of the docs whose terms were not counted before.
+    table: TermTable,
+    scratch: Vec<TermCount>,
+}
+
+/// The posting lists of the terms of a table, by field and term.
+#[derive(Default)]
+struct ListNumbers {
+    table: u64,
+    known: FxHashMap<(u32, u8), u32>,
+}
+
+/// The terms of a doc.
+pub struct DocTerms<'a> {
+    /// Of each row.
+    pub bodies: &'a TermCounts,
+    /// Has the terms of `bodies`.
+    pub table: &'a mut TermTable,
 }
 
 impl Default for SegmentBuilder {
@@ -91,6 +109,8 @@ impl Default for SegmentBuilder {
             postings: PostingsBuilder::default(),
             words: WordsBuilder::default(),
             field_len: Vec::new(),
+            lists: ListNumbers::default(),
+            table: TermTable::default(),
             scratch: Vec::new(),
         }
     }
@@ -110,10 +130,24 @@ impl SegmentBuilder {
     /// Adds a doc with its rows (in position order), their vectors (row-major) and the blob they are ranges
     /// of.
     pub fn push_doc(&mut self, doc: DocMeta, rows: Vec<RowMeta>, vectors: &[i8], blob: &[u8]) {
-        debug_assert_eq!(vectors.len(), rows.len() * self.data.dim);
+        let mut table = std::mem::take(&mut self.table);
+        let mut bodies = TermCounts::default();
         for row in &rows {
             let text = blob.get(row.byte_range.start as usize..row.byte_range.end as usize).unwrap_or(&[]);
-            self.index_row(row, &String::from_utf8_lossy(text));
+            bodies.push(&mut table, &String::from_utf8_lossy(text));
+        }
+        self.push_counted(doc, rows, vectors, DocTerms { bodies: &bodies, table: &mut table });
+        self.table = table;
+    }
+
+    /// As [`Self::push_doc`], with the terms of the rows counted.
+    pub fn push_counted(&mut self, doc: DocMeta, rows: Vec<RowMeta>, vectors: &[i8], terms: DocTerms<'_>) {
+        debug_assert_eq!(vectors.len(), rows.len() * self.data.dim);
+        if self.lists.table != terms.table.id() {
+            self.lists = ListNumbers { table: terms.table.id(), known: FxHashMap::default() };
+        }
+        for (i, row) in rows.iter().enumerate() {
+            self.index_row(row, terms.bodies.get(i), terms.table);
         }
         self.data.docs.push(doc);
         self.data.n_rows.push(rows.len() as u32);
@@ -216,34 +250,56 @@ impl SegmentBuilder {
         writer.finish()
     }
 
-    fn index_row(&mut self, row: &RowMeta, text: &str) {
+    fn index_row(&mut self, row: &RowMeta, body: &[TermCount], table: &mut TermTable) {
         let row_number = self.field_len.len() as u32;
-        let mut field_len = [0; N_FIELDS];
-        for field in FIELDS {
-            self.scratch.clear();
-            let (postings, scratch) = (&mut self.postings, &mut self.scratch);
-            let mut visit = |term: &str| scratch.push(postings.id(field, term));
-            match field {
-                Field::Body => text::for_each_term(text, &mut visit),
-                Field::Symbol => {
-                    row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.name, &mut visit))
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let field_len = FIELDS.map(|field| {
+            scratch.clear();
+            let counts = match field {
+                Field::Body => body,
+                _ => {
+                    count_field(row, field, table, &mut scratch);
+                    &scratch[..]
                 }
-                Field::Doc => {
-                    row.symbols.iter().for_each(|symbol| text::for_each_term(&symbol.doc, &mut visit))
-                }
-                Field::Enclosing => {
-                    row.enclosing.iter().for_each(|name| text::for_each_term(name, &mut visit))
-                }
-                Field::Path => {}
+            };
+            let mut len = 0u32;
+            for count in counts {
+                let n = count.total();
+                len = len.saturating_add(n);
+                let postings = &mut self.postings;
+                let list = self.lists.known.entry((count.term, field as u8));
+                let list = *list.or_insert_with(|| postings.id(field, table.term(count.term)));
+                postings.add(list, row_number, n);
             }
-            field_len[field as usize] = u16::try_from(self.scratch.len()).unwrap_or(u16::MAX);
-            self.scratch.sort_unstable();
-            for run in self.scratch.chunk_by(|a, b| a == b) {
-                self.postings.add(run[0], row_number, run.len() as u32);
-            }
-        }
+            u16::try_from(len).unwrap_or(u16::MAX)
+        });
+        self.scratch = scratch;
         self.field_len.push(field_len);
     }
+}
+
+/// Appends the terms of a field of a row to `out`, which is empty.
+fn count_field(row: &RowMeta, field: Field, table: &mut TermTable, out: &mut Vec<TermCount>) {
+    let mut count = |text: &str| table.count(text, out);
+    match field {
+        Field::Symbol => row.symbols.iter().for_each(|symbol| count(&symbol.name)),
+        Field::Doc => row.symbols.iter().for_each(|symbol| count(&symbol.doc)),
+        Field::Enclosing => row.enclosing.iter().for_each(|name| count(name)),
+        Field::Body | Field::Path => {}
+    }
+    merge(out);
+}
+
+/// Adds up the counts of equal terms.
+fn merge(counts: &mut Vec<TermCount>) {
+    counts.sort_unstable_by_key(|count| count.term);
+    counts.dedup_by(|next, kept| {
+        let is_same = next.term == kept.term;
+        if is_same {
+            kept.uses.iter_mut().zip(next.uses).for_each(|(kept, next)| *kept = kept.saturating_add(next));
+        }
+        is_same
+    });
 }
 
 #[derive(Default)]

@@ -7,6 +7,7 @@
 //! terms are persisted in segments: the same text must yield the same terms until [`TERMS_VERSION`] changes.
 //!
 //! * [`terms`]: text → terms.
+//! * [`term_table`]: the terms of many texts, counted.
 //! * `stem`: the suffix rules.
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
@@ -30,6 +31,7 @@ mod numbers;
 mod printable;
 mod query;
 mod stem;
+mod term_table;
 mod terms;
 mod translation;
 mod window;
@@ -43,6 +45,7 @@ pub use numbers::{ago, bytes, count, duration, plural};
 pub use printable::{is_unprintable, safe};
 pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
+pub use term_table::{TermCount, TermCounts, TermTable, TermUse};
 pub use terms::{TermKind, for_each_term, path_terms, visit_path_terms, visit_terms};
 pub use translation::{Translation, translate};
 pub use window::densest_window;

@@ -50,10 +50,23 @@ pub fn for_each_term(text: &str, visit: &mut dyn FnMut(&str)) {
 
 /// [`for_each_term`] with the kind of each term, monomorphised for hot loops.
 pub fn visit_terms(text: &str, mut visit: impl FnMut(&str, TermKind)) {
+    visit_runs(text, |run, classes| visit_run(run, classes, &mut visit));
+}
+
+/// Whether a run was dropped as encoded data, which continues across `+`, `/`, `.`, `-` and `=`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Run {
+    Text,
+    Encoded,
+}
+
+/// Calls `visit` with the runs of `text` that are not the continuation of encoded data, and the union of
+/// their classes.
+#[inline]
+pub(super) fn visit_runs<'t>(text: &'t str, mut visit: impl FnMut(&'t str, u8) -> Run) {
     let bytes = text.as_bytes();
-    let mut emitter = Emitter { visit: &mut visit, buffer: [0; MAX_TERM_BYTES], whole: [0; MAX_TERM_BYTES] };
     let mut at = 0;
-    // End of the last run dropped as encoded data, which continues across `+`, `/`, `.` and `-`.
+    // End of the last run dropped as encoded data.
     let mut encoded_end = usize::MAX;
     while at < bytes.len() {
         let class = CLASS[bytes[at] as usize];
@@ -67,20 +80,29 @@ pub fn visit_terms(text: &str, mut visit: impl FnMut(&str, TermKind)) {
             classes |= CLASS[bytes[at] as usize];
             at += 1;
         }
-        let run = &bytes[start..at];
-        if classes & NON_ASCII != 0 {
-            emitter.unicode_run(&text[start..at]);
-            continue;
-        }
-        let continues_encoded = encoded_end != usize::MAX
+        let continues_encoded = classes & NON_ASCII == 0
+            && encoded_end != usize::MAX
             && start == encoded_end + 1
             && matches!(bytes[encoded_end], b'+' | b'/' | b'.' | b'-' | b'=');
-        if continues_encoded || run.len() > MAX_RUN_BYTES || is_high_entropy(run) {
+        // Separators are ASCII, so runs are cut between characters.
+        if continues_encoded || visit(&text[start..at], classes) == Run::Encoded {
             encoded_end = at;
-            continue;
         }
-        emitter.ascii_run(run, classes);
     }
+}
+
+/// Calls `visit` with the terms of one run of [`visit_runs`].
+pub(super) fn visit_run(run: &str, classes: u8, visit: &mut impl FnMut(&str, TermKind)) -> Run {
+    let mut emitter = Emitter { visit, buffer: [0; MAX_TERM_BYTES], whole: [0; MAX_TERM_BYTES] };
+    if classes & NON_ASCII != 0 {
+        emitter.unicode_run(run);
+        return Run::Text;
+    }
+    if run.len() > MAX_RUN_BYTES || is_high_entropy(run.as_bytes()) {
+        return Run::Encoded;
+    }
+    emitter.ascii_run(run.as_bytes(), classes);
+    Run::Text
 }
 
 /// Calls `visit` with the terms of a path: every folder and the file name, without the last extension.

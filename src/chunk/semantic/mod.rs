@@ -5,8 +5,8 @@ mod item_macros;
 mod parse;
 mod walk;
 
-pub(crate) use parse::parse;
 pub(super) use parse::parse_definitions;
+pub(crate) use parse::{parse, parse_only};
 pub(super) use walk::{WalkInput, Walked, walk};
 
 /// Overwrites a part of a text with blanks. Line ends are kept.

@@ -73,6 +73,16 @@ pub(in crate::chunk) fn parse_definitions(
     parse_as(index, grammar, true)
 }
 
+/// Parses `bytes` once and drops the tree: the part of chunking that is tree-sitter's, to compare with.
+/// Returns false if the text is given up. Texts that [`refusal`] keeps from the parser are not refused.
+pub(crate) fn parse_only(bytes: &[u8], grammar: &Loaded) -> bool {
+    PARSER.with_borrow_mut(|(parser, current)| {
+        *current = None;
+        parser.set_language(&grammar.language).is_ok()
+            && parse_within(parser, bytes, &Budget::new(bytes.len() as u64)).is_some()
+    })
+}
+
 fn parse_as(index: &TextIndex<'_>, grammar: &Loaded, definitions: bool) -> Result<Tree, DegradationReason> {
     if let Some(reason) = refusal(index, grammar) {
         return Err(reason);

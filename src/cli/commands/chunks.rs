@@ -35,6 +35,9 @@ pub struct ChunksArgs {
     /// Also list N chunks of each language
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100", requires = "stats")]
     sample: Option<usize>,
+    /// Parse the files of a tree and do nothing else, for benchmarks
+    #[arg(long, requires = "stats", conflicts_with = "sample", hide = true)]
+    parse_only: bool,
     /// Print one JSON object to stdout
     #[arg(long)]
     json: bool,
@@ -45,6 +48,11 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
     let mut out = context.out();
     if args.stats {
         let revision = codebase.repo.resolve(args.file_or_rev.as_deref().unwrap_or("HEAD"))?;
+        if args.parse_only {
+            let parsed = chunk_stats::parse(&codebase, &revision.tree)?;
+            writeln!(out, "{}", render::json(&parsed, true)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let report = chunk_stats::measure(&codebase, &revision.tree, args.sample.unwrap_or(0))?;
         if args.json {
             writeln!(out, "{}", render::json(&report, true)?)?
