@@ -220,7 +220,7 @@ impl WorktreeStatus {
 
     /// A reader of the files of this working tree.
     pub fn reader(&self, repo: &Repo) -> Result<WorktreeReader, GitError> {
-        WorktreeReader::with_index(repo, self.index.get(repo)?)
+        WorktreeReader::with_index(repo, self.index.clone())
     }
 
     /// Whether the file at `path` differs from the commit, or may differ and cannot be read or has a filter

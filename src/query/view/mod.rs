@@ -198,7 +198,7 @@ impl View {
     fn unread(&self, oid: &Oid) -> Option<Vec<u8>> {
         let path = self.worktree.unread.get(oid)?;
         // The overlay that decided not to read it has left its reader.
-        let read = sync::lock(&self.files).as_mut()?.read(path.as_ref());
+        let read = sync::lock(&self.files).as_mut()?.read_blob(path.as_ref(), oid);
         read.ok().flatten().filter(|bytes| git::hash_blob(bytes, oid.kind()) == *oid)
     }
 
