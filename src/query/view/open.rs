@@ -4,6 +4,7 @@
 //! Nothing is written. What is too much for an overlay is left to the updater, for which
 //! [`ViewSource::open_or_update`] waits.
 
+use super::blob_cache::BlobCache;
 use super::freshness::{self, RequestUpdate};
 use super::members::MembersCache;
 use super::{Freshness, View, short};
@@ -21,7 +22,7 @@ use crate::store::state::Head;
 use crate::store::{StoreLayout, StoreReader};
 use crate::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Maximum number of times that the state is read again because a snapshot that it names was collected
@@ -60,6 +61,7 @@ pub struct ViewCache {
     files: OpenFiles,
     worktree: StatusEngine,
     members: MembersCache,
+    blobs: Arc<BlobCache>,
 }
 
 impl ViewCache {
@@ -433,6 +435,7 @@ impl<'a> Builder<'a> {
             catalogue: catalogue.unwrap_or_default(),
             members: source.cache.members.of(&reader, &snapshot.entries),
             freshness: if is_applied || !worktree.pending.is_empty() {
+            blobs: source.cache.blobs.clone(),
                 Freshness::Overlaid
             } else {
                 Freshness::Fresh
