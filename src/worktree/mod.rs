@@ -32,7 +32,8 @@
 //! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: what is found without reading
 //!   content.
 //! * [`classify`]: from a scan to changes.
-//! * [`run`], [`status_cache`], [`status`]: reuse of an earlier run, by another process or by this one.
+//! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or by
+//!   this one.
 
 pub(crate) mod cache_file;
 mod changes;
@@ -47,6 +48,7 @@ mod scan;
 pub(crate) mod stat;
 mod status;
 mod status_cache;
+mod status_delta;
 #[cfg(test)]
 mod tests;
 mod to_git;

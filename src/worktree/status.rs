@@ -33,6 +33,7 @@ use super::run::{Outcome, StatusRun};
 use super::scan::scan;
 use super::stat::Time;
 use super::status_cache::{self, StatusCache};
+use super::status_delta::Observation;
 use super::to_git::WorktreeReader;
 use super::untracked::folds_case;
 use super::{classify, tracked};
@@ -142,18 +143,24 @@ impl StatusEngine {
         self.lock().monitored.is_some()
     }
 
-    /// Whether the last status run of an earlier process, by its status cache, found the working tree equal
-    /// to `head_tree`. Does not stat any tracked file. Always false after the first run.
-    pub fn was_clean(&self, repo: &Repo, head_tree: Option<&Oid>, cache_file: &Path) -> bool {
+    /// The status that the first run is expected to have: that of the last run of an earlier process, by its
+    /// status cache, if it was against `head_tree` and the files that it found edited have not been edited
+    /// again. Does not stat any other file. `None` after the first run.
+    pub fn expected(
+        &self,
+        repo: &Repo,
+        head_tree: Option<&Oid>,
+        cache_file: &Path,
+    ) -> Option<WorktreeStatus> {
         let mut inner = self.lock();
         if inner.n_runs > 0 {
-            return false;
+            return None;
         }
         inner.cache = StatusCache::load(repo, cache_file);
-        inner.cache.as_ref().is_some_and(|cache| {
-            let Outcome { head_tree: cached_tree, changes, .. } = &cache.run.outcome;
-            cached_tree.as_ref() == head_tree && changes.is_clean()
-        })
+        let cache = inner.cache.as_ref()?;
+        let is_expected =
+            cache.run.outcome.head_tree.as_ref() == head_tree && cache.is_as_touched(repo.work_dir()?);
+        is_expected.then(|| WorktreeStatus::of(&cache.run, false))
     }
 
     /// Makes the next run scan everything.
@@ -249,9 +256,14 @@ fn resume(cache: StatusCache, context: &StatusContext) -> Result<Option<Worktree
     }
     let revalidation = cache.revalidate(context);
     let Touched::Files(touched) = revalidation.touched else { return Ok(None) };
+    let observation = Observation::of(context, &touched);
+    let base = cache.checksum();
     // All cached untracked files were found in walked directories, and a new one would have changed its
     // directory.
     let Some(run) = cache.run.update(context, touched, |_| true)? else { return Ok(None) };
+    if let Some(observation) = observation.filter(|_| revalidation.unchecked == 0) {
+        observation.store(context, &run, &base, cache.touched);
+    }
     let mut status = WorktreeStatus::of(&run, false);
     if revalidation.unchecked > 0 {
         let mut changes = (*status.changes).clone();

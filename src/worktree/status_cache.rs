@@ -25,6 +25,7 @@ use super::inputs::{InputFile, PATTERN_FILES, is_pattern_file};
 use super::run::{Outcome, StatusRun};
 use super::scan::{StatObservations, WorktreeScan};
 use super::stat::{FileStat, Time};
+use super::status_delta::StatusDelta;
 use super::to_git::{is_absent, is_inside};
 use super::tracked::{TrackedScan, is_checked};
 use super::untracked::{UntrackedScan, folds_case};
@@ -34,11 +35,11 @@ use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
 const MAX_CHANGES: usize = 10_000;
 
 /// Maximum number of touched files that are checked one by one. From there on everything is scanned.
-const MAX_TOUCHED: usize = 200;
+pub(super) const MAX_TOUCHED: usize = 200;
 
 /// The `lstat` result that a path must still have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ExpectedStat {
+pub(super) enum ExpectedStat {
     /// No such file.
     Absent,
     /// A directory, whatever it contains.
@@ -48,7 +49,7 @@ enum ExpectedStat {
 
 impl ExpectedStat {
     /// The current state of `path`; `None` if it cannot be determined.
-    fn observe(path: &Path) -> Option<ExpectedStat> {
+    pub fn observe(path: &Path) -> Option<ExpectedStat> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) => Some(ExpectedStat::Exactly(FileStat::of(&meta))),
             Err(error) if is_absent(&error) => Some(ExpectedStat::Absent),
@@ -57,12 +58,12 @@ impl ExpectedStat {
     }
 
     /// Whether a change after `observed` could leave the same stat data.
-    fn is_racy(&self, observed: Time) -> bool {
+    pub fn is_racy(&self, observed: Time) -> bool {
         matches!(self, ExpectedStat::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
     }
 
     /// Whether `path` has this state now.
-    fn holds_at(&self, path: &Path) -> bool {
+    pub fn holds_at(&self, path: &Path) -> bool {
         match (self, std::fs::symlink_metadata(path)) {
             (ExpectedStat::Absent, Err(error)) => is_absent(&error),
             (ExpectedStat::Directory, Ok(meta)) => meta.is_dir(),
@@ -71,7 +72,7 @@ impl ExpectedStat {
         }
     }
 
-    fn put(&self, bytes: &mut Vec<u8>) {
+    pub fn put(&self, bytes: &mut Vec<u8>) {
         match self {
             ExpectedStat::Absent => bytes.push(0),
             ExpectedStat::Directory => bytes.push(1),
@@ -82,7 +83,7 @@ impl ExpectedStat {
         }
     }
 
-    fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
+    pub fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
         match take(rest)? {
             [0] => Some(ExpectedStat::Absent),
             [1] => Some(ExpectedStat::Directory),
@@ -113,7 +114,10 @@ impl ExpectedStat {
 ///
 /// A file with any other content is treated as absent; losing it costs time only.
 pub(super) struct StatusCache {
+    /// With what [`StatusDelta`] has changed.
     pub run: StatusRun,
+    /// Files that [`StatusDelta`] has other stat data of.
+    pub touched: Vec<(BString, ExpectedStat)>,
     bytes: CacheBytes,
     /// Where the blocks are in `bytes`.
     blocks: Vec<Range<usize>>,
@@ -132,8 +136,23 @@ impl StatusCache {
     /// The cache beside `cache_file`, if it is of this working tree under the current configuration.
     pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
         let bytes = cache_file::read(&status_cache_path(cache_file), MAGIC)?;
-        let (run, blocks) = decode(&bytes, &identity(repo)?)?;
-        (!bytes.has_failed()).then_some(StatusCache { run, bytes, blocks })
+        let (mut run, blocks) = decode(&bytes, &identity(repo)?)?;
+        let mut touched = Vec::new();
+        if let Some(delta) = StatusDelta::load(cache_file, &bytes.checksum()) {
+            (run.scan, run.outcome, touched) = (delta.scan, delta.outcome, delta.touched);
+        }
+        (!bytes.has_failed()).then_some(StatusCache { run, touched, bytes, blocks })
+    }
+
+    /// The checksum of the file.
+    pub fn checksum(&self) -> [u8; 16] {
+        self.bytes.checksum()
+    }
+
+    /// Whether the files that were touched last, which are those most likely to be touched again, are as they
+    /// were.
+    pub fn is_as_touched(&self, root: &Path) -> bool {
+        self.touched.iter().all(|(path, expected)| expected.holds_at(&root.join(path.to_path_lossy())))
     }
 
     /// Stats every cached path, on all cores.
@@ -151,7 +170,7 @@ impl StatusCache {
                 if is_unknown.load(Ordering::Relaxed) || context.is_late() {
                     break;
                 }
-                if check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
+                if self.check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
                     || touched.len() > MAX_TOUCHED
                 {
                     is_unknown.store(true, Ordering::Relaxed);
@@ -166,6 +185,11 @@ impl StatusCache {
             for other in others {
                 touched.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
+            let again = self
+                .touched
+                .iter()
+                .filter(|(path, expected)| !expected.holds_at(&root.join(path.to_path_lossy())));
+            touched.extend(again.map(|(path, _)| path.clone()));
             touched
         });
         let unchecked = (self.blocks.len() - n_done.into_inner()) * context.tuning.paths_per_block;
@@ -173,38 +197,47 @@ impl StatusCache {
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
         Revalidation { touched, unchecked }
     }
+
+    /// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file
+    /// changed, or the block cannot be decoded.
+    fn check_block(&self, block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
+        let mut full = PathBuf::new();
+        each_path(block, |path, expected| {
+            full.clear();
+            full.push(root);
+            // `lstat` follows a link that is named with a trailing slash.
+            let name = path.strip_suffix(b"/").unwrap_or(path);
+            if !name.is_empty() && !is_inside(name.as_bstr()) {
+                return None;
+            }
+            full.push(gix::path::from_bstr(name.as_bstr()).ok()?);
+            if full.as_os_str().is_empty() {
+                full.push(".");
+            }
+            if !expected.holds_at(&full) {
+                let is_directory = path.is_empty() || path.ends_with(b"/");
+                if is_directory || is_pattern_file(name_of(path.as_ref())) {
+                    return None;
+                }
+                if !self.touched.iter().any(|(other, _)| other == path) {
+                    touched.push(path.clone());
+                }
+            }
+            Some(())
+        })
+    }
 }
 
-/// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file
-/// changed, or the block cannot be decoded.
-fn check_block(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
+/// Calls `visit` with every path of a block. `None` if that returns `None`, or if the block cannot be decoded.
+fn each_path(mut block: &[u8], mut visit: impl FnMut(&BString, &ExpectedStat) -> Option<()>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
-    let mut full = PathBuf::new();
     while !rest.is_empty() {
         let shared = usize::from(u16::from_le_bytes(take(rest)?));
         let len = usize::from(u16::from_le_bytes(take(rest)?));
         path.truncate(shared);
         path.push_str(take_slice(rest, len)?);
-        let expected = ExpectedStat::take(rest)?;
-        full.clear();
-        full.push(root);
-        // `lstat` follows a link that is named with a trailing slash.
-        let name = path.strip_suffix(b"/").unwrap_or(&path);
-        if !name.is_empty() && !is_inside(name.as_bstr()) {
-            return None;
-        }
-        full.push(gix::path::from_bstr(name.as_bstr()).ok()?);
-        if full.as_os_str().is_empty() {
-            full.push(".");
-        }
-        if !expected.holds_at(&full) {
-            let is_directory = path.is_empty() || path.ends_with(b"/");
-            if is_directory || is_pattern_file(name_of(path.as_ref())) {
-                return None;
-            }
-            touched.push(path.clone());
-        }
+        visit(&path, &ExpectedStat::take(rest)?)?;
     }
     Some(())
 }
@@ -221,9 +254,7 @@ pub(super) fn store(
     observations: &StatObservations,
     observed: Time,
 ) {
-    let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
-    let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
-    if !is_cacheable || n_changes > MAX_CHANGES || folds_case(context.repo) {
+    if !fits(run) || folds_case(context.repo) {
         return;
     }
     let Some(identity) = identity(context.repo) else { return };
@@ -232,6 +263,13 @@ pub(super) fn store(
     {
         cache_file::write(&status_cache_path(context.cache_file), bytes);
     }
+}
+
+/// Whether a later process can start from `run`.
+pub(super) fn fits(run: &StatusRun) -> bool {
+    let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
+    let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
+    is_cacheable && n_changes <= MAX_CHANGES
 }
 
 fn status_cache_path(cache_file: &Path) -> PathBuf {
@@ -352,7 +390,7 @@ impl Blocks {
     }
 }
 
-fn put_path(bytes: &mut Vec<u8>, path: &BStr) -> Option<()> {
+pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) -> Option<()> {
     u16::try_from(path.len()).ok()?;
     cache_file::put_path(bytes, path);
     Some(())
@@ -368,7 +406,7 @@ fn take_paths(rest: &mut &[u8]) -> Option<Vec<BString>> {
     (0..n).map(|_| take_path(rest)).collect()
 }
 
-fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
+pub(super) fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
     let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = run;
     bytes.push(kind.len_in_bytes() as u8);
     bytes.push(u8::from(outcome.head_tree.is_some()));
@@ -430,7 +468,7 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)
     (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, blocks))
 }
 
-fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
+pub(super) fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
     let [oid_bytes] = take(rest)?;
     let oid = |rest: &mut &[u8]| Oid::try_from(take_slice(rest, usize::from(oid_bytes))?).ok();
     let count = |rest: &mut &[u8]| usize::try_from(u64::from_le_bytes(take(rest)?)).ok();

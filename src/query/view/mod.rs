@@ -321,8 +321,8 @@ impl View {
         self.snapshot.totals.n_rows
     }
 
-    /// This view of a commit with `status`, which has no changes.
-    pub(super) fn with_clean_worktree(mut self, status: WorktreeStatus) -> View {
+    /// This view with `status`, which has the changes that it shows.
+    pub(super) fn with_status(mut self, status: WorktreeStatus) -> View {
         self.n_unchecked = status.changes.unchecked;
         self.status = Some(status);
         self

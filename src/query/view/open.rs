@@ -181,11 +181,12 @@ impl<'a> ViewSource<'a> {
         }
     }
 
-    /// Whether the last status run, of this or an earlier process, found the working tree to be as `target`.
-    pub fn was_clean(&self, target: &Target) -> bool {
+    /// The status of the working tree against `target` that is expected before it is compared; `None` if
+    /// nothing is known, or a comparison takes no time.
+    pub fn expected_status(&self, target: &Target) -> Option<WorktreeStatus> {
         let codebase = self.codebase;
-        codebase.repo.work_dir().is_some()
-            && self.cache.worktree.was_clean(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
+        codebase.repo.work_dir()?;
+        self.cache.worktree.expected(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
     }
 
     /// The status of the working tree against `target`, within `budget`.
@@ -434,8 +435,8 @@ impl<'a> Builder<'a> {
         View {
             catalogue: catalogue.unwrap_or_default(),
             members: source.cache.members.of(&reader, &snapshot.entries),
-            freshness: if is_applied || !worktree.pending.is_empty() {
             blobs: source.cache.blobs.clone(),
+            freshness: if is_applied || !worktree.pending.is_empty() {
                 Freshness::Overlaid
             } else {
                 Freshness::Fresh

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::git::BString;
 use crate::testing::{OpenRepo as _, TestRepo};
 
 const AMPLE: Duration = Duration::from_secs(60);
@@ -279,4 +280,53 @@ fn a_file_with_two_hard_links_is_checked_in_each_run() {
     assert!(is_incremental);
     std::fs::write(&outside, "other\n").unwrap();
     assert_eq!(run(), (vec!["a.txt".to_owned()], true));
+}
+
+/// What is cached of the last run after files were touched, and what a run then finds.
+fn touched_again(repo: &TestRepo, cache: &Path) -> (Option<Vec<BString>>, WorktreeChanges) {
+    let open = repo.open();
+    let touched =
+        StatusCache::load(&open, cache).and_then(|cached| match revalidate(&open, cache, &cached) {
+            Touched::Files(files) => Some(files.into_iter().collect()),
+            Touched::Unknown => None,
+        });
+    (touched, changes(&open, cache, AMPLE))
+}
+
+/// Longer than stat data is racy.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(60));
+}
+
+#[test]
+fn a_file_that_stays_edited_is_compared_once() {
+    let repo = with_tracked_ignored_files();
+    let cache = cache(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    repo.write("d0/f0", "edited\n");
+    settle();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!(touched, Some(vec!["d0/f0".into()]));
+    assert_eq!(found, uncached_changes(&repo.open()));
+    // The next process starts from what that run has left.
+    assert_eq!(touched_again(&repo, &cache), (Some(Vec::new()), found.clone()));
+    let open = repo.open();
+    let tree = open.head().unwrap().tree;
+    let expected = engine().expected(&open, tree.as_ref(), &cache).unwrap();
+    assert!(expected.changes.agrees_with(&found));
+    assert!(engine().expected(&open, None, &cache).is_none(), "another tree");
+    for (text, n_changes) in [("edited again\n", 1), ("0\n", 0)] {
+        repo.write("d0/f0", text);
+        assert!(engine().expected(&open, tree.as_ref(), &cache).is_none());
+        settle();
+        let (touched, found) = touched_again(&repo, &cache);
+        assert_eq!(touched, Some(vec!["d0/f0".into()]));
+        assert_eq!((found.changes.len(), &found), (n_changes, &uncached_changes(&repo.open())));
+    }
+    // A new status cache makes the difference to the old one void.
+    repo.write("d0/new", "new\n");
+    settle();
+    assert_eq!(touched_again(&repo, &cache), (None, uncached_changes(&repo.open())));
+    assert_eq!(touched_again(&repo, &cache).0, Some(Vec::new()));
 }
