@@ -29,6 +29,7 @@
 //! * [`changes`]: the result. [`context`]: what the steps of a run share, with the thresholds.
 //! * [`cache_file`], [`fs_kind`], [`stat`]: cache files, file systems, stat data and the stat cache.
 //! * [`inputs`], [`index`], [`to_git`]: files that affect others, git's index, conversion.
+//! * [`git_fsmonitor`]: what git's own monitor reports.
 //! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: what is found without reading
 //!   content.
 //! * [`classify`]: from a scan to changes.
@@ -41,6 +42,7 @@ mod classify;
 mod context;
 mod fs_kind;
 mod fsmonitor;
+mod git_fsmonitor;
 mod index;
 mod inputs;
 mod run;

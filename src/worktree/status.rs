@@ -31,8 +31,7 @@ use super::index::{self, LazyIndex};
 use super::inputs::{self, InputFile};
 use super::run::{Outcome, StatusRun};
 use super::scan::scan;
-use super::stat::Time;
-use super::status_cache::{self, StatusCache};
+use super::status_cache::{self, ScanStart, StatusCache};
 use super::status_delta::Observation;
 use super::to_git::WorktreeReader;
 use super::untracked::folds_case;
@@ -196,7 +195,7 @@ impl Inner {
         started: Instant,
     ) -> Result<WorktreeStatus, GitError> {
         let inputs = InputFile::all(context.repo);
-        let observed = Time::now();
+        let start = ScanStart::now(context.repo);
         let index = Arc::new(context.repo.read_index()?);
         if let Some(monitor) = &mut monitor {
             index::directories(&index).for_each(|prefix| monitor.watch_tracked(prefix));
@@ -214,7 +213,7 @@ impl Inner {
                 self.watch_failure = None;
             }
         } else if let Some(observations) = observations {
-            status_cache::store(context, &run, &observations, observed);
+            status_cache::store(context, &run, &observations, &start);
         }
         Ok(status)
     }

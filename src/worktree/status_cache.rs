@@ -20,6 +20,7 @@ use super::cache_file::{self, CacheBytes, take, take_path, take_slice};
 use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 use super::context::StatusContext;
 use super::fsmonitor::Touched;
+use super::git_fsmonitor;
 use super::index::{LazyIndex, directories};
 use super::inputs::{InputFile, PATTERN_FILES, is_pattern_file};
 use super::run::{Outcome, StatusRun};
@@ -29,7 +30,7 @@ use super::status_delta::StatusDelta;
 use super::to_git::{is_absent, is_inside};
 use super::tracked::{TrackedScan, is_checked};
 use super::untracked::{UntrackedScan, folds_case};
-use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
+use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo, STORE_DIR};
 
 /// Maximum number of changes and untracked files in a cached run. Larger results are not cached.
 const MAX_CHANGES: usize = 10_000;
@@ -97,7 +98,8 @@ impl ExpectedStat {
 ///
 /// Layout, little endian, in the envelope of [`cache_file`]:
 ///
-/// * magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration)
+/// * magic `CWSEEN02`; identity 16 bytes (program, working tree, git's configuration)
+/// * token of git's fsmonitor from before the scan, as a path; empty if it did not answer
 /// * number of input files u8, each: path, expected stat
 /// * bytes per oid u8; head tree: u8 (whether there is one), oid
 /// * positions in the index of deleted, maybe modified and hard-linked files, each: count u32, positions u32
@@ -118,12 +120,14 @@ pub(super) struct StatusCache {
     pub run: StatusRun,
     /// Files that [`StatusDelta`] has other stat data of.
     pub touched: Vec<(BString, ExpectedStat)>,
+    /// Since when [`git_fsmonitor`] knows what has changed; empty if it does not.
+    token: BString,
     bytes: CacheBytes,
     /// Where the blocks are in `bytes`.
     blocks: Vec<Range<usize>>,
 }
 
-const MAGIC: &[u8; 8] = b"CWSEEN01";
+const MAGIC: &[u8; 8] = b"CWSEEN02";
 
 /// Which inputs of a cached run changed.
 pub(super) struct Revalidation {
@@ -136,12 +140,12 @@ impl StatusCache {
     /// The cache beside `cache_file`, if it is of this working tree under the current configuration.
     pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
         let bytes = cache_file::read(&status_cache_path(cache_file), MAGIC)?;
-        let (mut run, blocks) = decode(&bytes, &identity(repo)?)?;
+        let (mut run, token, blocks) = decode(&bytes, &identity(repo)?)?;
         let mut touched = Vec::new();
         if let Some(delta) = StatusDelta::load(cache_file, &bytes.checksum()) {
             (run.scan, run.outcome, touched) = (delta.scan, delta.outcome, delta.touched);
         }
-        (!bytes.has_failed()).then_some(StatusCache { run, touched, bytes, blocks })
+        (!bytes.has_failed()).then_some(StatusCache { run, touched, token, bytes, blocks })
     }
 
     /// The checksum of the file.
@@ -155,8 +159,58 @@ impl StatusCache {
         self.touched.iter().all(|(path, expected)| expected.holds_at(&root.join(path.to_path_lossy())))
     }
 
-    /// Stats every cached path, on all cores.
+    /// Stats the cached paths that git's fsmonitor reports, or every cached path, on all cores.
     pub fn revalidate(&self, context: &StatusContext) -> Revalidation {
+        match self.reported(context) {
+            Some(touched) => Revalidation { touched: Touched::Files(touched), unchecked: 0 },
+            None => self.revalidate_all(context),
+        }
+    }
+
+    /// The touched files according to git's fsmonitor; `None` if it does not answer, or has seen changes of
+    /// other things than cached files.
+    fn reported(&self, context: &StatusContext) -> Option<FxHashSet<BString>> {
+        // A write under another hard link is reported with that name.
+        let is_useful = !self.token.is_empty() && self.run.scan.tracked.hard_linked.is_empty();
+        let token = is_useful.then_some(self.token.as_slice())?;
+        let changed = git_fsmonitor::ask(context.repo, Some(token))?.changed?;
+        let is_store = |path: &[u8]| {
+            let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
+            first.eq_ignore_ascii_case(STORE_DIR.as_bytes())
+        };
+        let mut changed: FxHashSet<BString> = changed.into_iter().filter(|path| !is_store(path)).collect();
+        let is_file = |path: &BString| is_inside(path.as_ref()) && !is_pattern_file(name_of(path.as_ref()));
+        if changed.len() > MAX_TOUCHED || !changed.iter().all(is_file) {
+            return None;
+        }
+        let mut touched = FxHashSet::default();
+        let holds =
+            |path: &BString, expected: &ExpectedStat| expected.holds_at(&context.full_path(path.as_ref()));
+        if !changed.is_empty() {
+            for block in &self.blocks {
+                each_path(&self.bytes[block.clone()], |path, expected| {
+                    if changed.remove(path) && !holds(path, expected) {
+                        touched.insert(path.clone());
+                    }
+                    Some(())
+                })?;
+            }
+        }
+        // Unless it is gone again, what is left is new.
+        if changed.iter().any(|path| !ExpectedStat::Absent.holds_at(&context.full_path(path.as_ref()))) {
+            return None;
+        }
+        for (path, expected) in &self.touched {
+            match holds(path, expected) {
+                true => touched.remove(path),
+                false => touched.insert(path.clone()),
+            };
+        }
+        (!self.bytes.has_failed()).then_some(touched)
+    }
+
+    /// Stats every cached path, on all cores.
+    fn revalidate_all(&self, context: &StatusContext) -> Revalidation {
         // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this
         // process leaves a current directory that exists.
         let is_current_dir = std::env::current_dir().is_ok_and(|current| current == context.root);
@@ -246,21 +300,34 @@ fn name_of(path: &BStr) -> &[u8] {
     &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// Stores a run whose scan began at `observed`. Best effort. Stores nothing if a later change could look the
+/// When a scan began: by the clock, and by the token of git's fsmonitor, which is empty if that did not answer.
+pub(super) struct ScanStart {
+    at: Time,
+    token: BString,
+}
+
+impl ScanStart {
+    /// Now.
+    pub fn now(repo: &Repo) -> ScanStart {
+        let token = git_fsmonitor::ask(repo, None).map(|answer| answer.token);
+        ScanStart { at: Time::now(), token: token.unwrap_or_default() }
+    }
+}
+
+/// Stores a run whose scan began at `start`. Best effort. Stores nothing if a later change could look the
 /// same.
 pub(super) fn store(
     context: &StatusContext,
     run: &StatusRun,
     observations: &StatObservations,
-    observed: Time,
+    start: &ScanStart,
 ) {
     if !fits(run) || folds_case(context.repo) {
         return;
     }
     let Some(identity) = identity(context.repo) else { return };
     let is_stable = run.inputs.iter().all(InputFile::is_unchanged);
-    if let Some(bytes) = is_stable.then(|| encode(context, run, observations, observed, &identity)).flatten()
-    {
+    if let Some(bytes) = is_stable.then(|| encode(context, run, observations, start, &identity)).flatten() {
         cache_file::write(&status_cache_path(context.cache_file), bytes);
     }
 }
@@ -296,11 +363,12 @@ fn encode(
     context: &StatusContext,
     run: &StatusRun,
     observations: &StatObservations,
-    observed: Time,
+    start: &ScanStart,
     identity: &[u8; 16],
 ) -> Option<Vec<u8>> {
     let index = run.index.get(context.repo).ok()?;
     let mut bytes = [MAGIC.as_slice(), identity].concat();
+    put_path(&mut bytes, start.token.as_ref())?;
     bytes.push(u8::try_from(run.inputs.len()).ok()?);
     for input in &run.inputs {
         put_path(&mut bytes, gix::path::into_bstr(input.path.as_path()).ok()?.as_ref())?;
@@ -308,7 +376,7 @@ fn encode(
     }
     put_outcome(&mut bytes, run, index.object_hash())?;
 
-    let mut blocks = Blocks::new(observed, context.tuning.paths_per_block);
+    let mut blocks = Blocks::new(start.at, context.tuning.paths_per_block);
     let full_path = |path: &BStr| Some(context.root.join(gix::path::from_bstr(path).ok()?));
     let observe = |path: &BStr| ExpectedStat::observe(&full_path(path)?);
     // Inputs whose change makes a full scan necessary come first, so that revalidation stops early.
@@ -437,11 +505,12 @@ pub(super) fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash:
 }
 
 /// Decodes a cache file with the identity `own`, except for the content of its blocks.
-fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)> {
+fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, BString, Vec<Range<usize>>)> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
     if take::<16>(rest)? != *own {
         return None;
     }
+    let token = take_path(rest)?;
     let [n_inputs] = take(rest)?;
     let input = |_| {
         let path = gix::path::from_bstring(take_path(rest)?).ok()?;
@@ -465,7 +534,7 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)
         at += length;
     }
     let index = Arc::new(LazyIndex::default());
-    (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, blocks))
+    (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, token, blocks))
 }
 
 pub(super) fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {

@@ -330,3 +330,89 @@ fn a_file_that_stays_edited_is_compared_once() {
     assert_eq!(touched_again(&repo, &cache), (None, uncached_changes(&repo.open())));
     assert_eq!(touched_again(&repo, &cache).0, Some(Vec::new()));
 }
+
+/// A stand-in for `git fsmonitor--daemon` in `repo`, which answers with these paths until the next are set.
+struct FakeMonitor(Arc<Mutex<Vec<u8>>>);
+
+impl FakeMonitor {
+    fn start(repo: &TestRepo) -> FakeMonitor {
+        use std::io::{Read as _, Write as _};
+        let socket = repo.root().join(".git/fsmonitor--daemon.ipc");
+        let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+        let answer = Arc::new(Mutex::new(Vec::new()));
+        let shared = answer.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let mut client = client.unwrap();
+                let mut question = Vec::new();
+                let mut byte = [0];
+                while !question.ends_with(b"0000") {
+                    client.read_exact(&mut byte).unwrap();
+                    question.push(byte[0]);
+                }
+                // As the daemon does: everything, to those who have no token of its own.
+                let is_known = question[4..].starts_with(b"builtin:test:");
+                let paths = if is_known { sync::lock(&shared).clone() } else { b"/\0".to_vec() };
+                let message = [b"builtin:test:1\0".as_slice(), &paths].concat();
+                let packet = format!("{:04x}", message.len() + 4);
+                client.write_all(&[packet.as_bytes(), &message, b"0000"].concat()).unwrap();
+            }
+        });
+        let config = repo.root().join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap() + "[core]\n\tfsmonitor = true\n";
+        std::fs::write(config, text).unwrap();
+        FakeMonitor(answer)
+    }
+
+    fn report(&self, paths: &[&str]) {
+        *sync::lock(&self.0) = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+    }
+}
+
+#[test]
+fn the_answer_of_gits_fsmonitor_is_used() {
+    let repo = with_tracked_ignored_files();
+    let cache = cache(&repo);
+    let monitor = FakeMonitor::start(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    // What it does not report is not looked at.
+    std::fs::write(repo.root().join("d0/f0"), "edited\n").unwrap();
+    settle();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!((touched, found.is_clean()), (Some(Vec::new()), true));
+    // What it reports is, also beside the store and files that are gone again.
+    monitor.report(&["d0/f0", ".codeweaver/cache/stat", "d0/gone"]);
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!(touched, Some(vec!["d0/f0".into()]));
+    assert_eq!(found.changes.len(), 1);
+    assert_eq!(touched_again(&repo, &cache), (Some(Vec::new()), found));
+    // For everything else, all paths are looked at.
+    std::fs::write(repo.root().join("d1/sub/f1"), "edited\n").unwrap();
+    std::fs::write(repo.root().join("d0/new"), "new\n").unwrap();
+    settle();
+    for report in [&["/"][..], &["d0/"], &["d0/new"], &[".gitignore"], &[".git/x"]] {
+        monitor.report(report);
+        let open = repo.open();
+        let cached = StatusCache::load(&open, &cache).unwrap();
+        assert!(matches!(revalidate(&open, &cache, &cached), Touched::Unknown), "{report:?}");
+    }
+    monitor.report(&["d0/new"]);
+    let found = touched_again(&repo, &cache).1;
+    assert_eq!((found.changes.len(), &found), (3, &uncached_changes(&repo.open())));
+}
+
+#[test]
+fn without_an_answer_of_gits_fsmonitor_all_files_are_looked_at() {
+    let repo = with_tracked_ignored_files();
+    let cache = cache(&repo);
+    let monitor = FakeMonitor::start(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    std::fs::remove_file(repo.root().join(".git/fsmonitor--daemon.ipc")).unwrap();
+    monitor.report(&[]);
+    std::fs::write(repo.root().join("d0/f0"), "edited\n").unwrap();
+    settle();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!((touched, found.changes.len()), (Some(vec!["d0/f0".into()]), 1));
+}
