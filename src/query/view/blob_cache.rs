@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of bytes in one of the two generations.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Blobs by their oids, so nothing in it becomes outdated.
 #[derive(Default)]
@@ -66,7 +66,7 @@ mod tests {
     fn what_was_used_last_is_kept() {
         let cache = BlobCache::default();
         let text = |i: usize| vec![i as u8; MAX_BYTES / 16];
-        let oid = |i: usize| hash_blob(&text(i), gix::hash::Kind::Sha1);
+        let oid = |i: usize| hash_blob(&i.to_le_bytes(), gix::hash::Kind::Sha1);
         for i in 0..100 {
             cache.keep(oid(i), &text(i));
             assert_eq!(cache.get(&oid(i)).as_deref(), Some(&text(i)[..]));
