@@ -1,11 +1,12 @@
 //! Discovery of a repository, and its paths.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::error::one_line;
 use super::members::{self, MemberStores};
-use super::{BlobReader, GitError};
+use super::{BlobReader, GitError, Oid};
+use crate::sync;
 
 /// Variables that git sets for hooks and aliases, which name the repository.
 const LOCAL_VARIABLES: [&str; 6] =
@@ -31,6 +32,16 @@ struct Inner {
     is_named: bool,
     /// Of a catalogue.
     members: Option<Arc<MemberStores>>,
+    /// What HEAD was peeled to last.
+    peeled: Mutex<Option<Peeled>>,
+}
+
+/// An object that HEAD named, with the commit and the tree that it leads to, which never change.
+#[derive(Clone, Copy)]
+pub(super) struct Peeled {
+    pub id: Oid,
+    pub commit: Option<Oid>,
+    pub tree: Oid,
 }
 
 impl Repo {
@@ -104,12 +115,31 @@ impl Repo {
             return Err(GitError::Unsupported { path: git_dir, feature: "the reftable reference format" });
         }
         let members = members::is_catalogue(&repo).then(Arc::default);
-        Ok(Repo { inner: Arc::new(Inner { sync, git_dir, common_dir, work_dir, is_named, members }) })
+        Ok(Repo {
+            inner: Arc::new(Inner {
+                sync,
+                git_dir,
+                common_dir,
+                work_dir,
+                is_named,
+                members,
+                peeled: Mutex::default(),
+            }),
+        })
     }
 
     /// A gix handle for this thread, without object cache and without replace refs.
     pub(crate) fn local(&self) -> gix::Repository {
         self.inner.sync.to_thread_local()
+    }
+
+    /// What `id` leads to, if HEAD named it last.
+    pub(super) fn peeled(&self, id: &Oid) -> Option<Peeled> {
+        sync::lock(&self.inner.peeled).filter(|known| known.id == *id)
+    }
+
+    pub(super) fn keep_peeled(&self, peeled: Peeled) {
+        *sync::lock(&self.inner.peeled) = Some(peeled);
     }
 
     /// The object stores of the members of a catalogue; `None` in an ordinary repository.

@@ -3,6 +3,7 @@
 use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
 
 use super::error::one_line;
+use super::repo::Peeled;
 use super::{GitError, Oid, Repo};
 
 /// Maximum number of tags that point to tags. A longer chain is malicious.
@@ -31,9 +32,13 @@ impl Repo {
         let repo = self.local();
         let mut head = repo.head().map_err(|error| self.unreadable(&error))?;
         let reference = head.referent_name().map(|name| name.as_bstr().to_string());
+        if let Some(known) = head.id().and_then(|id| self.peeled(&id.detach())) {
+            return Ok(Head { commit: known.commit, tree: Some(known.tree), reference });
+        }
         let id = head.try_peel_to_id().map_err(|error| self.unreadable(&error))?.map(|id| id.detach());
         let Some(id) = id else { return Ok(Head { commit: None, tree: None, reference }) };
         let (commit, tree) = peel(&repo, id)?;
+        self.keep_peeled(Peeled { id, commit, tree });
         Ok(Head { commit, tree: Some(tree), reference })
     }
 

@@ -202,7 +202,7 @@ impl<'a> Overlay<'a> {
         let is_over = batch.n_bytes + blob.size.max(MIN_FILE_BYTES) > codebase.settings.overlay.max_bytes;
         let mut read = None;
         if found == KnownDoc::NeedsBytes || found == KnownDoc::NeedsJob && !is_over {
-            let bytes = match files.read(path) {
+            let bytes = match files.read_blob(path, &blob.oid) {
                 // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by
                 // it (`core.trustCtime`). What is staged is in git all the same.
                 Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {
@@ -267,7 +267,7 @@ impl<'a> Overlay<'a> {
             Some(tree) => git::entry_at(&codebase.repo, tree, path.as_ref())?.map(|file| file.oid),
             None => None,
         };
-        let state = match files.indexed(path.as_ref()) {
+        let state = match files.indexed(path.as_ref())? {
             // The snapshot is of another tree.
             _ if committed == Some(oid) => None,
             Some(staged) if staged == oid => Some(FileState::Staged),

@@ -133,7 +133,7 @@ impl Searcher {
             return withheld("it has credentials");
         }
         let repo = &self.codebase.repo;
-        if state == MatchState::Untracked && WorktreeReader::open(repo)?.is_ignored(repo, path)? {
+        if state == MatchState::Untracked && WorktreeReader::open(repo)?.is_ignored(path)? {
             return withheld("git ignores it");
         }
         Ok(())
@@ -150,7 +150,7 @@ impl Searcher {
             Some(tree) => git::entry_at(repo, &tree, path)?.map(|file| file.oid),
             None => None,
         };
-        let state = match files.indexed(path) {
+        let state = match files.indexed(path)? {
             _ if committed == Some(oid) => MatchState::Committed,
             Some(staged) if staged == oid => MatchState::Staged,
             Some(_) => MatchState::Dirty,

@@ -166,7 +166,8 @@ impl Searcher {
         let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
             let ranking = rank(view, deadline)?;
             request.view.cancel.check()?;
-            let fitted = content::matches(&self.codebase, view, &ranking, &budget)?;
+            let fitted =
+                content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
             Ok(Answer { fitted, ranking })
         })?;
         Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))
@@ -201,7 +202,11 @@ impl Searcher {
         let words = translation.as_ref().map_or(&request.query, |translation| &translation.text);
         let query = ParsedQuery::parse(words, request.mode, request.intent);
         let copied = match has_words && translation.is_none() {
-            true => Verbatim::find(request, &query.terms, view, &view.scope(&request.filters)),
+            true => {
+                let (scope, min_parallel_rows) =
+                    (view.scope(&request.filters), self.tuning.min_parallel_rows);
+                Verbatim::find(request, &query.terms, view, &scope, min_parallel_rows)
+            }
             false => Verbatim::default(),
         };
         let part = QueryPart {

@@ -5,7 +5,7 @@ use super::locate;
 use super::names;
 use super::request::{Filters, ViewRequest};
 use super::search::Searcher;
-use super::symbol_scan::{FoundSymbol, scan};
+use super::symbol_scan::{FoundSymbol, of_doc, scan};
 use super::view::View;
 use super::view::freshness::RequestUpdate;
 use crate::chunk::SymbolKind;
@@ -108,7 +108,7 @@ fn at_place(view: &View, path: &str, line: u32, name: Option<&str>) -> Result<Sy
     let file = locate::file(view, path)?;
     let only = Filters { include_tests: true, ..Filters::default() };
     let is_named = |own: &str, qualified: &str| name.is_none_or(|name| own == name || qualified == name);
-    let mut found = scan(view, &only, &is_named);
+    let mut found = of_doc(view, file.doc, &only, &is_named);
     found.retain(|symbol| symbol.path == file.path && (symbol.lines.0..=symbol.lines.1).contains(&line));
     let best = found.into_iter().min_by_key(|symbol| {
         let is_main = symbol.kind.is_callable() || symbol.kind.has_members();
@@ -204,11 +204,24 @@ pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
         return Vec::new();
     }
     let words = words_of(segments(symbol).last().unwrap_or(symbol));
+    let (letters, max_distance) = (letters_of(&last), 1 + last.len() / 4);
+    let letters_of_words: Vec<u32> = words.iter().map(|word| letters_of(word)).collect();
+    // Whether the letters of a name do not exclude that it is near. Nearly all names are excluded, by
+    // a fraction of the work.
+    let may_be_near = |name: &str| {
+        let own = letters_of(name);
+        // An edit changes at most two letters of the set: one is replaced by another.
+        (own ^ letters).count_ones() as usize <= 2 * max_distance
+            || letters_of_words.iter().filter(|word| **word & !own == 0).count() >= 2
+    };
     let is_near = |name: &str| -> Option<usize> {
+        if name.is_ascii() && !may_be_near(name) {
+            return None;
+        }
         let lower = name.to_lowercase();
         if lower.len().abs_diff(last.len()) <= 1 + last.len() / 3 {
             let distance = strsim::osa_distance(&lower, &last);
-            if distance <= 1 + last.len() / 4 {
+            if distance <= max_distance {
                 return Some(distance);
             }
         }
@@ -235,6 +248,19 @@ pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
         names.into_iter().map(|(name, distance)| (distance, name)).collect();
     names.sort();
     names.into_iter().take(MAX_NEAR).map(|(_, name)| name).collect()
+}
+
+/// The letters and digits of an ASCII name as a set, without regard to case; digits share some bits. Bytes
+/// outside ASCII are in no set.
+fn letters_of(name: &str) -> u32 {
+    name.bytes().fold(0, |letters, byte| {
+        letters
+            | match byte {
+                b'a'..=b'z' | b'A'..=b'Z' => 1 << ((byte | 0x20) - b'a'),
+                b'0'..=b'9' => 1 << (26 + byte % 6),
+                _ => 0,
+            }
+    })
 }
 
 /// The words of a name in lower case: `parseHTTPHeader`, `parse_http_header`.
@@ -267,6 +293,15 @@ fn segments(name: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edit_changes_at_most_two_letters_of_a_set() {
+        for (a, b) in [("parser", "parsr"), ("parser", "pa_rser"), ("key1", "key7"), ("ab", "ba"), ("A", "b")]
+        {
+            assert!((letters_of(a) ^ letters_of(b)).count_ones() <= 2, "{a} {b}");
+        }
+        assert_eq!(letters_of("parseHTTP_2é"), letters_of("PARSEHTTP2"));
+    }
 
     #[test]
     fn places_and_words_are_told_from_names() {

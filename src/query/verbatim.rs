@@ -8,10 +8,12 @@ use super::answer::Ranking;
 use super::error::QueryError;
 use super::parse::intent::Intent;
 use super::request::{Mode, Request};
+use super::retrieve::parallel;
 use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
+use crate::store::live::LiveRows;
 use crate::store::postings::{Field, PostingList};
 use crate::store::segment::Segment;
 use crate::store::words::{DocSet, Needle, is_word_byte};
@@ -51,12 +53,19 @@ impl Verbatim {
     /// The chunks of `scope` that may have the query, of `terms`, verbatim.
     ///
     /// A query about a fault is mostly a message, which need not be written as the code has it.
-    pub fn find(request: &Request, terms: &[QueryTerm], view: &View, scope: &Scope) -> Verbatim {
+    pub fn find(
+        request: &Request,
+        terms: &[QueryTerm],
+        view: &View,
+        scope: &Scope,
+        min_parallel_rows: u64,
+    ) -> Verbatim {
         if !may_be_copied(request) {
             return Verbatim::default();
         }
         let is_lenient = request.intent == Some(Intent::Debug);
-        let rows = rows_with_all(view, scope, &needles_of(request.query.trim(), is_lenient), terms);
+        let needles = needles_of(request.query.trim(), is_lenient);
+        let rows = rows_with_all(view, scope, &needles, terms, min_parallel_rows);
         let mut by_doc: FxHashMap<u32, Vec<RowId>> = FxHashMap::default();
         for &id in &rows {
             by_doc.entry(view.doc_of(id)).or_default().push(id);
@@ -161,45 +170,55 @@ fn is_quoted(chunk: &[u8], at: usize, len: usize) -> bool {
 }
 
 /// Rows of `scope` that have all words of `terms`, of files that have all `needles`.
-fn rows_with_all(view: &View, scope: &Scope, needles: &[Needle], terms: &[QueryTerm]) -> Vec<RowId> {
-    const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Doc];
+fn rows_with_all(
+    view: &View,
+    scope: &Scope,
+    needles: &[Needle],
+    terms: &[QueryTerm],
+    min_parallel_rows: u64,
+) -> Vec<RowId> {
     let words: Vec<&str> =
         terms.iter().filter(|term| term.is_word()).map(|term| term.term.as_str()).collect();
-    let mut found = Vec::new();
-    for (s, segment) in view.reader.segments.iter().enumerate() {
-        let docs = docs_with_all(segment, needles);
-        if docs.as_ref().is_some_and(DocSet::is_empty) {
-            continue;
-        }
-        let mut lists: Vec<_> =
-            words.iter().map(|word| FIELDS.map(|field| segment.list(field, word))).collect();
-        let size = |lists: &[Option<PostingList<'_>>; 3]| -> u32 {
-            lists.iter().flatten().map(PostingList::df).sum()
-        };
-        // The rarest first, so that few rows are compared.
-        lists.sort_by_key(size);
-        let Some((rarest, others)) = lists.split_first() else { continue };
-        let mut rows: Vec<u32> = Vec::new();
-        for list in rarest.iter().flatten() {
-            list.for_each(|row, _| rows.push(row));
-        }
-        let is_in_docs = |row: u32| {
-            let record = segment.rows().get(row as usize);
-            docs.as_ref().is_none_or(|docs| record.is_some_and(|record| docs.contains(record.doc)))
-        };
-        rows.retain(|&row| scope.rows[s].contains(row) && is_in_docs(row));
-        // Of a few ascending runs.
-        rows.sort();
-        rows.dedup();
-        for lists in others {
-            if rows.is_empty() {
-                break;
-            }
-            retain_listed(&mut rows, lists);
-        }
-        found.extend(rows.into_iter().map(|row| RowId { segment: s as u32, row }));
+    let segments = &view.reader.segments;
+    let by_segment = parallel::map(segments.len(), view.n_rows(), min_parallel_rows, |s| {
+        let rows = rows_of_segment(&segments[s], &scope.rows[s], needles, &words);
+        rows.into_iter().map(move |row| RowId { segment: s as u32, row })
+    });
+    by_segment.into_iter().flatten().collect()
+}
+
+/// As [`rows_with_all`], in one segment, where `wanted` are the rows of the scope.
+fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], words: &[&str]) -> Vec<u32> {
+    const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Doc];
+    let docs = docs_with_all(segment, needles);
+    let Some(postings) = segment.postings().filter(|_| !docs.as_ref().is_some_and(DocSet::is_empty)) else {
+        return Vec::new();
+    };
+    let mut lists: Vec<_> = words.iter().map(|word| FIELDS.map(|field| postings.get(field, word))).collect();
+    let size =
+        |lists: &[Option<PostingList<'_>>; 3]| -> u32 { lists.iter().flatten().map(PostingList::df).sum() };
+    // The rarest first, so that few rows are compared.
+    lists.sort_by_key(size);
+    let Some((rarest, others)) = lists.split_first() else { return Vec::new() };
+    let mut rows: Vec<u32> = Vec::new();
+    for list in rarest.iter().flatten() {
+        list.for_each(|row, _| rows.push(row));
     }
-    found
+    let is_in_docs = |row: u32| {
+        let record = segment.rows().get(row as usize);
+        docs.as_ref().is_none_or(|docs| record.is_some_and(|record| docs.contains(record.doc)))
+    };
+    rows.retain(|&row| wanted.contains(row) && is_in_docs(row));
+    // Of a few ascending runs.
+    rows.sort();
+    rows.dedup();
+    for lists in others {
+        if rows.is_empty() {
+            break;
+        }
+        retain_listed(&mut rows, lists);
+    }
+    rows
 }
 
 /// The docs of `segment` that have all `needles`; `None` if its words are not stored.
@@ -229,15 +248,7 @@ fn needles_of(text: &str, ignore_case: bool) -> Vec<Needle> {
 fn retain_listed(rows: &mut Vec<u32>, lists: &[Option<PostingList<'_>>]) {
     let mut is_listed = vec![false; rows.len()];
     for list in lists.iter().flatten() {
-        let mut at = 0;
-        list.for_each(|row, _| {
-            while rows.get(at).is_some_and(|&wanted| wanted < row) {
-                at += 1;
-            }
-            if rows.get(at) == Some(&row) {
-                is_listed[at] = true;
-            }
-        });
+        list.for_each_of(rows, |at| is_listed[at] = true);
     }
     let mut is_listed = is_listed.into_iter();
     rows.retain(|_| is_listed.next() == Some(true));

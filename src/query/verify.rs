@@ -22,13 +22,13 @@ const MAX_ROUNDS: usize = 3;
 /// Number of ranked files that the first repetition checks for pending ones.
 const AHEAD: usize = 32;
 
-/// Result of [`answer_if_clean`].
+/// Result of [`answer_as_expected`].
 enum Speculation {
-    /// The working tree is clean, so the answer from the commit holds.
+    /// The working tree is as expected, so the answer holds.
     Confirmed(Box<View>, Box<Answer>),
     /// The answer does not hold. The status is kept for the next attempt.
     Refuted(WorktreeStatus),
-    /// There was no reason to expect a clean working tree.
+    /// Nothing was expected.
     Skipped,
 }
 
@@ -47,7 +47,7 @@ pub fn answer_verified(
         let wanted = ViewTarget { worktree, ..wanted.clone() };
         source.open_or_update(&wanted, request.timeout, update)
     };
-    let (view, first) = match answer_if_clean(source, &wanted, |view| answer(view, deadline))? {
+    let (view, first) = match answer_as_expected(source, &wanted, |view| answer(view, deadline))? {
         Speculation::Confirmed(view, first) => (*view, *first),
         Speculation::Refuted(status) => {
             let deadline = Instant::now() + request.timeout;
@@ -110,9 +110,9 @@ fn reopen(source: &ViewSource<'_>, wanted: &ViewTarget, freshness: Freshness) ->
     }
 }
 
-/// Answers from the commit alone, in parallel with the status run, if the last one found the working tree
-/// clean: both take about as long.
-fn answer_if_clean(
+/// Answers from the working tree as the last status run found it, in parallel with the next one: both take
+/// about as long, and mostly nothing has changed.
+fn answer_as_expected(
     source: &ViewSource<'_>,
     wanted: &ViewTarget,
     answer: impl Fn(&View) -> Result<Answer, QueryError>,
@@ -122,27 +122,32 @@ fn answer_if_clean(
         return Ok(Speculation::Skipped);
     }
     source.codebase.check_trust()?;
-    if !source.was_clean(&wanted.target) || !source.codebase.has_snapshot(&wanted.target) {
+    let Some(expected) = source.expected_status(&wanted.target) else { return Ok(Speculation::Skipped) };
+    if !source.codebase.has_snapshot(&wanted.target) {
         return Ok(Speculation::Skipped);
     }
-    let committed = ViewTarget { worktree: WorktreeInput::Exclude, ..wanted.clone() };
-    let from_commit = || -> Result<Option<(Answer, Box<View>)>, QueryError> {
-        match source.open(&committed)? {
+    let (worktree, freshness) = match expected.changes.is_clean() {
+        true => (WorktreeInput::Exclude, Freshness::Fresh),
+        false => (WorktreeInput::Known(expected.clone()), Freshness::Overlaid),
+    };
+    let as_expected = ViewTarget { worktree, ..wanted.clone() };
+    let from_expected = || -> Result<Option<(Answer, Box<View>)>, QueryError> {
+        match source.open(&as_expected)? {
             Opened::View(view) => Ok(Some((answer(&view)?, view))),
             Opened::Behind(_) => Ok(None),
         }
     };
     std::thread::scope(|scope| {
         let running = scope.spawn(|| source.status(&wanted.target, budget));
-        let answered = from_commit();
+        let answered = from_expected();
         let status = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         // Before the error of the answer: it is of a state that is not the wanted one.
-        if !status.changes.is_clean() {
+        if !status.changes.agrees_with(&expected.changes) {
             return Ok(Speculation::Refuted(status));
         }
         match answered? {
-            Some((first, view)) if view.freshness == Freshness::Fresh => {
-                Ok(Speculation::Confirmed(Box::new(view.with_clean_worktree(status)), Box::new(first)))
+            Some((first, view)) if [Freshness::Fresh, freshness].contains(&view.freshness) => {
+                Ok(Speculation::Confirmed(Box::new(view.with_status(status)), Box::new(first)))
             }
             _ => Ok(Speculation::Refuted(status)),
         }

@@ -19,10 +19,12 @@ use super::error::StoreError;
 use super::exclude::{ExcludeError, add_exclude};
 use super::fault;
 use super::state::SegmentRef;
+use super::trust::{Inputs, TrustMemo};
 use crate::durable::{self, Replacement};
 use crate::git::{self, Repo};
 use crate::random;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Name of the directory.
 pub const DIR: &str = ".codeweaver";
@@ -41,6 +43,7 @@ pub struct Layout {
     linked_dir: Option<PathBuf>,
     /// Permission bits of files, by which those of the directory are set when it is created.
     file_mode: u32,
+    trusted: Arc<TrustMemo>,
 }
 
 impl Layout {
@@ -53,6 +56,7 @@ impl Layout {
             common_dir: repo.common_dir().to_path_buf(),
             linked_dir: repo.is_linked().then(|| repo.git_dir().to_path_buf()),
             file_mode: repo.file_mode(),
+            trusted: Arc::default(),
         }
     }
 
@@ -150,6 +154,28 @@ impl Layout {
 
     /// Whether the directory exists and belongs to this repository.
     pub fn trust(&self) -> Result<Trust, StoreError> {
+        if self.trusted.holds() {
+            return Ok(Trust::Ours);
+        }
+        let inputs = Inputs::observe(self.trust_inputs());
+        let trust = self.check_trust()?;
+        if trust == Trust::Ours {
+            self.trusted.keep(inputs);
+        }
+        Ok(trust)
+    }
+
+    /// Everything that [`Self::check_trust`] reads.
+    fn trust_inputs(&self) -> Vec<PathBuf> {
+        let stores = self.root.join(FORMAT_DIR);
+        let of_vector_spaces = std::fs::read_dir(&stores).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = of_vector_spaces.map(|store| store.path()).collect();
+        paths.extend([self.root.clone(), self.root.join(NONCE), self.nonce_in_git(), stores]);
+        paths.extend([self.locks(), self.update_requests(), self.cache()]);
+        paths
+    }
+
+    fn check_trust(&self) -> Result<Trust, StoreError> {
         let metadata = match std::fs::symlink_metadata(&self.root) {
             Ok(metadata) => metadata,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Trust::Absent),

@@ -31,6 +31,7 @@ pub mod snapshot;
 pub mod state;
 pub mod symbols;
 pub mod time;
+mod trust;
 pub(crate) mod varint;
 pub mod words;
 

@@ -20,7 +20,8 @@ use super::varint;
 use bitpacking::{BitPacker, BitPacker4x};
 use rustc_hash::FxHashMap;
 
-const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+/// Maximum number of postings that are decoded at once.
+pub const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 const BLOCK_HEADER: usize = 12;
 
 /// The part of a chunk in which a term occurs.
@@ -309,19 +310,64 @@ impl PostingList<'_> {
 
     /// Calls `visit(row, tf)` in row order. Stops early at damage, which `verify` reports.
     pub fn for_each(&self, mut visit: impl FnMut(u32, u32)) {
+        self.for_each_block(|rows, tfs| rows.iter().zip(tfs).for_each(|(&row, &tf)| visit(row, tf)));
+    }
+
+    /// As [`Self::for_each`], with the rows and the frequencies of up to 128 postings at a time.
+    pub fn for_each_block(&self, mut visit: impl FnMut(&[u32], &[u32])) {
         let mut rows = [0u32; BLOCK];
         let mut tfs = [0u32; BLOCK];
         let mut previous = 0;
         let mut at = self.payload_at;
         for block in 0..self.n_blocks() {
             let Some(end) = self.decode(block, previous, &mut rows, &mut tfs) else { return };
-            for (&row, &tf) in rows.iter().zip(&tfs) {
-                visit(row, tf.wrapping_add(1));
-            }
+            tfs.iter_mut().for_each(|tf| *tf = tf.wrapping_add(1));
+            visit(&rows, &tfs);
             previous = rows[BLOCK - 1];
             at = end;
         }
-        self.tail(at, previous, visit);
+        let mut n = 0;
+        self.tail(at, previous, |row, tf| {
+            (rows[n], tfs[n]) = (row, tf);
+            n += 1;
+        });
+        visit(&rows[..n], &tfs[..n]);
+    }
+
+    /// Calls `visit` with the position in `rows`, which ascend, of each that is in the list. Only blocks that
+    /// may have one are decoded.
+    pub fn for_each_of(&self, rows: &[u32], mut visit: impl FnMut(usize)) {
+        let mut rest = rows.iter().copied().enumerate().peekable();
+        let mut meet = |row: u32| {
+            while rest.next_if(|(_, wanted)| *wanted < row).is_some() {}
+            if let Some((at, _)) = rest.next_if(|(_, wanted)| *wanted == row) {
+                visit(at);
+            }
+            rest.peek().map(|(_, wanted)| *wanted)
+        };
+        let (mut list_rows, mut tfs) = ([0u32; BLOCK], [0u32; BLOCK]);
+        let Some(&first) = rows.first() else { return };
+        let (mut next, mut previous) = (first, 0);
+        for block in 0..self.n_blocks() {
+            let last = self.last_row(block);
+            if next <= last {
+                if self.decode(block, previous, &mut list_rows, &mut tfs).is_none() {
+                    return;
+                }
+                for row in list_rows {
+                    match meet(row) {
+                        Some(wanted) => next = wanted,
+                        None => return,
+                    }
+                }
+            }
+            previous = last;
+        }
+        if !self.df.is_multiple_of(BLOCK as u32) {
+            self.tail(self.payload_end(), previous, |row, _| {
+                meet(row);
+            });
+        }
     }
 
     /// Number of postings whose row is live.
@@ -458,6 +504,22 @@ mod tests {
         }
 
         #[test]
+        fn the_wanted_rows_of_a_list_are_found(
+            lists in lists(),
+            wanted in prop::collection::btree_set(0..ROWS + 9, 0..60),
+        ) {
+            let (dictionary, bytes) = build(&lists, 0);
+            let postings = Postings::new(&dictionary, &bytes).unwrap();
+            let wanted: Vec<u32> = wanted.into_iter().collect();
+            for (term, list) in &lists {
+                let mut found = Vec::new();
+                postings.get(Field::Body, term).unwrap().for_each_of(&wanted, |at| found.push(wanted[at]));
+                let expected: Vec<u32> = wanted.iter().copied().filter(|row| list.contains_key(row)).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+
+        #[test]
         fn live_frequencies_equal_a_count(
             lists in lists(),
             runs in vec((1u32..400, any::<bool>()), 0..30),
@@ -496,6 +558,7 @@ mod tests {
             for term in lists.keys() {
                 if let Some(list) = postings.get(Field::Body, term) {
                     list.for_each(|_, _| {});
+                    list.for_each_of(&[0, 7, ROWS, u32::MAX], |_| {});
                 }
             }
         }

@@ -15,6 +15,13 @@ const CHECKSUM_BYTES: usize = 16;
 pub struct CacheBytes(Mapped);
 
 impl CacheBytes {
+    /// The checksum of the file.
+    pub fn checksum(&self) -> [u8; CHECKSUM_BYTES] {
+        let mut checksum = [0; CHECKSUM_BYTES];
+        checksum.copy_from_slice(&self.0[self.0.len() - CHECKSUM_BYTES..]);
+        checksum
+    }
+
     /// Whether the file was cut after it was checked, so that what was decoded from it must not be used.
     pub fn has_failed(&self) -> bool {
         self.0.has_failed()

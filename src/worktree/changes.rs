@@ -62,6 +62,14 @@ impl WorktreeChanges {
         self.changes.is_empty() && self.filtered.is_empty() && !self.has_unreadable()
     }
 
+    /// Whether `other` is the same difference, however many paths were compared.
+    pub fn agrees_with(&self, other: &WorktreeChanges) -> bool {
+        self.changes == other.changes
+            && self.filtered == other.filtered
+            && self.unreadable == other.unreadable
+            && self.unlisted == other.unlisted
+    }
+
     /// Whether anything was left out because this process may not read it.
     pub fn has_unreadable(&self) -> bool {
         !self.unreadable.is_empty() || !self.unlisted.is_empty()

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, is_below_any};
 use super::context::StatusContext;
-use super::index::{CommittedFile, HeadDiff};
+use super::index::{CommittedFile, HeadDiff, LazyIndex};
 use super::inputs::{SYSTEM_ATTRIBUTES, user_config_file};
 use super::scan::WorktreeScan;
 use super::stat::{CachedBlob, FileStat, Kind, StatCache, Time};
@@ -339,7 +339,10 @@ impl Classifier<'_> {
         }
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => self.reader.insert(WorktreeReader::with_index(self.context.repo, self.index.clone())?),
+            None => {
+                let index = Arc::new(LazyIndex::of(self.index.clone()));
+                self.reader.insert(WorktreeReader::with_index(self.context.repo, index)?)
+            }
         };
         let observed = Time::now();
         match reader.convert_checked(path) {

@@ -29,10 +29,12 @@
 //! * [`changes`]: the result. [`context`]: what the steps of a run share, with the thresholds.
 //! * [`cache_file`], [`fs_kind`], [`stat`]: cache files, file systems, stat data and the stat cache.
 //! * [`inputs`], [`index`], [`to_git`]: files that affect others, git's index, conversion.
+//! * [`git_fsmonitor`]: what git's own monitor reports.
 //! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: what is found without reading
 //!   content.
 //! * [`classify`]: from a scan to changes.
-//! * [`run`], [`status_cache`], [`status`]: reuse of an earlier run, by another process or by this one.
+//! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or by
+//!   this one.
 
 pub(crate) mod cache_file;
 mod changes;
@@ -40,6 +42,7 @@ mod classify;
 mod context;
 mod fs_kind;
 mod fsmonitor;
+mod git_fsmonitor;
 mod index;
 mod inputs;
 mod run;
@@ -47,6 +50,7 @@ mod scan;
 pub(crate) mod stat;
 mod status;
 mod status_cache;
+mod status_delta;
 #[cfg(test)]
 mod tests;
 mod to_git;

@@ -31,8 +31,8 @@ use super::index::{self, LazyIndex};
 use super::inputs::{self, InputFile};
 use super::run::{Outcome, StatusRun};
 use super::scan::scan;
-use super::stat::Time;
-use super::status_cache::{self, StatusCache};
+use super::status_cache::{self, ScanStart, StatusCache};
+use super::status_delta::Observation;
 use super::to_git::WorktreeReader;
 use super::untracked::folds_case;
 use super::{classify, tracked};
@@ -142,18 +142,24 @@ impl StatusEngine {
         self.lock().monitored.is_some()
     }
 
-    /// Whether the last status run of an earlier process, by its status cache, found the working tree equal
-    /// to `head_tree`. Does not stat any tracked file. Always false after the first run.
-    pub fn was_clean(&self, repo: &Repo, head_tree: Option<&Oid>, cache_file: &Path) -> bool {
+    /// The status that the first run is expected to have: that of the last run of an earlier process, by its
+    /// status cache, if it was against `head_tree` and the files that it found edited have not been edited
+    /// again. Does not stat any other file. `None` after the first run.
+    pub fn expected(
+        &self,
+        repo: &Repo,
+        head_tree: Option<&Oid>,
+        cache_file: &Path,
+    ) -> Option<WorktreeStatus> {
         let mut inner = self.lock();
         if inner.n_runs > 0 {
-            return false;
+            return None;
         }
         inner.cache = StatusCache::load(repo, cache_file);
-        inner.cache.as_ref().is_some_and(|cache| {
-            let Outcome { head_tree: cached_tree, changes, .. } = &cache.run.outcome;
-            cached_tree.as_ref() == head_tree && changes.is_clean()
-        })
+        let cache = inner.cache.as_ref()?;
+        let is_expected =
+            cache.run.outcome.head_tree.as_ref() == head_tree && cache.is_as_touched(repo.work_dir()?);
+        is_expected.then(|| WorktreeStatus::of(&cache.run, false))
     }
 
     /// Makes the next run scan everything.
@@ -189,7 +195,7 @@ impl Inner {
         started: Instant,
     ) -> Result<WorktreeStatus, GitError> {
         let inputs = InputFile::all(context.repo);
-        let observed = Time::now();
+        let start = ScanStart::now(context.repo);
         let index = Arc::new(context.repo.read_index()?);
         if let Some(monitor) = &mut monitor {
             index::directories(&index).for_each(|prefix| monitor.watch_tracked(prefix));
@@ -207,7 +213,7 @@ impl Inner {
                 self.watch_failure = None;
             }
         } else if let Some(observations) = observations {
-            status_cache::store(context, &run, &observations, observed);
+            status_cache::store(context, &run, &observations, &start);
         }
         Ok(status)
     }
@@ -220,7 +226,7 @@ impl WorktreeStatus {
 
     /// A reader of the files of this working tree.
     pub fn reader(&self, repo: &Repo) -> Result<WorktreeReader, GitError> {
-        WorktreeReader::with_index(repo, self.index.get(repo)?)
+        WorktreeReader::with_index(repo, self.index.clone())
     }
 
     /// Whether the file at `path` differs from the commit, or may differ and cannot be read or has a filter
@@ -249,9 +255,14 @@ fn resume(cache: StatusCache, context: &StatusContext) -> Result<Option<Worktree
     }
     let revalidation = cache.revalidate(context);
     let Touched::Files(touched) = revalidation.touched else { return Ok(None) };
+    let observation = Observation::of(context, &touched);
+    let base = cache.checksum();
     // All cached untracked files were found in walked directories, and a new one would have changed its
     // directory.
     let Some(run) = cache.run.update(context, touched, |_| true)? else { return Ok(None) };
+    if let Some(observation) = observation.filter(|_| revalidation.unchecked == 0) {
+        observation.store(context, &run, &base, cache.touched);
+    }
     let mut status = WorktreeStatus::of(&run, false);
     if revalidation.unchecked > 0 {
         let mut changes = (*status.changes).clone();

@@ -20,25 +20,27 @@ use super::cache_file::{self, CacheBytes, take, take_path, take_slice};
 use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 use super::context::StatusContext;
 use super::fsmonitor::Touched;
+use super::git_fsmonitor;
 use super::index::{LazyIndex, directories};
 use super::inputs::{InputFile, PATTERN_FILES, is_pattern_file};
 use super::run::{Outcome, StatusRun};
 use super::scan::{StatObservations, WorktreeScan};
 use super::stat::{FileStat, Time};
+use super::status_delta::StatusDelta;
 use super::to_git::{is_absent, is_inside};
 use super::tracked::{TrackedScan, is_checked};
 use super::untracked::{UntrackedScan, folds_case};
-use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo};
+use crate::git::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo, STORE_DIR};
 
 /// Maximum number of changes and untracked files in a cached run. Larger results are not cached.
 const MAX_CHANGES: usize = 10_000;
 
 /// Maximum number of touched files that are checked one by one. From there on everything is scanned.
-const MAX_TOUCHED: usize = 200;
+pub(super) const MAX_TOUCHED: usize = 200;
 
 /// The `lstat` result that a path must still have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ExpectedStat {
+pub(super) enum ExpectedStat {
     /// No such file.
     Absent,
     /// A directory, whatever it contains.
@@ -48,7 +50,7 @@ enum ExpectedStat {
 
 impl ExpectedStat {
     /// The current state of `path`; `None` if it cannot be determined.
-    fn observe(path: &Path) -> Option<ExpectedStat> {
+    pub fn observe(path: &Path) -> Option<ExpectedStat> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) => Some(ExpectedStat::Exactly(FileStat::of(&meta))),
             Err(error) if is_absent(&error) => Some(ExpectedStat::Absent),
@@ -57,12 +59,12 @@ impl ExpectedStat {
     }
 
     /// Whether a change after `observed` could leave the same stat data.
-    fn is_racy(&self, observed: Time) -> bool {
+    pub fn is_racy(&self, observed: Time) -> bool {
         matches!(self, ExpectedStat::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
     }
 
     /// Whether `path` has this state now.
-    fn holds_at(&self, path: &Path) -> bool {
+    pub fn holds_at(&self, path: &Path) -> bool {
         match (self, std::fs::symlink_metadata(path)) {
             (ExpectedStat::Absent, Err(error)) => is_absent(&error),
             (ExpectedStat::Directory, Ok(meta)) => meta.is_dir(),
@@ -71,7 +73,7 @@ impl ExpectedStat {
         }
     }
 
-    fn put(&self, bytes: &mut Vec<u8>) {
+    pub fn put(&self, bytes: &mut Vec<u8>) {
         match self {
             ExpectedStat::Absent => bytes.push(0),
             ExpectedStat::Directory => bytes.push(1),
@@ -82,7 +84,7 @@ impl ExpectedStat {
         }
     }
 
-    fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
+    pub fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
         match take(rest)? {
             [0] => Some(ExpectedStat::Absent),
             [1] => Some(ExpectedStat::Directory),
@@ -96,7 +98,8 @@ impl ExpectedStat {
 ///
 /// Layout, little endian, in the envelope of [`cache_file`]:
 ///
-/// * magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration)
+/// * magic `CWSEEN02`; identity 16 bytes (program, working tree, git's configuration)
+/// * token of git's fsmonitor from before the scan, as a path; empty if it did not answer
 /// * number of input files u8, each: path, expected stat
 /// * bytes per oid u8; head tree: u8 (whether there is one), oid
 /// * positions in the index of deleted, maybe modified and hard-linked files, each: count u32, positions u32
@@ -113,13 +116,18 @@ impl ExpectedStat {
 ///
 /// A file with any other content is treated as absent; losing it costs time only.
 pub(super) struct StatusCache {
+    /// With what [`StatusDelta`] has changed.
     pub run: StatusRun,
+    /// Files that [`StatusDelta`] has other stat data of.
+    pub touched: Vec<(BString, ExpectedStat)>,
+    /// Since when [`git_fsmonitor`] knows what has changed; empty if it does not.
+    token: BString,
     bytes: CacheBytes,
     /// Where the blocks are in `bytes`.
     blocks: Vec<Range<usize>>,
 }
 
-const MAGIC: &[u8; 8] = b"CWSEEN01";
+const MAGIC: &[u8; 8] = b"CWSEEN02";
 
 /// Which inputs of a cached run changed.
 pub(super) struct Revalidation {
@@ -132,12 +140,77 @@ impl StatusCache {
     /// The cache beside `cache_file`, if it is of this working tree under the current configuration.
     pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
         let bytes = cache_file::read(&status_cache_path(cache_file), MAGIC)?;
-        let (run, blocks) = decode(&bytes, &identity(repo)?)?;
-        (!bytes.has_failed()).then_some(StatusCache { run, bytes, blocks })
+        let (mut run, token, blocks) = decode(&bytes, &identity(repo)?)?;
+        let mut touched = Vec::new();
+        if let Some(delta) = StatusDelta::load(cache_file, &bytes.checksum()) {
+            (run.scan, run.outcome, touched) = (delta.scan, delta.outcome, delta.touched);
+        }
+        (!bytes.has_failed()).then_some(StatusCache { run, touched, token, bytes, blocks })
+    }
+
+    /// The checksum of the file.
+    pub fn checksum(&self) -> [u8; 16] {
+        self.bytes.checksum()
+    }
+
+    /// Whether the files that were touched last, which are those most likely to be touched again, are as they
+    /// were.
+    pub fn is_as_touched(&self, root: &Path) -> bool {
+        self.touched.iter().all(|(path, expected)| expected.holds_at(&root.join(path.to_path_lossy())))
+    }
+
+    /// Stats the cached paths that git's fsmonitor reports, or every cached path, on all cores.
+    pub fn revalidate(&self, context: &StatusContext) -> Revalidation {
+        match self.reported(context) {
+            Some(touched) => Revalidation { touched: Touched::Files(touched), unchecked: 0 },
+            None => self.revalidate_all(context),
+        }
+    }
+
+    /// The touched files according to git's fsmonitor; `None` if it does not answer, or has seen changes of
+    /// other things than cached files.
+    fn reported(&self, context: &StatusContext) -> Option<FxHashSet<BString>> {
+        // A write under another hard link is reported with that name.
+        let is_useful = !self.token.is_empty() && self.run.scan.tracked.hard_linked.is_empty();
+        let token = is_useful.then_some(self.token.as_slice())?;
+        let changed = git_fsmonitor::ask(context.repo, Some(token))?.changed?;
+        let is_store = |path: &[u8]| {
+            let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
+            first.eq_ignore_ascii_case(STORE_DIR.as_bytes())
+        };
+        let mut changed: FxHashSet<BString> = changed.into_iter().filter(|path| !is_store(path)).collect();
+        let is_file = |path: &BString| is_inside(path.as_ref()) && !is_pattern_file(name_of(path.as_ref()));
+        if changed.len() > MAX_TOUCHED || !changed.iter().all(is_file) {
+            return None;
+        }
+        let mut touched = FxHashSet::default();
+        let holds =
+            |path: &BString, expected: &ExpectedStat| expected.holds_at(&context.full_path(path.as_ref()));
+        if !changed.is_empty() {
+            for block in &self.blocks {
+                each_path(&self.bytes[block.clone()], |path, expected| {
+                    if changed.remove(path) && !holds(path, expected) {
+                        touched.insert(path.clone());
+                    }
+                    Some(())
+                })?;
+            }
+        }
+        // Unless it is gone again, what is left is new.
+        if changed.iter().any(|path| !ExpectedStat::Absent.holds_at(&context.full_path(path.as_ref()))) {
+            return None;
+        }
+        for (path, expected) in &self.touched {
+            match holds(path, expected) {
+                true => touched.remove(path),
+                false => touched.insert(path.clone()),
+            };
+        }
+        (!self.bytes.has_failed()).then_some(touched)
     }
 
     /// Stats every cached path, on all cores.
-    pub fn revalidate(&self, context: &StatusContext) -> Revalidation {
+    fn revalidate_all(&self, context: &StatusContext) -> Revalidation {
         // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this
         // process leaves a current directory that exists.
         let is_current_dir = std::env::current_dir().is_ok_and(|current| current == context.root);
@@ -151,7 +224,7 @@ impl StatusCache {
                 if is_unknown.load(Ordering::Relaxed) || context.is_late() {
                     break;
                 }
-                if check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
+                if self.check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
                     || touched.len() > MAX_TOUCHED
                 {
                     is_unknown.store(true, Ordering::Relaxed);
@@ -166,6 +239,11 @@ impl StatusCache {
             for other in others {
                 touched.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
+            let again = self
+                .touched
+                .iter()
+                .filter(|(path, expected)| !expected.holds_at(&root.join(path.to_path_lossy())));
+            touched.extend(again.map(|(path, _)| path.clone()));
             touched
         });
         let unchecked = (self.blocks.len() - n_done.into_inner()) * context.tuning.paths_per_block;
@@ -173,38 +251,47 @@ impl StatusCache {
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
         Revalidation { touched, unchecked }
     }
+
+    /// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file
+    /// changed, or the block cannot be decoded.
+    fn check_block(&self, block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
+        let mut full = PathBuf::new();
+        each_path(block, |path, expected| {
+            full.clear();
+            full.push(root);
+            // `lstat` follows a link that is named with a trailing slash.
+            let name = path.strip_suffix(b"/").unwrap_or(path);
+            if !name.is_empty() && !is_inside(name.as_bstr()) {
+                return None;
+            }
+            full.push(gix::path::from_bstr(name.as_bstr()).ok()?);
+            if full.as_os_str().is_empty() {
+                full.push(".");
+            }
+            if !expected.holds_at(&full) {
+                let is_directory = path.is_empty() || path.ends_with(b"/");
+                if is_directory || is_pattern_file(name_of(path.as_ref())) {
+                    return None;
+                }
+                if !self.touched.iter().any(|(other, _)| other == path) {
+                    touched.push(path.clone());
+                }
+            }
+            Some(())
+        })
+    }
 }
 
-/// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file
-/// changed, or the block cannot be decoded.
-fn check_block(mut block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
+/// Calls `visit` with every path of a block. `None` if that returns `None`, or if the block cannot be decoded.
+fn each_path(mut block: &[u8], mut visit: impl FnMut(&BString, &ExpectedStat) -> Option<()>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
-    let mut full = PathBuf::new();
     while !rest.is_empty() {
         let shared = usize::from(u16::from_le_bytes(take(rest)?));
         let len = usize::from(u16::from_le_bytes(take(rest)?));
         path.truncate(shared);
         path.push_str(take_slice(rest, len)?);
-        let expected = ExpectedStat::take(rest)?;
-        full.clear();
-        full.push(root);
-        // `lstat` follows a link that is named with a trailing slash.
-        let name = path.strip_suffix(b"/").unwrap_or(&path);
-        if !name.is_empty() && !is_inside(name.as_bstr()) {
-            return None;
-        }
-        full.push(gix::path::from_bstr(name.as_bstr()).ok()?);
-        if full.as_os_str().is_empty() {
-            full.push(".");
-        }
-        if !expected.holds_at(&full) {
-            let is_directory = path.is_empty() || path.ends_with(b"/");
-            if is_directory || is_pattern_file(name_of(path.as_ref())) {
-                return None;
-            }
-            touched.push(path.clone());
-        }
+        visit(&path, &ExpectedStat::take(rest)?)?;
     }
     Some(())
 }
@@ -213,25 +300,43 @@ fn name_of(path: &BStr) -> &[u8] {
     &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// Stores a run whose scan began at `observed`. Best effort. Stores nothing if a later change could look the
+/// When a scan began: by the clock, and by the token of git's fsmonitor, which is empty if that did not answer.
+pub(super) struct ScanStart {
+    at: Time,
+    token: BString,
+}
+
+impl ScanStart {
+    /// Now.
+    pub fn now(repo: &Repo) -> ScanStart {
+        let token = git_fsmonitor::ask(repo, None).map(|answer| answer.token);
+        ScanStart { at: Time::now(), token: token.unwrap_or_default() }
+    }
+}
+
+/// Stores a run whose scan began at `start`. Best effort. Stores nothing if a later change could look the
 /// same.
 pub(super) fn store(
     context: &StatusContext,
     run: &StatusRun,
     observations: &StatObservations,
-    observed: Time,
+    start: &ScanStart,
 ) {
-    let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
-    let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
-    if !is_cacheable || n_changes > MAX_CHANGES || folds_case(context.repo) {
+    if !fits(run) || folds_case(context.repo) {
         return;
     }
     let Some(identity) = identity(context.repo) else { return };
     let is_stable = run.inputs.iter().all(InputFile::is_unchanged);
-    if let Some(bytes) = is_stable.then(|| encode(context, run, observations, observed, &identity)).flatten()
-    {
+    if let Some(bytes) = is_stable.then(|| encode(context, run, observations, start, &identity)).flatten() {
         cache_file::write(&status_cache_path(context.cache_file), bytes);
     }
+}
+
+/// Whether a later process can start from `run`.
+pub(super) fn fits(run: &StatusRun) -> bool {
+    let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
+    let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
+    is_cacheable && n_changes <= MAX_CHANGES
 }
 
 fn status_cache_path(cache_file: &Path) -> PathBuf {
@@ -258,11 +363,12 @@ fn encode(
     context: &StatusContext,
     run: &StatusRun,
     observations: &StatObservations,
-    observed: Time,
+    start: &ScanStart,
     identity: &[u8; 16],
 ) -> Option<Vec<u8>> {
     let index = run.index.get(context.repo).ok()?;
     let mut bytes = [MAGIC.as_slice(), identity].concat();
+    put_path(&mut bytes, start.token.as_ref())?;
     bytes.push(u8::try_from(run.inputs.len()).ok()?);
     for input in &run.inputs {
         put_path(&mut bytes, gix::path::into_bstr(input.path.as_path()).ok()?.as_ref())?;
@@ -270,7 +376,7 @@ fn encode(
     }
     put_outcome(&mut bytes, run, index.object_hash())?;
 
-    let mut blocks = Blocks::new(observed, context.tuning.paths_per_block);
+    let mut blocks = Blocks::new(start.at, context.tuning.paths_per_block);
     let full_path = |path: &BStr| Some(context.root.join(gix::path::from_bstr(path).ok()?));
     let observe = |path: &BStr| ExpectedStat::observe(&full_path(path)?);
     // Inputs whose change makes a full scan necessary come first, so that revalidation stops early.
@@ -352,7 +458,7 @@ impl Blocks {
     }
 }
 
-fn put_path(bytes: &mut Vec<u8>, path: &BStr) -> Option<()> {
+pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) -> Option<()> {
     u16::try_from(path.len()).ok()?;
     cache_file::put_path(bytes, path);
     Some(())
@@ -368,7 +474,7 @@ fn take_paths(rest: &mut &[u8]) -> Option<Vec<BString>> {
     (0..n).map(|_| take_path(rest)).collect()
 }
 
-fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
+pub(super) fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
     let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = run;
     bytes.push(kind.len_in_bytes() as u8);
     bytes.push(u8::from(outcome.head_tree.is_some()));
@@ -399,11 +505,12 @@ fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> O
 }
 
 /// Decodes a cache file with the identity `own`, except for the content of its blocks.
-fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)> {
+fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, BString, Vec<Range<usize>>)> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
     if take::<16>(rest)? != *own {
         return None;
     }
+    let token = take_path(rest)?;
     let [n_inputs] = take(rest)?;
     let input = |_| {
         let path = gix::path::from_bstring(take_path(rest)?).ok()?;
@@ -427,10 +534,10 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, Vec<Range<usize>>)
         at += length;
     }
     let index = Arc::new(LazyIndex::default());
-    (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, blocks))
+    (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, token, blocks))
 }
 
-fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
+pub(super) fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
     let [oid_bytes] = take(rest)?;
     let oid = |rest: &mut &[u8]| Oid::try_from(take_slice(rest, usize::from(oid_bytes))?).ok();
     let count = |rest: &mut &[u8]| usize::try_from(u64::from_le_bytes(take(rest)?)).ok();

@@ -10,6 +10,7 @@ use gix::objs::Find as _;
 use gix::worktree::stack::state::attributes::Source;
 
 use super::changes::WorktreeBlob;
+use super::index::LazyIndex;
 use super::stat::{FileStat, Kind};
 use super::untracked::Excludes;
 use crate::git::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
@@ -17,16 +18,23 @@ use crate::git::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, 
 /// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
 pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
 
-/// Reads files of one working tree; keeps the index and the attributes between files.
+/// Reads files of one working tree; keeps the index and the attributes between files. Git's index is read when
+/// the first file needs it.
 ///
 /// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never
 /// run, since a repository could make them execute any program: the list of drivers is empty, and files that
 /// have one are not opened. Symlinks are not followed, whether they are the last component of a path or a
 /// parent directory, so that no file outside of the working tree is read.
 pub struct WorktreeReader {
-    repo: gix::Repository,
+    repo: Repo,
     root: PathBuf,
-    git_dir: PathBuf,
+    index: Arc<LazyIndex>,
+    converter: Option<Converter>,
+}
+
+/// What the conversion of a file depends on besides its bytes.
+struct Converter {
+    repo: gix::Repository,
     index: Arc<gix::index::State>,
     attributes: gix::worktree::Stack,
     filter: gix::attrs::search::Outcome,
@@ -67,34 +75,32 @@ impl WorktreeReader {
     ///
     /// # Errors
     /// The rules cannot be read.
-    pub fn is_ignored(&self, repo: &Repo, path: &BStr) -> Result<bool, GitError> {
-        let mut excludes = Excludes::new(repo, &self.repo, &self.index)?;
+    pub fn is_ignored(&mut self, path: &BStr) -> Result<bool, GitError> {
+        let repo = self.repo.clone();
+        let Converter { repo: local, index, .. } = self.converter()?;
+        let mut excludes = Excludes::new(&repo, local, index)?;
         Ok(excludes.is_excluded(path, EntryMode::FILE))
     }
 
-    /// Opens the working tree of `repo`. Cost: parsing git's index.
+    /// Opens the working tree of `repo`.
+    ///
+    /// # Errors
+    /// [`GitError::Bare`].
     pub fn open(repo: &Repo) -> Result<Self, GitError> {
-        let index = repo.read_index()?;
-        Self::with_index(repo, Arc::new(index))
+        Self::with_index(repo, Arc::default())
     }
 
-    pub(super) fn with_index(repo: &Repo, index: Arc<gix::index::State>) -> Result<Self, GitError> {
-        let local = repo.local();
+    pub(super) fn with_index(repo: &Repo, index: Arc<LazyIndex>) -> Result<Self, GitError> {
         let root =
             repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?.to_owned();
-        let attributes = local
-            .attributes_only(&index, Source::WorktreeThenIdMapping)
-            .map_err(|error| repo.unreadable(&error))?
-            .detach();
-        let filter = attributes.selected_attribute_matches(["filter"]);
-        let mut options = gix::filter::Pipeline::options(&local).map_err(|error| repo.unreadable(&error))?;
-        options.drivers.clear();
-        // Round-trip checks warn about commits; nothing is committed here.
-        options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
-        options.encodings_with_roundtrip_check.clear();
-        let pipeline = Pipeline::new(Default::default(), local.object_hash(), options);
-        let git_dir = repo.git_dir().to_owned();
-        Ok(WorktreeReader { repo: local, root, git_dir, index, attributes, filter, pipeline })
+        Ok(WorktreeReader { repo: repo.clone(), root, index, converter: None })
+    }
+
+    fn converter(&mut self) -> Result<&mut Converter, GitError> {
+        match &mut self.converter {
+            Some(converter) => Ok(converter),
+            none => Ok(none.insert(Converter::new(&self.repo, self.index.get(&self.repo)?)?)),
+        }
     }
 
     /// The converted bytes of a file, or the target of a link. `None` if there is neither, if the path has a
@@ -108,9 +114,22 @@ impl WorktreeReader {
         })
     }
 
+    /// As [`read`](Self::read), for a file that has been found to be the blob `oid`. If it still is, without
+    /// conversion, git's index is not needed.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_blob(&mut self, path: &BStr, oid: &Oid) -> Result<Option<Vec<u8>>, GitError> {
+        self.check_inside(path)?;
+        match read_no_follow(&self.root.join(path.to_path_lossy())) {
+            Ok(bytes) if hash_blob(&bytes, oid.kind()) == *oid => Ok(Some(bytes)),
+            _ => self.read(path),
+        }
+    }
+
     /// As [`read`](Self::read), and tells a file that is not read from one that is not there.
     pub fn file(&mut self, path: &BStr) -> Result<WorktreeFile, GitError> {
-        if self.counts_as_committed(path) {
+        if self.converter()?.counts_as_committed(path) {
             return Ok(WorktreeFile::Unknown);
         }
         Ok(match self.convert(path)? {
@@ -134,25 +153,23 @@ impl WorktreeReader {
         })
     }
 
-    /// Whether git does not look at the file at `path`, or at the directory that stands for it in a sparse
-    /// index.
-    fn counts_as_committed(&self, path: &BStr) -> bool {
-        let unseen = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
-        let is_unseen =
-            |path: &BStr| self.index.entry_by_path(path).is_some_and(|entry| entry.flags.intersects(unseen));
-        is_unseen(path)
-            || self.index.is_sparse() && path.find_iter("/").any(|slash| is_unseen(path[..=slash].as_bstr()))
-    }
-
     /// The oid that git's index has at `path`; that of "ours" during a merge.
-    pub fn indexed(&self, path: &BStr) -> Option<Oid> {
-        self.index.entry_by_path(path).map(|entry| entry.id)
+    ///
+    /// # Errors
+    /// Git's index cannot be read.
+    pub fn indexed(&mut self, path: &BStr) -> Result<Option<Oid>, GitError> {
+        Ok(self.converter()?.index.entry_by_path(path).map(|entry| entry.id))
     }
 
-    fn convert(&mut self, path: &BStr) -> Result<Conversion, GitError> {
+    fn check_inside(&self, path: &BStr) -> Result<(), GitError> {
         if !is_inside(path) || has_linked_parent(&self.root, path) {
             return Err(GitError::PathEscapes { path: path.to_str_lossy().into_owned() });
         }
+        Ok(())
+    }
+
+    fn convert(&mut self, path: &BStr) -> Result<Conversion, GitError> {
+        self.check_inside(path)?;
         Ok(self.convert_checked(path)?.1)
     }
 
@@ -181,13 +198,14 @@ impl WorktreeReader {
             }
             Kind::File { executable } => {
                 let mode = if executable { Mode::Executable } else { Mode::File };
-                if self.is_filtered(path) {
+                let converter = self.converter()?;
+                if converter.is_filtered(path) {
                     Conversion::Filtered
                 } else if meta.len() > MAX_READ_BYTES {
                     Conversion::TooLarge { size: meta.len(), mode }
                 } else {
                     match read_no_follow(&full) {
-                        Ok(raw) => self.apply_filters(path, raw, mode),
+                        Ok(raw) => converter.apply_filters(path, raw, mode),
                         Err(error) if is_absent(&error) => Conversion::Absent,
                         Err(source) => return Err(GitError::Io { action: "read", path: full, source }),
                     }
@@ -196,9 +214,37 @@ impl WorktreeReader {
         };
         Ok((Some(stat), conversion))
     }
+}
+
+impl Converter {
+    fn new(repo: &Repo, index: Arc<gix::index::State>) -> Result<Converter, GitError> {
+        let local = repo.local();
+        let attributes = local
+            .attributes_only(&index, Source::WorktreeThenIdMapping)
+            .map_err(|error| repo.unreadable(&error))?
+            .detach();
+        let filter = attributes.selected_attribute_matches(["filter"]);
+        let mut options = gix::filter::Pipeline::options(&local).map_err(|error| repo.unreadable(&error))?;
+        options.drivers.clear();
+        // Round-trip checks warn about commits; nothing is committed here.
+        options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
+        options.encodings_with_roundtrip_check.clear();
+        let pipeline = Pipeline::new(Default::default(), local.object_hash(), options);
+        Ok(Converter { repo: local, index, attributes, filter, pipeline })
+    }
+
+    /// Whether git does not look at the file at `path`, or at the directory that stands for it in a sparse
+    /// index.
+    fn counts_as_committed(&self, path: &BStr) -> bool {
+        let unseen = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
+        let is_unseen =
+            |path: &BStr| self.index.entry_by_path(path).is_some_and(|entry| entry.flags.intersects(unseen));
+        is_unseen(path)
+            || self.index.is_sparse() && path.find_iter("/").any(|slash| is_unseen(path[..=slash].as_bstr()))
+    }
 
     /// Whether a filter driver is named for `path`, configured or not.
-    pub(super) fn is_filtered(&mut self, path: &BStr) -> bool {
+    fn is_filtered(&mut self, path: &BStr) -> bool {
         self.filter.reset();
         let Ok(platform) = self.attributes.at_entry(path, None, &self.repo.objects) else { return false };
         platform.matching_attributes(&mut self.filter);
@@ -244,7 +290,7 @@ impl WorktreeReader {
 
 impl std::fmt::Debug for WorktreeReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorktreeReader").field("root", &self.root).field("git_dir", &self.git_dir).finish()
+        f.debug_struct("WorktreeReader").field("root", &self.root).finish_non_exhaustive()
     }
 }
 

@@ -177,7 +177,10 @@ impl About {
         self.text = String::from_utf8_lossy(&shown.concat()).into_owned();
         self.n_hidden = (last - start + 1).saturating_sub(shown.len() + 1) as u32;
         if symbol.kind.has_members() {
-            let inner = symbol_scan::scan(view, &any_file(), &|_, _| true);
+            let entry = view.reader.find_entry(&view.snapshot.entries, &quoting::bytes(&symbol.path));
+            let doc = entry.and_then(|entry| view.reader.entry(entry)).map(|(record, _)| record.doc);
+            let inner = doc.map(|doc| symbol_scan::of_doc(view, doc, &any_file(), &|_, _| true));
+            let inner = inner.unwrap_or_default();
             self.members = inner
                 .into_iter()
                 .filter(|it| {

@@ -13,7 +13,7 @@ use crate::query::error::QueryError;
 use crate::query::parse::intent::Intent;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
-use crate::query::retrieve::Candidate;
+use crate::query::retrieve::{Candidate, parallel};
 use crate::query::view::View;
 use crate::store::records::{RowRecord, StringRef};
 use crate::store::symbols::SymbolRecord;
@@ -29,38 +29,44 @@ const MAX_MORE_IN_FILE: usize = 5;
 /// Number of matches from the best whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;
 
-/// The matches of `ranking` within `budget`, best first.
+/// The matches of `ranking` within `budget`, best first. They are made on several threads if the view has
+/// `min_parallel_rows`.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
     ranking: &Ranking,
     budget: &Budget<'_>,
+    min_parallel_rows: u64,
 ) -> Result<Fitted, QueryError> {
     let by = FocusBy::new(&ranking.evidence, ranking.intent.intent == Some(Intent::Test));
-    let mut texts = Texts::new(codebase, view);
     let relations = budget.related.then(|| Relations::new(view));
-    let mut drafts = Vec::new();
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
-    for (place, file) in files.enumerate().skip(budget.offset).take(budget.limit) {
+    let files: Vec<(usize, &RankedFile)> = files.enumerate().skip(budget.offset).take(budget.limit).collect();
+    let draft = |texts: &mut Texts<'_>, at: usize| -> Result<Draft, QueryError> {
         budget.cancel.check()?;
+        let (place, file) = files[at];
         let depth = Depth {
             by_text: place < FOCUSED_BY_TEXT,
-            has_text: !budget.without_content && drafts.len() < budget.texts,
+            has_text: !budget.without_content && at < budget.texts,
         };
-        let mut draft = draft(&mut texts, file, &by, &depth, budget)?;
+        let mut draft = draft(texts, file, &by, &depth, budget)?;
         if let Some(relations) = relations.as_ref().filter(|_| depth.has_text && place < WITH_RELATED_SYMBOLS)
             && let Some(symbol) = draft.symbol
         {
             let focused = Focused { id: draft.id, symbol, entry: file.entry };
-            draft.found.relations = relations.of(&focused, &mut texts)?;
+            draft.found.relations = relations.of(&focused, texts)?;
             if let Some(repos) = budget.repos {
                 draft.found.relations.retain(|related| repos.contains(&quoting::bytes(&related.path)));
             }
             let names = draft.found.relations.iter().map(|related| related.symbol.clone());
             draft.found.related_symbols = names.collect();
         }
-        drafts.push(draft);
-    }
+        Ok(draft)
+    };
+    let sizes = (view.n_rows(), min_parallel_rows);
+    let drafts = parallel::map_with(files.len(), sizes, || Texts::new(codebase, view), draft);
+    let drafts = drafts.into_iter().collect::<Result<Vec<Draft>, QueryError>>()?;
+    let mut texts = Texts::new(codebase, view);
     let mut unread = BTreeSet::new();
     let mut fitted = budget.fit(drafts, |draft| {
         let text = match draft.text.take() {

@@ -11,14 +11,16 @@ use crate::store::records::RowRecord;
 
 /// Reads the texts of chunks. The last blob is kept, for further chunks of the same file.
 pub struct Texts<'a> {
+    codebase: &'a Codebase,
     view: &'a View,
-    blobs: BlobReader,
+    /// Opened when a blob is read that is not in memory.
+    blobs: Option<BlobReader>,
     last: Option<(Oid, Option<Vec<u8>>)>,
 }
 
 impl<'a> Texts<'a> {
-    pub fn new(codebase: &Codebase, view: &'a View) -> Texts<'a> {
-        Texts { view, blobs: codebase.repo.blobs(), last: None }
+    pub fn new(codebase: &'a Codebase, view: &'a View) -> Texts<'a> {
+        Texts { codebase, view, blobs: None, last: None }
     }
 
     /// The view that the chunks belong to.
@@ -52,7 +54,14 @@ impl<'a> Texts<'a> {
         };
         let oid = segment.blob_oid(doc);
         if self.last.as_ref().is_none_or(|(last, _)| *last != oid) {
-            self.last = Some((oid, self.view.blob_from(&mut self.blobs, &oid)?));
+            let text = match self.view.blob_in_memory(&oid) {
+                Some(text) => Some(text),
+                None => {
+                    let blobs = self.blobs.get_or_insert_with(|| self.codebase.repo.blobs());
+                    self.view.blob_from(blobs, &oid)?
+                }
+            };
+            self.last = Some((oid, text));
         }
         Ok(self.last.as_ref().and_then(|(_, bytes)| bytes.as_deref()))
     }

@@ -263,7 +263,7 @@ impl<'a> Extractor<'a> {
             candidates,
             path_query: PathQuery::new(context, candidates),
             task: context.task.or_else(|| given_intent.map(Intent::task)).unwrap_or(TaskProfile::Default),
-            intent: IntentFactors::new(context),
+            intent: IntentFactors::new(context, &candidates.list),
             is_single_word: context.query.is_single_word(),
             max_bm25: max(&|c| c.bm25),
             max_dense: max(&|c| c.cosine - candidates.mean_cosine),

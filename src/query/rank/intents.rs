@@ -9,9 +9,8 @@ use crate::query::path_facts::PathFacts;
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
 use crate::store::postings::Field;
-use crate::store::segment::Segment;
 use crate::text::stem;
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
 
 /// Number of different marks from which on more add nothing.
 const ENOUGH_MARKS: u8 = 3;
@@ -20,21 +19,21 @@ const ENOUGH_MARKS: u8 = 3;
 pub struct IntentFactors<'a> {
     view: &'a View,
     profile: Option<&'static Profile>,
-    /// By segment and row, the number of different marks of the profile, at most [`ENOUGH_MARKS`]. Empty
-    /// without marks.
-    marks: Vec<Vec<u8>>,
+    /// The number of different marks of the profile in each candidate, at most [`ENOUGH_MARKS`]. `None` without
+    /// marks.
+    marks: Option<FxHashMap<RowId, u8>>,
     /// Words of file names, stemmed.
     path_words: Vec<String>,
 }
 
 impl<'a> IntentFactors<'a> {
-    pub fn new(context: &Context<'a>) -> IntentFactors<'a> {
+    pub fn new(context: &Context<'a>, candidates: &[Candidate]) -> IntentFactors<'a> {
         let profile = context.query.acting_intent().map(|intent| intent.profile());
         let marks = profile.filter(|profile| profile.mark_gain > 0.0 && !profile.marks.is_empty());
         IntentFactors {
             view: context.view,
             profile,
-            marks: marks.map_or_else(Vec::new, |profile| count_marks(context.view, profile.marks)),
+            marks: marks.map(|profile| count_marks(context.view, candidates, profile.marks)),
             path_words: profile
                 .map_or(&[][..], |profile| profile.path_words)
                 .iter()
@@ -53,8 +52,8 @@ impl<'a> IntentFactors<'a> {
         if has_class {
             factor *= profile.class_factor;
         }
-        if let Some(of_segment) = self.marks.get(best.id.segment as usize) {
-            let n = of_segment.get(best.id.row as usize).copied().unwrap_or(0);
+        if let Some(marks) = &self.marks {
+            let n = marks.get(&best.id).copied().unwrap_or(0);
             let share = f32::from(n) / f32::from(ENOUGH_MARKS);
             factor *= 1.0 + profile.mark_gain * share * best.coverage * best.coverage;
         }
@@ -73,20 +72,24 @@ impl<'a> IntentFactors<'a> {
     }
 }
 
-/// The number of different `words` that each row has, by segment and row.
-fn count_marks(view: &View, words: &[&str]) -> Vec<Vec<u8>> {
+/// The number of different `words` that each of `candidates` has, if it has any.
+fn count_marks(view: &View, candidates: &[Candidate], words: &[&str]) -> FxHashMap<RowId, u8> {
     let terms: Vec<String> = words.iter().map(|word| stem(word)).collect();
-    let count = |segment: &Arc<Segment>| {
-        let mut counts = vec![0u8; segment.n_rows() as usize];
-        for term in &terms {
-            let Some(list) = segment.list(Field::Body, term) else { continue };
-            list.for_each(|row, _| {
-                if let Some(count) = counts.get_mut(row as usize) {
-                    *count = (*count + 1).min(ENOUGH_MARKS);
-                }
+    let mut ids: Vec<RowId> = candidates.iter().map(|candidate| candidate.id).collect();
+    ids.sort_unstable_by_key(|id| (id.segment, id.row));
+    ids.dedup();
+    let mut counts: FxHashMap<RowId, u8> = FxHashMap::default();
+    for of_segment in ids.chunk_by(|a, b| a.segment == b.segment) {
+        let Some(postings) = view.reader.segments[of_segment[0].segment as usize].postings() else {
+            continue;
+        };
+        let rows: Vec<u32> = of_segment.iter().map(|id| id.row).collect();
+        for list in terms.iter().filter_map(|term| postings.get(Field::Body, term)) {
+            list.for_each_of(&rows, |at| {
+                let count = counts.entry(of_segment[at]).or_default();
+                *count = (*count + 1).min(ENOUGH_MARKS);
             });
         }
-        counts
-    };
-    view.reader.segments.iter().map(count).collect()
+    }
+    counts
 }

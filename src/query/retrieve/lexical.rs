@@ -4,12 +4,14 @@
 //! are in one segment. So no score depends on how the store is segmented.
 
 use super::parallel;
+use super::score_buffers::{self, Frequencies, RowScore, SegmentScores};
 use super::top_k::{TopK, first};
 use crate::query::cancel::IsOver;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
-use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingList};
-use crate::store::segment::Segment;
+use crate::store::live::LiveRows;
+use crate::store::postings::{BLOCK, FIELDS, Field, N_FIELDS, PostingList};
+use crate::store::records::RowRecord;
 use crate::text::QueryTerm;
 
 /// Number of terms that are scored between two polls of [`IsOver`], and whose files are held in memory at
@@ -49,6 +51,8 @@ pub struct LexicalSearch<'a> {
     /// The rows that are scored. Frequencies are counted over all live rows.
     pub scope: &'a Scope,
     pub bm25: Bm25,
+    /// Number of rows that [`LexicalScores::best`] has at least, if there are as many.
+    pub k: usize,
     pub min_parallel_rows: u64,
     pub is_over: IsOver<'a>,
 }
@@ -58,8 +62,6 @@ pub struct LexicalScores {
     segments: Vec<SegmentScores>,
     /// Inverse document frequency of each term among chunks; 0 if no chunk has it.
     pub idf: Vec<f32>,
-    /// Number of pairs of a row and a term.
-    pub n_scored: u64,
     min_parallel_rows: u64,
 }
 
@@ -106,12 +108,17 @@ impl LexicalSearch<'_> {
                 weight: term.weight,
             })
             .collect();
-        for block in terms.chunks(POLL_TERMS) {
-            if (self.is_over)() {
-                break;
-            }
+        let mut blocks = terms.chunks(POLL_TERMS).peekable();
+        // Without terms there is nothing to be found.
+        let mut is_scored = terms.is_empty();
+        while let Some(block) = blocks.next_if(|_| !(self.is_over)()) {
+            is_scored = blocks.peek().is_none();
             parallel::for_each(&mut segments, n_rows, min_parallel_rows, |s, segment| {
                 self.score_rows(s, block, segment);
+                // While the scores are in the cache of this core.
+                if is_scored {
+                    segment.scores.find_best(s, self.k);
+                }
             });
             // The document frequencies of files, for which all segments are needed.
             let n_files: Vec<usize> = (0..block.len())
@@ -121,9 +128,11 @@ impl LexicalSearch<'_> {
                 self.score_files(s, block, &n_files, &mut segment.scores);
             });
         }
-        let segments: Vec<SegmentScores> = segments.into_iter().map(|segment| segment.scores).collect();
-        let n_scored = segments.iter().map(|scores| scores.n_scored).sum();
-        LexicalScores { segments, idf, n_scored, min_parallel_rows }
+        let mut segments: Vec<SegmentScores> = segments.into_iter().map(|segment| segment.scores).collect();
+        if !is_scored {
+            segments.iter_mut().enumerate().for_each(|(s, scores)| scores.find_best(s, self.k));
+        }
+        LexicalScores { segments, idf, min_parallel_rows }
     }
 
     /// Adds the scores of a block of terms to the rows of segment `s`, and collects the docs that have each
@@ -149,31 +158,18 @@ impl LexicalSearch<'_> {
         let Bm25 { k1, b, .. } = self.bm25;
         let average = (totals.field_len[f] as f32 / totals.n_rows.max(1) as f32).max(1.0);
         let field_weight = self.bm25.fields[f];
-        list.for_each(|row, tf| {
-            let is_wanted = wanted.contains(row);
-            if !is_wanted && !live.contains(row) {
-                return;
+        let factor = field_weight * term.row;
+        let is_all = wanted.all();
+        let mut block = Block::default();
+        list.for_each_block(|rows, tfs| {
+            let is_counted = |row| is_all || wanted.contains(row) || live.contains(row);
+            block.fill(rows, tfs, field, records, is_counted);
+            block.add_frequencies(&mut scores.frequencies, field_weight);
+            let scored = block.scores.iter_mut().zip(&block.tfs).zip(&block.lens).take(block.n);
+            for ((score, &tf), &len) in scored {
+                *score = factor * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
             }
-            let (Some(record), Some(score)) = (records.get(row as usize), scores.rows.get_mut(row as usize))
-            else {
-                return;
-            };
-            let tf = tf as f32;
-            scores.frequencies.add(record.doc, tf * field_weight);
-            if !is_wanted {
-                return;
-            }
-            if score.counted == 0 {
-                scores.scored_rows.push(row);
-            }
-            let len = f32::from(record.field_len[f]);
-            score.bm25 +=
-                field_weight * term.row * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
-            if score.counted != term.number + 1 {
-                score.counted = term.number + 1;
-                score.coverage += term.share;
-                scores.n_scored += 1;
-            }
+            block.add_scores(scores, term, wanted);
         });
     }
 
@@ -199,27 +195,15 @@ impl LexicalSearch<'_> {
 }
 
 impl LexicalScores {
-    /// Rows with a score above 0, in no order; at least the best `k`.
-    pub fn best(&self, k: usize) -> impl Iterator<Item = (f32, RowId)> {
-        let n_rows = self.segments.iter().map(|segment| segment.rows.len() as u64).sum();
-        let by_segment = parallel::map(self.segments.len(), n_rows, self.min_parallel_rows, |s| {
-            let mut best = TopK::new(k);
-            let scores = &self.segments[s];
-            for &row in &scores.scored_rows {
-                let score = scores.rows[row as usize].bm25;
-                if score > 0.0 {
-                    best.add(score, RowId { segment: s as u32, row });
-                }
-            }
-            best.rows
-        });
-        by_segment.into_iter().flatten()
+    /// Rows with a score above 0, in no order; at least the best [`LexicalSearch::k`].
+    pub fn best(&self) -> impl Iterator<Item = (f32, RowId)> {
+        self.segments.iter().flat_map(|segment| segment.best.iter().copied())
     }
 
     /// BM25 and coverage of a row.
     pub fn of(&self, id: RowId) -> (f32, f32) {
-        let row = &self.segments[id.segment as usize].rows[id.row as usize];
-        (row.bm25, row.coverage.min(1.0))
+        let RowScore { bm25, coverage, .. } = self.segments[id.segment as usize].of(id.row);
+        (bm25, coverage.min(1.0))
     }
 
     /// Evidence of a doc, by segment and ordinal.
@@ -229,18 +213,26 @@ impl LexicalScores {
 
     /// The best rows of the best files, which need not be among the best rows of the view.
     pub fn rows_of_best_files(&self, view: &View, scope: &Scope) -> Vec<RowId> {
-        let mut files: Vec<(f32, usize, u32)> = Vec::new();
-        for (s, segment) in view.reader.segments.iter().enumerate() {
-            let scored = (0..segment.n_docs()).map(|ordinal| (self.of_file(s, ordinal).bm25, s, ordinal));
-            files.extend(scored.filter(|(score, ..)| *score > 0.0));
-        }
+        let n_rows = view.snapshot.totals.n_rows;
+        let by_segment = parallel::map(self.segments.len(), n_rows, self.min_parallel_rows, |s| {
+            let mut best = TopK::new(MAX_FILES);
+            for (ordinal, file) in self.segments[s].files.iter().enumerate() {
+                if file.bm25 > 0.0 {
+                    best.add(file.bm25, (s, ordinal as u32));
+                }
+            }
+            best.rows
+        });
+        let mut files = TopK::new(MAX_FILES);
+        by_segment.into_iter().flatten().for_each(|(score, file)| files.add(score, file));
         let key = |s: usize, ordinal: u32| {
             view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize])
         };
-        let best = first(files, MAX_FILES, |a, b| {
-            b.0.total_cmp(&a.0).then_with(|| key(a.1, a.2).cmp(&key(b.1, b.2)))
+        let best = first(files.rows, MAX_FILES, |(score, (s, ordinal)), (other, (t, other_ordinal))| {
+            other.total_cmp(score).then_with(|| key(*s, *ordinal).cmp(&key(*t, *other_ordinal)))
         });
-        best.into_iter().flat_map(|(_, s, ordinal)| self.best_rows_of_file(view, scope, s, ordinal)).collect()
+        let rows = |(_, (s, ordinal))| self.best_rows_of_file(view, scope, s, ordinal);
+        best.into_iter().flat_map(rows).collect()
     }
 
     fn best_rows_of_file(&self, view: &View, scope: &Scope, s: usize, ordinal: u32) -> Vec<RowId> {
@@ -270,72 +262,81 @@ impl InSegment<'_> {
         let lists = |term: &QueryTerm| FIELDS.map(|field| postings.as_ref()?.get(field, &term.term));
         let lists: Vec<Lists<'a>> = terms.iter().map(lists).collect();
         let df = |lists: &Lists<'_>| lists.map(|list| list.map_or(0, |list| list.df_live(live)));
-        let scores = if is_live { SegmentScores::new(segment) } else { SegmentScores::default() };
+        let scores = if is_live { score_buffers::take(segment) } else { SegmentScores::default() };
         InSegment { df: lists.iter().map(df).collect(), lists, scores }
     }
 }
 
-/// Scores in one segment.
-#[derive(Default)]
-struct SegmentScores {
-    /// By row.
-    rows: Vec<RowScore>,
-    /// The rows that have a term, each once.
-    scored_rows: Vec<u32>,
-    /// By doc.
-    files: Vec<FileLexical>,
-    frequencies: Frequencies,
-    /// For each term of the block, the docs that have it with its weighted frequency, in the order of the
-    /// postings.
-    tf_of_docs: Vec<Vec<(u32, f32)>>,
-    n_scored: u64,
-}
-
-/// Scores of a row, 0 outside of the scope. One struct, because rows are accessed at random.
-#[derive(Clone, Copy, Default)]
-struct RowScore {
-    bm25: f32,
-    coverage: f32,
-    /// 1 + number of the last term that was counted for the coverage.
-    counted: u16,
-}
-
-impl SegmentScores {
-    fn new(segment: &Segment) -> SegmentScores {
-        let (n_rows, n_docs) = (segment.n_rows() as usize, segment.n_docs() as usize);
-        SegmentScores {
-            rows: vec![RowScore::default(); n_rows],
-            scored_rows: Vec::new(),
-            files: vec![FileLexical::default(); n_docs],
-            frequencies: Frequencies { of_docs: vec![0.0; n_docs], touched: Vec::new() },
-            tf_of_docs: Vec::new(),
-            n_scored: 0,
-        }
+impl Drop for LexicalScores {
+    fn drop(&mut self) {
+        score_buffers::give_back(std::mem::take(&mut self.segments));
     }
 }
 
-/// Weighted frequencies of one term, by doc.
-#[derive(Default)]
-struct Frequencies {
-    of_docs: Vec<f32>,
-    /// Docs whose frequency is not 0.
-    touched: Vec<u32>,
+/// Up to [`BLOCK`] postings with what their scores depend on, as columns, so that the arithmetic is done for
+/// several at once.
+struct Block {
+    n: usize,
+    rows: [u32; BLOCK],
+    docs: [u32; BLOCK],
+    tfs: [f32; BLOCK],
+    lens: [f32; BLOCK],
+    scores: [f32; BLOCK],
 }
 
-impl Frequencies {
-    fn add(&mut self, doc: u32, tf: f32) {
-        let Some(sum) = self.of_docs.get_mut(doc as usize) else { return };
-        if *sum == 0.0 {
-            self.touched.push(doc);
+impl Default for Block {
+    fn default() -> Block {
+        let (numbers, values) = ([0; BLOCK], [0.0; BLOCK]);
+        Block { n: 0, rows: numbers, docs: numbers, tfs: values, lens: values, scores: values }
+    }
+}
+
+impl Block {
+    /// Takes the postings of a list of `field` whose rows exist and are counted.
+    fn fill(
+        &mut self,
+        rows: &[u32],
+        tfs: &[u32],
+        field: Field,
+        records: &[RowRecord],
+        is_counted: impl Fn(u32) -> bool,
+    ) {
+        self.n = 0;
+        for (&row, &tf) in rows.iter().zip(tfs).take(BLOCK) {
+            let Some(record) = records.get(row as usize).filter(|_| is_counted(row)) else { continue };
+            let n = self.n;
+            (self.rows[n], self.docs[n]) = (row, record.doc);
+            (self.tfs[n], self.lens[n]) = (tf as f32, f32::from(record.field_len[field as usize]));
+            self.n += 1;
         }
-        // Never 0, so that a doc is touched once.
-        *sum += tf.max(f32::MIN_POSITIVE);
     }
 
-    /// Takes all frequencies that are not 0, in the order in which docs were touched.
-    fn take(&mut self) -> Vec<(u32, f32)> {
-        let of_docs = &mut self.of_docs;
-        self.touched.drain(..).map(|doc| (doc, std::mem::take(&mut of_docs[doc as usize]))).collect()
+    /// Adds the frequencies, weighted, to those of the docs.
+    fn add_frequencies(&self, frequencies: &mut Frequencies, weight: f32) {
+        let mut at = 0;
+        // The rows of a doc follow each other.
+        while at < self.n {
+            let doc = self.docs[at];
+            let of_doc = self.docs[at..self.n].iter().take_while(|other| **other == doc).count();
+            frequencies.add(doc, self.tfs[at..at + of_doc].iter().map(|tf| tf * weight));
+            at += of_doc;
+        }
+    }
+
+    /// Adds the scores of the rows that are `wanted`.
+    fn add_scores(&self, scores: &mut SegmentScores, term: &Term, wanted: &LiveRows) {
+        let is_all = wanted.all();
+        for (&row, &score) in self.rows.iter().zip(&self.scores).take(self.n) {
+            if !is_all && !wanted.contains(row) {
+                continue;
+            }
+            let Some(of_row) = scores.of_mut(row) else { continue };
+            of_row.bm25 += score;
+            if of_row.counted != term.number + 1 {
+                of_row.counted = term.number + 1;
+                of_row.coverage += term.share;
+            }
+        }
     }
 }
 

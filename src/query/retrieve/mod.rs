@@ -16,6 +16,7 @@ mod exact_scan;
 pub mod lexical;
 pub(super) mod parallel;
 pub mod paths;
+mod score_buffers;
 pub mod symbols;
 mod top_k;
 mod tuning;
@@ -67,8 +68,6 @@ pub struct Candidates {
     pub path_share: Vec<f32>,
     /// Mean cosine of the query with all live rows: the score of an unrelated chunk.
     pub mean_cosine: f32,
-    /// Number of rows that were scored.
-    pub n_scored: u64,
     /// Kinds of evidence that found a candidate.
     pub strategies: Vec<&'static str>,
     /// The time was up before all evidence was gathered.
@@ -126,6 +125,7 @@ impl Retrieval<'_> {
             view,
             scope,
             bm25: self.bm25,
+            k: if matches!(mode, Mode::Hybrid | Mode::Keyword) { MAX_ROWS } else { 0 },
             min_parallel_rows: self.tuning.min_parallel_rows,
             is_over: self.is_over,
         };
@@ -142,11 +142,10 @@ impl Retrieval<'_> {
         });
         let dense = dense.filter(DenseSearch::fits);
         let mut union = Union::default();
-        let mut n_scored = lexical.n_scored;
         let mut timed_out = false;
         let mut path_share = Vec::new();
         if matches!(mode, Mode::Hybrid | Mode::Keyword) {
-            let best = top_k::best_rows(view, lexical.best(MAX_ROWS), MAX_ROWS);
+            let best = top_k::best_rows(view, lexical.best(), MAX_ROWS);
             union.add("lexical_bm25", best.into_iter().map(|(_, id)| id));
             union.add("lexical_bm25", lexical.rows_of_best_files(view, scope));
         }
@@ -156,7 +155,6 @@ impl Retrieval<'_> {
                 let nearest = dense.nearest(self.ann);
                 let best = top_k::best_rows(view, nearest.rows.into_iter(), MAX_ROWS);
                 union.add(nearest.method.name(), best.into_iter().map(|(_, id)| id));
-                n_scored = n_scored.max(scope.n_rows);
             }
         }
         let mut definitions = FxHashMap::default();
@@ -209,7 +207,8 @@ impl Retrieval<'_> {
             .collect();
         list.sort_by_cached_key(|candidate| top_k::row_key(view, candidate.id));
         let mean_cosine = dense.as_ref().map_or(0.0, |dense| mean_dot(view, dense.vector) * unit);
-        Candidates { list, files, idf: lexical.idf, path_share, mean_cosine, n_scored, strategies, timed_out }
+        let idf = lexical.idf.clone();
+        Candidates { list, files, idf, path_share, mean_cosine, strategies, timed_out }
     }
 
     /// The names in the query. In a sentence, a name is less certain the more paths contain it: the name of

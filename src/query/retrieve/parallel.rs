@@ -25,6 +25,24 @@ pub fn map<T: Send>(n: usize, n_rows: u64, min_rows: u64, task: impl Fn(usize) -
     }
 }
 
+/// As [`map`], where `task` also gets a state that `init` makes for it and for others on the same thread.
+pub fn map_with<S, T: Send>(
+    n: usize,
+    (n_rows, min_rows): (u64, u64),
+    init: impl Fn() -> S + Sync + Send,
+    task: impl Fn(&mut S, usize) -> T + Sync + Send,
+) -> Vec<T> {
+    match pool(n_rows, min_rows) {
+        Some(pool) if n > 1 => {
+            pool.install(|| (0..n).into_par_iter().with_max_len(1).map_init(&init, &task).collect())
+        }
+        _ => {
+            let mut state = init();
+            (0..n).map(|at| task(&mut state, at)).collect()
+        }
+    }
+}
+
 /// Calls `task` with each item and its position, in any order. Threads are used from `min_rows` rows of work.
 pub fn for_each<T: Send>(items: &mut [T], n_rows: u64, min_rows: u64, task: impl Fn(usize, &mut T) + Sync) {
     match pool(n_rows, min_rows) {
@@ -45,6 +63,11 @@ mod tests {
             let expected: Vec<usize> = (0..n).map(|at| at * at).collect();
             for n_rows in [0, u64::MAX] {
                 assert_eq!(map(n, n_rows, 8, |at| at * at), expected);
+                let with_state = map_with(n, (n_rows, 8), Vec::new, |seen, at| {
+                    seen.push(at);
+                    at * seen[seen.len() - 1]
+                });
+                assert_eq!(with_state, expected);
             }
         }
     }

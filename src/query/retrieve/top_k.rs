@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 /// Collects the rows that may be among the best `k`, without sorting all.
 ///
 /// `rows` then has at least the best `k`, with all rows that tie with the last of them.
-pub struct TopK {
-    pub rows: Vec<(f32, RowId)>,
+pub struct TopK<T> {
+    pub rows: Vec<(f32, T)>,
     k: usize,
     /// No row with a lower score is among the best `k`.
     threshold: f32,
@@ -19,14 +19,19 @@ pub struct TopK {
     capacity: usize,
 }
 
-impl TopK {
+impl<T> TopK<T> {
     /// `k` is at least 1.
-    pub fn new(k: usize) -> TopK {
+    pub fn new(k: usize) -> TopK<T> {
         TopK { rows: Vec::new(), k, threshold: f32::NEG_INFINITY, capacity: k * 8 }
     }
 
+    /// As [`Self::new`], for rows with a score above 0 alone.
+    pub fn above_zero(k: usize) -> TopK<T> {
+        TopK { threshold: f32::from_bits(1), ..TopK::new(k) }
+    }
+
     #[inline]
-    pub fn add(&mut self, score: f32, id: RowId) {
+    pub fn add(&mut self, score: f32, id: T) {
         if score >= self.threshold {
             self.rows.push((score, id));
             if self.rows.len() >= self.capacity {

@@ -219,6 +219,6 @@ impl Searcher {
             cosine,
             ..Candidate::default()
         });
-        Candidates { list: list.collect(), n_scored: scope.n_rows, ..Candidates::default() }
+        Candidates { list: list.collect(), ..Candidates::default() }
     }
 }

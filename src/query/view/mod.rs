@@ -5,6 +5,7 @@
 //! * [`scope`]: which of its rows pass the filters of a request.
 //! * [`freshness`]: how current the index is, and the update of an index that is behind.
 
+pub mod blob_cache;
 pub mod freshness;
 pub(super) mod members;
 pub mod open;
@@ -26,6 +27,7 @@ use crate::store::snapshot::Snapshot;
 use crate::sync;
 use crate::text;
 use crate::worktree::{FileState, WorktreeFile, WorktreeReader, WorktreeStatus};
+use blob_cache::BlobCache;
 pub use freshness::Freshness;
 use members::Members;
 use scope::{Scope, passes_path};
@@ -100,6 +102,7 @@ pub struct View {
     members: Arc<Members>,
     /// What comes from the working tree.
     worktree: OverlaidFiles,
+    blobs: Arc<BlobCache>,
     /// Reads files of the working tree; opened when it is first needed.
     files: Mutex<Option<WorktreeReader>>,
 }
@@ -198,7 +201,7 @@ impl View {
     fn unread(&self, oid: &Oid) -> Option<Vec<u8>> {
         let path = self.worktree.unread.get(oid)?;
         // The overlay that decided not to read it has left its reader.
-        let read = sync::lock(&self.files).as_mut()?.read(path.as_ref());
+        let read = sync::lock(&self.files).as_mut()?.read_blob(path.as_ref(), oid);
         read.ok().flatten().filter(|bytes| git::hash_blob(bytes, oid.kind()) == *oid)
     }
 
@@ -209,14 +212,23 @@ impl View {
 
     /// As [`Self::blob`], with a reader that keeps its pack lookups for the next blob.
     pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
-        let bytes = match self.worktree.bytes.get(oid) {
-            Some(bytes) => Some(bytes.clone()),
-            None => match self.committed(blobs, oid)? {
-                Some(bytes) => Some(bytes),
-                None => self.unread(oid),
-            },
+        if let Some(text) = self.blob_in_memory(oid) {
+            return Ok(Some(text));
+        }
+        let Some(bytes) = self.committed(blobs, oid)? else {
+            return Ok(self.unread(oid).map(text::into_utf8));
         };
-        Ok(bytes.map(text::into_utf8))
+        let text = text::into_utf8(bytes);
+        self.blobs.keep(*oid, &text);
+        Ok(Some(text))
+    }
+
+    /// As [`Self::blob`], if it need not be read.
+    pub fn blob_in_memory(&self, oid: &Oid) -> Option<Vec<u8>> {
+        match self.worktree.bytes.get(oid) {
+            Some(bytes) => Some(text::into_utf8(bytes.clone())),
+            None => self.blobs.get(oid).map(|text| text.to_vec()),
+        }
     }
 
     /// The contents of a blob in git. In a catalogue, of the first member that has it and can be read.
@@ -309,8 +321,8 @@ impl View {
         self.snapshot.totals.n_rows
     }
 
-    /// This view of a commit with `status`, which has no changes.
-    pub(super) fn with_clean_worktree(mut self, status: WorktreeStatus) -> View {
+    /// This view with `status`, which has the changes that it shows.
+    pub(super) fn with_status(mut self, status: WorktreeStatus) -> View {
         self.n_unchecked = status.changes.unchecked;
         self.status = Some(status);
         self

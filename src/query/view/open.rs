@@ -4,6 +4,7 @@
 //! Nothing is written. What is too much for an overlay is left to the updater, for which
 //! [`ViewSource::open_or_update`] waits.
 
+use super::blob_cache::BlobCache;
 use super::freshness::{self, RequestUpdate};
 use super::members::MembersCache;
 use super::{Freshness, View, short};
@@ -21,7 +22,7 @@ use crate::store::state::Head;
 use crate::store::{StoreLayout, StoreReader};
 use crate::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Maximum number of times that the state is read again because a snapshot that it names was collected
@@ -60,6 +61,7 @@ pub struct ViewCache {
     files: OpenFiles,
     worktree: StatusEngine,
     members: MembersCache,
+    blobs: Arc<BlobCache>,
 }
 
 impl ViewCache {
@@ -179,11 +181,12 @@ impl<'a> ViewSource<'a> {
         }
     }
 
-    /// Whether the last status run, of this or an earlier process, found the working tree to be as `target`.
-    pub fn was_clean(&self, target: &Target) -> bool {
+    /// The status of the working tree against `target` that is expected before it is compared; `None` if
+    /// nothing is known, or a comparison takes no time.
+    pub fn expected_status(&self, target: &Target) -> Option<WorktreeStatus> {
         let codebase = self.codebase;
-        codebase.repo.work_dir().is_some()
-            && self.cache.worktree.was_clean(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
+        codebase.repo.work_dir()?;
+        self.cache.worktree.expected(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
     }
 
     /// The status of the working tree against `target`, within `budget`.
@@ -432,6 +435,7 @@ impl<'a> Builder<'a> {
         View {
             catalogue: catalogue.unwrap_or_default(),
             members: source.cache.members.of(&reader, &snapshot.entries),
+            blobs: source.cache.blobs.clone(),
             freshness: if is_applied || !worktree.pending.is_empty() {
                 Freshness::Overlaid
             } else {

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::git::BString;
 use crate::testing::{OpenRepo as _, TestRepo};
 
 const AMPLE: Duration = Duration::from_secs(60);
@@ -279,4 +280,139 @@ fn a_file_with_two_hard_links_is_checked_in_each_run() {
     assert!(is_incremental);
     std::fs::write(&outside, "other\n").unwrap();
     assert_eq!(run(), (vec!["a.txt".to_owned()], true));
+}
+
+/// What is cached of the last run after files were touched, and what a run then finds.
+fn touched_again(repo: &TestRepo, cache: &Path) -> (Option<Vec<BString>>, WorktreeChanges) {
+    let open = repo.open();
+    let touched =
+        StatusCache::load(&open, cache).and_then(|cached| match revalidate(&open, cache, &cached) {
+            Touched::Files(files) => Some(files.into_iter().collect()),
+            Touched::Unknown => None,
+        });
+    (touched, changes(&open, cache, AMPLE))
+}
+
+/// Longer than stat data is racy.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(60));
+}
+
+#[test]
+fn a_file_that_stays_edited_is_compared_once() {
+    let repo = with_tracked_ignored_files();
+    let cache = cache(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    repo.write("d0/f0", "edited\n");
+    settle();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!(touched, Some(vec!["d0/f0".into()]));
+    assert_eq!(found, uncached_changes(&repo.open()));
+    // The next process starts from what that run has left.
+    assert_eq!(touched_again(&repo, &cache), (Some(Vec::new()), found.clone()));
+    let open = repo.open();
+    let tree = open.head().unwrap().tree;
+    let expected = engine().expected(&open, tree.as_ref(), &cache).unwrap();
+    assert!(expected.changes.agrees_with(&found));
+    assert!(engine().expected(&open, None, &cache).is_none(), "another tree");
+    for (text, n_changes) in [("edited again\n", 1), ("0\n", 0)] {
+        repo.write("d0/f0", text);
+        assert!(engine().expected(&open, tree.as_ref(), &cache).is_none());
+        settle();
+        let (touched, found) = touched_again(&repo, &cache);
+        assert_eq!(touched, Some(vec!["d0/f0".into()]));
+        assert_eq!((found.changes.len(), &found), (n_changes, &uncached_changes(&repo.open())));
+    }
+    // A new status cache makes the difference to the old one void.
+    repo.write("d0/new", "new\n");
+    settle();
+    assert_eq!(touched_again(&repo, &cache), (None, uncached_changes(&repo.open())));
+    assert_eq!(touched_again(&repo, &cache).0, Some(Vec::new()));
+}
+
+/// A stand-in for `git fsmonitor--daemon` in `repo`, which answers with these paths until the next are set.
+struct FakeMonitor(Arc<Mutex<Vec<u8>>>);
+
+impl FakeMonitor {
+    fn start(repo: &TestRepo) -> FakeMonitor {
+        use std::io::{Read as _, Write as _};
+        let socket = repo.root().join(".git/fsmonitor--daemon.ipc");
+        let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+        let answer = Arc::new(Mutex::new(Vec::new()));
+        let shared = answer.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let mut client = client.unwrap();
+                let mut question = Vec::new();
+                let mut byte = [0];
+                while !question.ends_with(b"0000") {
+                    client.read_exact(&mut byte).unwrap();
+                    question.push(byte[0]);
+                }
+                // As the daemon does: everything, to those who have no token of its own.
+                let is_known = question[4..].starts_with(b"builtin:test:");
+                let paths = if is_known { sync::lock(&shared).clone() } else { b"/\0".to_vec() };
+                let message = [b"builtin:test:1\0".as_slice(), &paths].concat();
+                let packet = format!("{:04x}", message.len() + 4);
+                client.write_all(&[packet.as_bytes(), &message, b"0000"].concat()).unwrap();
+            }
+        });
+        let config = repo.root().join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap() + "[core]\n\tfsmonitor = true\n";
+        std::fs::write(config, text).unwrap();
+        FakeMonitor(answer)
+    }
+
+    fn report(&self, paths: &[&str]) {
+        *sync::lock(&self.0) = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+    }
+}
+
+#[test]
+fn the_answer_of_gits_fsmonitor_is_used() {
+    let repo = with_tracked_ignored_files();
+    let cache = cache(&repo);
+    let monitor = FakeMonitor::start(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    // What it does not report is not looked at.
+    std::fs::write(repo.root().join("d0/f0"), "edited\n").unwrap();
+    settle();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!((touched, found.is_clean()), (Some(Vec::new()), true));
+    // What it reports is, also beside the store and files that are gone again.
+    monitor.report(&["d0/f0", ".codeweaver/cache/stat", "d0/gone"]);
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!(touched, Some(vec!["d0/f0".into()]));
+    assert_eq!(found.changes.len(), 1);
+    assert_eq!(touched_again(&repo, &cache), (Some(Vec::new()), found));
+    // For everything else, all paths are looked at.
+    std::fs::write(repo.root().join("d1/sub/f1"), "edited\n").unwrap();
+    std::fs::write(repo.root().join("d0/new"), "new\n").unwrap();
+    settle();
+    for report in [&["/"][..], &["d0/"], &["d0/new"], &[".gitignore"], &[".git/x"]] {
+        monitor.report(report);
+        let open = repo.open();
+        let cached = StatusCache::load(&open, &cache).unwrap();
+        assert!(matches!(revalidate(&open, &cache, &cached), Touched::Unknown), "{report:?}");
+    }
+    monitor.report(&["d0/new"]);
+    let found = touched_again(&repo, &cache).1;
+    assert_eq!((found.changes.len(), &found), (3, &uncached_changes(&repo.open())));
+}
+
+#[test]
+fn without_an_answer_of_gits_fsmonitor_all_files_are_looked_at() {
+    let repo = with_tracked_ignored_files();
+    let cache = cache(&repo);
+    let monitor = FakeMonitor::start(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    std::fs::remove_file(repo.root().join(".git/fsmonitor--daemon.ipc")).unwrap();
+    monitor.report(&[]);
+    std::fs::write(repo.root().join("d0/f0"), "edited\n").unwrap();
+    settle();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!((touched, found.changes.len()), (Some(vec!["d0/f0".into()]), 1));
 }
