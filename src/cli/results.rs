@@ -185,6 +185,9 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         if let Some(parts) = &explanation.parts {
             writeln!(out, "   {}", paint.dim(format!("parts: {}", listed_values(parts)?)))?;
         }
+        if let Some(evidence) = &found.evidence {
+            writeln!(out, "   {}", paint.dim(format!("relevance from: {}", listed_values(evidence)?)))?;
+        }
         for reason in &found.reasons {
             writeln!(out, "   {}", paint.dim(output.fit(&format!("because of {}", safe(reason)), INDENT)))?;
         }

@@ -6,6 +6,7 @@
 //! * [`parse`]: what is derived from the text of the query.
 //! * [`view`]: the snapshot with its overlays that answers.
 //! * `translated`: a query in another language than English in its words.
+//! * `spelling`: a query in the spelling of the index.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files that contain them.
 //! * `verbatim`: files that have a short query as it is written, before all others.
@@ -50,6 +51,7 @@ pub mod response;
 pub mod retrieve;
 pub mod search;
 pub mod similar;
+mod spelling;
 #[doc(hidden)]
 pub mod symbol_lookup;
 #[doc(hidden)]

@@ -6,6 +6,7 @@
 use super::answer::related::RelatedSymbol;
 use super::parse::intent::QueryIntent;
 use super::rank::Explanation;
+use super::rank::calibration::Evidence;
 use super::view::{Freshness, MatchState};
 use std::collections::BTreeMap;
 
@@ -163,6 +164,9 @@ pub struct Match {
     /// How the score came about, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// What the relevance follows from, if the request asks for an explanation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// What a long query says that the file has, or that it has the query verbatim, if the request asks for an
     /// explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]

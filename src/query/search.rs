@@ -13,6 +13,7 @@ use super::request::{Ann, Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::response::{IndexInfo, Response};
 use super::retrieve::{QueryVector, Retrieval, Tuning};
+use super::spelling;
 use super::translated;
 use super::verbatim::Verbatim;
 use super::verify::answer_verified;
@@ -217,6 +218,16 @@ impl Searcher {
             is_folded: true,
         };
         let mut ranking = self.rank_part(request, &part, view, weights, deadline);
+        let can_respell = has_words && translation.is_none() && !ranking.absent_words.is_empty();
+        if let Some(respelling) =
+            can_respell.then(|| spelling::respelt(words, &ranking.absent_words, view)).flatten()
+        {
+            let query = ParsedQuery::parse(&respelling.text, request.mode, request.intent);
+            let part = QueryPart { query: &query, embedded: &respelling.text, ..part };
+            ranking = self.rank_part(request, &part, view, weights, deadline);
+            ranking.strategies.push(spelling::STRATEGY);
+            ranking.notes.push(respelling.note());
+        }
         if let Err(error) = self.promote_verbatim(request, &copied, view, &mut ranking) {
             ranking
                 .warnings

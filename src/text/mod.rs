@@ -11,6 +11,7 @@
 //! * `stem`: the suffix rules.
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
+//! * `edits`: words one edit apart.
 //! * `encoding`: UTF-16 and UTF-32 → UTF-8.
 //! * `highlight`: the words of a query in a line.
 //! * [`lines`]: where the lines of a text start.
@@ -22,6 +23,7 @@
 //! * `window`: the lines of a text with most words of a query.
 
 mod affinity;
+mod edits;
 mod encoding;
 mod entropy;
 mod highlight;
@@ -37,6 +39,7 @@ mod translation;
 mod window;
 
 pub use affinity::affinity;
+pub use edits::{is_one_edit_apart, one_edit_away};
 pub use encoding::{into_utf8, to_utf8};
 pub use highlight::Highlighter;
 pub(crate) use lines::LineIndex;

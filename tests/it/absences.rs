@@ -56,6 +56,9 @@ fn languages_files_and_directories_that_are_missing_are_told_with_results() {
         ("session of a user in kotlin", "no indexed file is written in kotlin"),
         ("session of a user in src/missing/user.py", "no indexed file is at src/missing/user.py"),
         ("session of a user below lib/auth/", "no indexed file is below lib/auth/"),
+        ("session of a user under lib/auth", "no indexed file is below lib/auth/"),
+        ("load the session of a user in Go", "no indexed file is written in go"),
+        ("C# session of a user", "no indexed file is written in csharp"),
     ] {
         let answer = repo.codeweaver(["search", "--json", query]).success().json();
         assert!(!answer["matches"].as_array().unwrap().is_empty(), "{query}");

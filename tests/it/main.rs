@@ -95,6 +95,7 @@ mod setup_doctor;
 mod setup_samples;
 mod similar;
 mod smoke;
+mod spelling;
 mod terminal;
 mod translated;
 mod tune;

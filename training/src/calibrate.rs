@@ -17,8 +17,8 @@ use codeweaver::query::rank::calibration::{Calibration, Evidence};
 /// Which values of [`Evidence::values`] a regression uses.
 type Mask = [bool; Evidence::LEN];
 const HYBRID: Mask = [true; Evidence::LEN];
-const KEYWORD: Mask = [false, true, true, true, true, true, true];
-const SEMANTIC: Mask = [true, false, false, false, false, true, true];
+const KEYWORD: Mask = [false, true, true, true, true, true, true, true];
+const SEMANTIC: Mask = [true, false, false, false, false, false, true, true];
 
 #[derive(Debug, clap::Args)]
 pub struct Options {

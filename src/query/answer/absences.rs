@@ -11,8 +11,13 @@ use crate::text;
 
 /// Maximum number of names, of languages and of paths of a query that are looked up.
 const MAX_NAMED: usize = 3;
-/// Minimum length of the name of a language that the query mentions. Shorter ones are everyday words.
+/// Minimum length of the name of a language that the query mentions. Shorter ones are everyday words, except
+/// [`SHORT_LANGUAGES`].
 const MIN_LANGUAGE_BYTES: usize = 4;
+/// Short names of languages that mean nothing else.
+const SHORT_LANGUAGES: &[&str] = &["c#", "c++", "f#", "lua", "php"];
+/// Words before a directory.
+const PLACES: &[&str] = &["under", "below", "inside", "within"];
 
 /// What a request names and the view does not have.
 #[derive(Debug, Default)]
@@ -97,9 +102,8 @@ fn is_name(word: &str) -> bool {
 /// What the query mentions and no indexed file is of: programming languages, files and directories.
 fn mentioned(request: &Request, view: &View) -> Vec<String> {
     let mut found = Vec::new();
-    let words = request.query.split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'));
-    let languages = words.filter(|word| word.len() >= MIN_LANGUAGE_BYTES).filter_map(|word| {
-        let language = LanguageId::by_name(&word.to_ascii_lowercase())?;
+    let languages = languages(&request.query).into_iter().filter_map(|word| {
+        let language = LanguageId::by_name(&word)?;
         (!language.is_prose() && !language.is_data()).then(|| language.name())
     });
     let mut languages: Vec<&str> = languages.collect();
@@ -118,7 +122,7 @@ fn mentioned(request: &Request, view: &View) -> Vec<String> {
             found.push(format!("no indexed file is at {}", mention.path));
         }
     }
-    for directory in request.query.split_whitespace().filter_map(directory).take(MAX_NAMED) {
+    for directory in directories(&request.query).into_iter().take(MAX_NAMED) {
         let inner = format!("{directory}/");
         let is_in_scope =
             |path: &[u8]| request.filters.repos.as_ref().is_none_or(|repos| repos.contains(path));
@@ -136,15 +140,40 @@ fn everything(request: &Request) -> Filters {
     Filters { include_tests: true, repos: request.filters.repos.clone(), ..Filters::default() }
 }
 
+/// Words of `query`, in lower case, that may be names of languages: long ones, [`SHORT_LANGUAGES`], and any
+/// after a last `in` (`retry in go`).
+fn languages(query: &str) -> Vec<String> {
+    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
+    let words = query.split(|c: char| !is_of_word(c)).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    let is_last_in = |at: usize| at + 1 == words.len() && at > 0 && words[at - 1] == "in";
+    let is_language = |(at, word): &(usize, &String)| {
+        word.len() >= MIN_LANGUAGE_BYTES || SHORT_LANGUAGES.contains(&word.as_str()) || is_last_in(*at)
+    };
+    words.iter().enumerate().filter(is_language).map(|(_, word)| word.clone()).collect()
+}
+
+/// The directories that `query` names.
+fn directories(query: &str) -> Vec<&str> {
+    let words: Vec<&str> = query.split_whitespace().collect();
+    let at = |i: usize| {
+        let is_placed = i > 0 && PLACES.contains(&words[i - 1].to_ascii_lowercase().as_str());
+        directory(words[i], is_placed)
+    };
+    (0..words.len()).filter_map(at).collect()
+}
+
 /// The directory that `word` names, if it is written like one: with a slash at its end, or with two and no
-/// file at its end. `read/write` is no directory.
-fn directory(word: &str) -> Option<&str> {
+/// file at its end. `read/write` is no directory, unless `is_placed`: it stands after one of [`PLACES`].
+fn directory(word: &str, is_placed: bool) -> Option<&str> {
     let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '?'));
     let word = word.strip_prefix("./").unwrap_or(word);
     let path = word.trim_matches('/');
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '@' | '+');
     let last = path.rsplit('/').next().unwrap_or_default();
-    let is_directory = word.ends_with('/') || (path.matches('/').count() >= 2 && !last.contains('.'));
+    let min_slashes = if is_placed { 1 } else { 2 };
+    let is_directory =
+        word.ends_with('/') || (path.matches('/').count() >= min_slashes && !last.contains('.'));
     (is_directory && !path.is_empty() && !path.contains("//") && path.chars().all(is_plain)).then_some(path)
 }
 
@@ -163,8 +192,16 @@ mod tests {
             ("https://example.org/a/b", None),
             ("/", None),
         ] {
-            assert_eq!(directory(word), path, "{word}");
+            assert_eq!(directory(word, false), path, "{word}");
         }
+        assert_eq!(directories("retry under lib/net, in read/write mode"), ["lib/net"]);
+    }
+
+    #[test]
+    fn short_names_of_languages_are_told_from_everyday_words() {
+        assert_eq!(languages("C# storage or PHP"), ["c#", "storage", "php"]);
+        assert_eq!(languages("retry in Go"), ["retry", "go"]);
+        assert_eq!(languages("go to a line in r mode"), ["line", "mode"]);
     }
 
     #[test]

@@ -182,6 +182,7 @@ fn draft(
         also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
+        evidence: budget.explain.then_some(file.evidence),
         reasons: if budget.explain { file.reasons.clone() } else { Vec::new() },
     };
     Ok(Draft { found, id: best.id, symbol: head, has_text: depth.has_text, n_tokens: row.token_count, text })

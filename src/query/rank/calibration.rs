@@ -2,12 +2,13 @@
 //!
 //! The relevance of the best file is a probability, by logistic regression on absolute [`Evidence`]. Its
 //! coefficients ([`CALIBRATION`]) are learned by `codeweaver-train calibrate` from queries that a repository
-//! answers and from foreign ones.
+//! answers and from foreign ones, and those of words and vectors again by `benches/refusal/fit.py`.
 
 use super::context::Context;
 use super::ranked_file::RankedFile;
 use super::weights::Weights;
-use crate::query::retrieve::{Candidate, Candidates};
+use crate::query::retrieve::{Candidate, Candidates, relatives};
+use crate::text::QueryTerm;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -15,7 +16,7 @@ use std::sync::LazyLock;
 const MANY_WORDS: f32 = 8.0;
 
 /// What the relevance of a file follows from. Values compare between queries and repositories.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// Cosine of the nearest chunk, −1 to 1.
     pub cosine: f32,
@@ -23,6 +24,8 @@ pub struct Evidence {
     pub coverage: f32,
     /// Share of the words of the query that occur nowhere in the repository, 0–1.
     pub absent: f32,
+    /// Share of the words of the query that occur only in other forms (`valid` for `validation`), 0–1.
+    pub inflected: f32,
     /// How well the name of a definition in the file fits a name in the query, 0–1.
     pub definition: f32,
     /// Share of the words of the query in the path, 0–1.
@@ -35,12 +38,12 @@ pub struct Evidence {
 
 impl Evidence {
     /// Number of values.
-    pub const LEN: usize = 7;
+    pub const LEN: usize = 8;
 
     /// The values in the order of the fields.
     pub fn values(&self) -> [f32; Evidence::LEN] {
-        let Evidence { cosine, coverage, absent, definition, path, words, rows } = *self;
-        [cosine, coverage, absent, definition, path, words, rows]
+        let Evidence { cosine, coverage, absent, inflected, definition, path, words, rows } = *self;
+        [cosine, coverage, absent, inflected, definition, path, words, rows]
     }
 }
 
@@ -70,7 +73,7 @@ pub struct Calibration {
     pub hybrid: Logistic,
     /// Words alone: the cosine is 0.
     pub keyword: Logistic,
-    /// Vectors alone: coverage, absent words, definition and path are 0.
+    /// Vectors alone: coverage, absent and inflected words, definition and path are 0.
     pub semantic: Logistic,
 }
 
@@ -109,10 +112,14 @@ struct OfQuery {
 impl OfQuery {
     fn new(context: &Context<'_>, candidates: &Candidates) -> OfQuery {
         let n_words = context.query.words().count();
-        let n_absent = candidates.absent_terms(context.query).count();
+        let absent = candidates.absent_terms(context.query);
+        let (inflected, absent): (Vec<_>, Vec<_>) =
+            absent.partition(|term| relatives::has_relative(context.view, &term.term));
+        let share = |words: &[&QueryTerm]| words.len() as f32 / n_words.max(1) as f32;
         let shared = Evidence {
             coverage: candidates.list.iter().map(|c| c.coverage).fold(0.0f32, f32::max),
-            absent: n_absent as f32 / n_words.max(1) as f32,
+            absent: share(&absent),
+            inflected: share(&inflected),
             words: (n_words as f32 / MANY_WORDS).min(1.0),
             rows: (libm::logf(1.0 + context.view.n_rows() as f32) / 10.0).min(1.0),
             ..Evidence::default()
@@ -157,7 +164,9 @@ mod tests {
         for model in [&CALIBRATION.hybrid, &CALIBRATION.keyword] {
             let probability = model.probability(&some);
             assert!((0.0..=1.0).contains(&probability));
-            assert!(model.probability(&Evidence { absent: 0.5, ..some }) < probability);
+            let inflected = model.probability(&Evidence { inflected: 0.5, ..some });
+            assert!(inflected < probability);
+            assert!(model.probability(&Evidence { absent: 0.5, ..some }) < inflected);
             for more in [
                 Evidence { coverage: 0.9, ..some },
                 Evidence { definition: 1.0, ..some },

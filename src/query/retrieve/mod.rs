@@ -5,6 +5,8 @@
 //! * [`symbols`]: chunks that define what the query names;
 //! * `paths`: chunks of files whose paths have the terms of the query, or that the query names.
 //!
+//! [`relatives`] tells words that are nowhere from words that are in other forms.
+//!
 //! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by
 //! score, blob and position (`top_k`), so the candidates do not depend on how the store is segmented.
 //!
@@ -16,6 +18,7 @@ mod exact_scan;
 pub mod lexical;
 pub(super) mod parallel;
 pub mod paths;
+pub mod relatives;
 mod score_buffers;
 pub mod symbols;
 mod top_k;
@@ -75,10 +78,15 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// The words of `query` that occur nowhere in the view, if words were searched for.
+    /// The words of `query` that occur nowhere in the view, neither in a file nor in a path, if words were
+    /// searched for.
     pub fn absent_terms<'q>(&self, query: &'q ParsedQuery) -> impl Iterator<Item = &'q QueryTerm> {
-        let idf = query.terms.iter().zip(&self.idf).filter(|(_, idf)| **idf == 0.0);
-        idf.map(|(term, _)| term).filter(|term| term.is_word())
+        let is_absent = |i: usize| {
+            let is_in_path = self.path_share.get(i).is_some_and(|&share| share > 0.0);
+            self.idf.get(i) == Some(&0.0) && !is_in_path
+        };
+        let terms = query.terms.iter().enumerate().filter(move |(i, term)| is_absent(*i) && term.is_word());
+        terms.map(|(_, term)| term)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::query::parse::names::{QueryName, last_segment, normalised, segments};
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 use crate::store::postings::{Field, Postings};
-use crate::text::{self, stem};
+use crate::text::{is_one_edit_apart, one_edit_away, stem};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -187,54 +187,12 @@ fn kind_factor(kind: u8) -> f32 {
     }
 }
 
-/// Index terms of all words one edit away from `word` (a letter inserted, deleted or replaced, or two
-/// adjacent letters swapped), sorted.
+/// Index terms of all words one edit away from `word`, sorted.
 fn misspellings(word: &str) -> Vec<String> {
-    const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    if !word.is_ascii() || word.len() > text::MAX_TERM_BYTES {
-        return Vec::new();
-    }
-    let bytes = word.as_bytes();
-    let mut all: Vec<Vec<u8>> = Vec::with_capacity(bytes.len() * 80);
-    for at in 0..=bytes.len() {
-        let (head, tail) = bytes.split_at(at);
-        for &letter in LETTERS {
-            all.push([head, &[letter], tail].concat());
-            if !tail.is_empty() {
-                all.push([head, &[letter], &tail[1..]].concat());
-            }
-        }
-        if !tail.is_empty() {
-            all.push([head, &tail[1..]].concat());
-        }
-        if tail.len() > 1 {
-            all.push([head, &[tail[1], tail[0]], &tail[2..]].concat());
-        }
-    }
-    let mut terms: Vec<String> =
-        all.into_iter().filter_map(|bytes| String::from_utf8(bytes).ok()).map(|word| stem(&word)).collect();
+    let mut terms: Vec<String> = one_edit_away(word).iter().map(|word| stem(word)).collect();
     terms.sort();
     terms.dedup();
     terms
-}
-
-/// Whether one inserted, deleted or replaced letter, or two swapped adjacent letters, make one word of the
-/// other.
-fn is_one_edit_apart(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let (short, long) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };
-    if long.len() - short.len() > 1 {
-        return false;
-    }
-    let same = short.iter().zip(long.iter()).take_while(|(x, y)| x == y).count();
-    if same == long.len() {
-        return false;
-    }
-    if short.len() < long.len() {
-        return short[same..] == long[same + 1..];
-    }
-    let swapped = same + 1 < long.len() && short[same] == long[same + 1] && short[same + 1] == long[same];
-    short[same + 1..] == long[same + 1..] || (swapped && short[same + 2..] == long[same + 2..])
 }
 
 #[cfg(test)]
