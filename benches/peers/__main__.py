@@ -10,8 +10,9 @@ in the cache of the system. A program that cannot be installed is a row with the
 the limit of time is a cell that says so, and then the exit code is 1.
 
 CODEWEAVER_BENCH_BINARY is the git-codeweaver to measure. CODEWEAVER_BENCH_LOCK names a lock file that is held
-(`flock`) during each measurement, for at most two minutes, where builds on the same machine take it as well.
-CODEWEAVER_BENCH_FOLDER is where clones are made. Needs Linux, git, cargo, and apt-get for Debian's packages.
+(`flock`) while something is measured, for at most two minutes at a time, where builds on the same machine
+take it as well. CODEWEAVER_BENCH_FOLDER is where clones are made. Needs Linux, git, cargo, and apt-get for
+Debian's packages.
 """
 
 import argparse
@@ -28,8 +29,8 @@ from table import Row, as_markdown
 from trees import QUESTIONS, Tree
 
 ABOUT = """\
-Median (minimum–maximum). Peak memory: of the first index, of a cold query and of the server, which includes mapped
-files; for the first two it cannot be below {floor:.0f} MiB, which this bench has.
+Median (minimum–maximum). Peak memory: of the first index, of a cold query and of the server, which includes
+mapped files; for the first two it cannot be below {floor:.0f} MiB, which this bench has.
 """
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,6 +1,5 @@
 """What a process takes: time, CPU time, peak memory, disk use; and the same of several runs."""
 
-import contextlib
 import fcntl
 import os
 import signal
@@ -72,32 +71,44 @@ def duration(seconds):
 
 
 def repeat(action, runs, warm_up=False):
-    """Calls `action` up to `runs` times, as long as BUDGET lasts, and holds the lock meanwhile. With
-    `warm_up`, a first run does not count, unless it is the only one that there is time for."""
-    with lock():
-        started = time.monotonic()
-        results = []
-        first = [action()] if warm_up else []
-        while not (results or first) or (len(results) < runs and time.monotonic() - started < BUDGET):
-            results.append(action())
+    """Calls `action` up to `runs` times, as long as BUDGET lasts, under QUIET. With `warm_up`, a first
+    run does not count, unless it is the only one that there is time for."""
+    QUIET.begin()
+    started = time.monotonic()
+    results = []
+    first = [action()] if warm_up else []
+    while not (results or first) or (len(results) < runs and time.monotonic() - started < BUDGET):
+        results.append(action())
     return Samples(results or first)
 
 
-@contextlib.contextmanager
-def lock():
-    """Holds the lock of the machine, if there is one, for at most HOLD seconds. Not reentrant."""
-    path = os.environ.get("CODEWEAVER_BENCH_LOCK")
-    if path is None:
-        yield
-        return
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        timer = threading.Timer(HOLD, fcntl.flock, (file, fcntl.LOCK_UN))
+class Quiet:
+    """Holds the lock of the machine, if there is one, for at most HOLD seconds at a time, so that builds which
+    wait for it get their turn. Several measurements can follow one another under the same hold."""
+
+    def __init__(self):
+        self.file = None
+        self.end = 0.0
+
+    def begin(self):
+        """Waits for the lock, unless it is held for another BUDGET seconds."""
+        path = os.environ.get("CODEWEAVER_BENCH_LOCK")
+        if path is None or self.end - time.monotonic() >= BUDGET:
+            return
+        self.release()
+        self.file = open(path, "a")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.end = time.monotonic() + HOLD
+        timer = threading.Timer(HOLD, fcntl.flock, (self.file, fcntl.LOCK_UN))
+        timer.daemon = True
         timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+
+    def release(self):
+        if self.file:
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+
+
+QUIET = Quiet()
 
 
 def run(command, cwd, env=None, limit=600, success=(0,)):

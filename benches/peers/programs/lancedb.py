@@ -2,7 +2,7 @@
 
 import json
 
-from measure import lock
+from measure import QUIET
 
 from .engine import ENGINES, Engine, write_questions
 
@@ -28,7 +28,8 @@ class Lancedb(Engine):
         return [self.bin / "python", ENGINES / "vectors.py", *paths, self.kind]
 
     def remarks(self, tree, runs, limit):
-        with self.start(tree, limit) as session, lock():
+        QUIET.begin()
+        with self.start(tree, limit) as session:
             by_kept = json.loads(session.do("recall").output)
         return [
             f"recall@10 {figures['recall']:.3f} with {kept} kept, {figures['median'] * 1000:.1f} ms"
