@@ -83,7 +83,7 @@ def repeat(action, runs, warm_up=False):
 
 
 class Quiet:
-    """Holds the lock of the machine, if there is one, for at most HOLD seconds at a time, so that builds which
+    """Holds the lock of the machine, if there is one, for at most HOLD seconds at a time, so that builds that
     wait for it get their turn. Several measurements can follow one another under the same hold."""
 
     def __init__(self):
