@@ -29,8 +29,9 @@ from table import Row, as_markdown
 from trees import QUESTIONS, Tree
 
 ABOUT = """\
-Median (minimum–maximum). Peak memory: of the first index, of a cold query and of the server, which includes
-mapped files; for the first two it cannot be below {floor:.0f} MiB, which this bench has.
+Median (minimum–maximum). CPU time: median of first index, update and cold query. Peak memory: of the first
+index, of a cold query and of the server, which includes mapped files; for the first two it cannot be below
+{floor:.0f} MiB, which this bench has. Load of the machine, this bench included: {load}.
 """
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -92,7 +93,7 @@ def main():
         except Failed as failure:
             missing[program.name] = str(failure)
             print(f"{program.name}: {failure}\n{failure.detail}", file=sys.stderr)
-    rows = []
+    rows, loads = [], []
     for source in options.directories:
         with tempfile.TemporaryDirectory(dir=os.environ.get("CODEWEAVER_BENCH_FOLDER")) as scratch:
             tree = Tree(source.resolve(), Path(scratch))
@@ -102,10 +103,11 @@ def main():
                     rows.append(Row(tree.name, program.title(), missing=missing[program.name]))
                 else:
                     rows.append(measure(program, tree, options))
+                loads.append(os.getloadavg()[0])
                 print(as_markdown(rows[-1:]), file=sys.stderr)
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{os.cpu_count()} cores, {platform.platform()}. Questions: {'; '.join(QUESTIONS)}.")
-    print(ABOUT.format(floor=floor))
+    print(ABOUT.format(floor=floor, load=f"{min(loads):.1f}–{max(loads):.1f}"))
     print(as_markdown(rows))
     print()
     for row in rows:

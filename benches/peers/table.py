@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from measure import Samples
+
 COLUMNS = [
     "tree",
     "program",
@@ -9,6 +11,7 @@ COLUMNS = [
     "one-file update",
     "cold query",
     "warm query",
+    "CPU time, s",
     "peak memory, MiB",
     "disk, MiB",
 ]
@@ -32,17 +35,18 @@ class Row:
 
     def cells(self):
         if self.missing:
-            return [self.tree, self.program, f"not installed: {self.missing}", *[""] * 5]
-        memory = " / ".join(mib(part) for part in (self.index, self.cold, self.warm))
+            return [self.tree, self.program, f"not installed: {self.missing}", *[""] * (len(COLUMNS) - 3)]
+        cpu = " / ".join(each(part, "cpu", ".2f") for part in (self.index, self.update, self.cold))
+        memory = " / ".join(each(part, "memory_mib", ",.0f") for part in (self.index, self.cold, self.warm))
         disk = "–" if self.disk is None else f"{self.disk:,.1f}"
         times = [
             "–" if part is None else str(part) for part in (self.index, self.update, self.cold, self.warm)
         ]
-        return [self.tree, self.program, *times, memory, disk]
+        return [self.tree, self.program, *times, cpu, memory, disk]
 
 
-def mib(samples):
-    return f"{samples.memory_mib:,.0f}" if hasattr(samples, "memory_mib") else "–"
+def each(samples, figure, form):
+    return format(getattr(samples, figure), form) if isinstance(samples, Samples) else "–"
 
 
 def as_markdown(rows):

@@ -75,6 +75,7 @@ class Processes(Scratch):
             with self.assertRaisesRegex(Failed, "exit code 1"):
                 measure.repeat(lambda: measure.run(command, self.root), 1)
             measure.run(["flock", "--timeout", "30", path, "true"], self.root)
+            measure.QUIET.file.close()
 
 
 class Trees(Scratch):
@@ -105,7 +106,7 @@ class Trees(Scratch):
 
 class Table(unittest.TestCase):
     def test_each_cell_says_what_happened(self):
-        timed = Samples([Run(0.002, memory_mib=10), Run(0.003, memory_mib=30), Run(0.1, memory_mib=20)])
+        timed = Samples([Run(0.002, 0.001, 10), Run(0.003, 0.02, 30), Run(0.1, 0.03, 20)])
         rows = [
             table.Row("tree", "one", index=Samples([Run(12.0)]), cold=timed, update="exit code 2", disk=1.25),
             table.Row("tree", "two", missing="no a|b"),
@@ -113,10 +114,11 @@ class Table(unittest.TestCase):
         lines = table.as_markdown(rows).splitlines()
         self.assertEqual(
             lines[2],
-            "| tree | one | 12.0 s (1 run) | exit code 2 | 3.0 ms (2.0–100) | – | 0 / 30 / – | 1.2 |",
+            "| tree | one | 12.0 s (1 run) | exit code 2 | 3.0 ms (2.0–100) | – |"
+            " 0.00 / – / 0.02 | 0 / 30 / – | 1.2 |",
         )
         self.assertIn("not installed: no a\\|b", lines[3])
-        self.assertTrue(all(line.replace("\\|", "").count("|") == 9 for line in lines))
+        self.assertTrue(all(line.replace("\\|", "").count("|") == 10 for line in lines))
 
     def test_every_program_names_its_licence_and_source(self):
         for kind in ALL:

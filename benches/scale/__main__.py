@@ -61,12 +61,14 @@ def main():
     parser.add_argument("--limit", type=float, default=1200, help="seconds that a process may take")
     parser.add_argument("--svg", type=Path)
     options = parser.parse_args()
-    points = []
+    points, loads = [], []
     for size in options.sizes:
         repository = make(options.source.resolve(), options.folder, round(size / options.chunks_a_file))
         points.append(measure(repository, options))
+        loads.append(os.getloadavg()[0])
         print(f"{repository}: {points[-1]}", file=sys.stderr)
-    print(f"{os.cpu_count()} cores, {platform.platform()}; medians of {options.runs} (minimum–maximum).\n")
+    print(f"{os.cpu_count()} cores, {platform.platform()}, load {min(loads):.1f}–{max(loads):.1f}.")
+    print(f"Medians of {options.runs} runs (minimum–maximum).\n")
     print(table(points))
     if options.svg:
         options.svg.write_text(svg(points, [kind for kind in MEASURES if kind.is_drawn]))

@@ -2,12 +2,11 @@
 
 import re
 import sys
-import time
 from pathlib import Path
 
 import tantivy
 from pyarrow import feather
-from worker import serve
+from worker import Clock, serve
 
 CHUNKS, INDEX = map(Path, sys.argv[1:])
 HEAP_BYTES = 256 << 20
@@ -19,7 +18,7 @@ def document(chunk):
 
 def index():
     chunks = feather.read_table(CHUNKS, columns=["row", "blob", "text"])
-    started = time.perf_counter()
+    clock = Clock()
     INDEX.mkdir(parents=True)
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text")
@@ -31,7 +30,7 @@ def index():
             writer.add_document(document(chunk))
     writer.commit()
     writer.wait_merging_threads()
-    return {"rows": len(chunks), "seconds": time.perf_counter() - started}
+    return {"rows": len(chunks), **clock.taken()}
 
 
 def search(engine, text):
@@ -58,7 +57,7 @@ def update(name):
     rows = [chunk for chunk in chunks.to_pylist() if chunk["blob"] == blob]
     rows.append({"row": -1, "blob": blob, "text": f"def {name}(value):\n    return value + 1\n"})
     del chunks
-    started = time.perf_counter()
+    clock = Clock()
     engine = tantivy.Index.open(str(INDEX))
     writer = engine.writer(HEAP_BYTES)
     writer.delete_documents("blob", blob)
@@ -67,7 +66,7 @@ def update(name):
     writer.commit()
     engine.reload()
     found = search(engine, name) == [-1]
-    return {"found": found, "seconds": time.perf_counter() - started}
+    return {"found": found, **clock.taken()}
 
 
 serve({"index": index, "ask": ask, "update": update})

@@ -10,7 +10,7 @@ import time
 import lancedb
 import numpy
 from pyarrow import Table, feather
-from worker import serve
+from worker import Clock, serve
 
 CHUNKS, QUESTIONS, INDEX, KIND = sys.argv[1:]
 KEPT = 10
@@ -25,11 +25,11 @@ def matrix(column):
 
 def index():
     chunks = feather.read_table(CHUNKS, columns=["row", "blob", "vector"])
-    started = time.perf_counter()
+    clock = Clock()
     table = lancedb.connect(INDEX).create_table("chunks", chunks)
     if KIND != "exact":
         table.create_index(metric="cosine", index_type=KIND)
-    return {"rows": len(chunks), "seconds": time.perf_counter() - started}
+    return {"rows": len(chunks), **clock.taken()}
 
 
 class State:
@@ -58,10 +58,10 @@ def ask(text):
     if State.questions is None:
         questions = feather.read_table(QUESTIONS, columns=["text", "vector"])
         State.questions = dict(zip(questions["text"].to_pylist(), matrix(questions["vector"])))
-    started = time.perf_counter()
+    clock = Clock()
     State.table = State.table or open_table()
     rows = search(State.table, State.questions[text])
-    return {"rows": rows, "seconds": time.perf_counter() - started}
+    return {"rows": rows, **clock.taken()}
 
 
 def update(name):
@@ -75,12 +75,12 @@ def update(name):
     rows.append({"row": -1, "blob": blob, "vector": vector.tolist()})
     replaced = Table.from_pylist(rows, schema=chunks.schema)
     del chunks
-    started = time.perf_counter()
+    clock = Clock()
     table = open_table()
     table.delete(f"blob = '{blob}'")
     table.add(replaced)
     found = search(table, vector)[0] == -1
-    return {"found": found, "seconds": time.perf_counter() - started}
+    return {"found": found, **clock.taken()}
 
 
 def recall():

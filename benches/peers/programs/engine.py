@@ -81,7 +81,8 @@ class Session(Lines):
         answer = self.request({"do": action, **arguments})
         if answer.get("found") is False:
             raise Failed("the edit was not found")
-        return Run(answer.pop("seconds"), memory_mib=self.memory_mib(), output=json.dumps(answer))
+        seconds, cpu = answer.pop("seconds"), answer.pop("cpu")
+        return Run(seconds, cpu, self.memory_mib(), json.dumps(answer))
 
     def timed(self, question):
         return self.do("ask", text=question)
