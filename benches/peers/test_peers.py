@@ -14,7 +14,7 @@ import table
 from measure import Failed, Run, Samples
 from programs import ALL
 from programs.program import found
-from trees import Edit, Tree, append, git
+from trees import Edit, Tree, append, git, is_test
 
 
 def repository(directory, files):
@@ -89,6 +89,12 @@ class Trees(Scratch):
         self.assertNotIn(edit.name, (source / edit.path).read_text())
         tree.restore()
         self.assertEqual((tree.root / edit.path).read_text(), (source / edit.path).read_text())
+
+    def test_sources_are_edited_rather_than_tests(self):
+        for path in ("test/a.ts", "pkg/core-tests/src/a.kt", "src/a.test.ts", "docs/a.py", "types/a.d.ts"):
+            self.assertTrue(is_test(path), path)
+        for path in ("packages/vitest/src/a.ts", "src/latest/protest.py", "a.c"):
+            self.assertFalse(is_test(path), path)
 
     def test_appending_leaves_other_links_alone(self):
         (self.root / "one").write_text("a\n")

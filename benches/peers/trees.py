@@ -71,8 +71,8 @@ class Tree:
         return {**os.environ, **GIT, "HOME": str(self.home), "NO_COLOR": "1", **variables}
 
     def file_to_edit(self):
-        """The middle one of the files in the language that has most of them."""
-        files = git(self.root, "ls-files").splitlines()
+        """The middle one of the sources, in the language that has most. Some programs leave out tests."""
+        files = [file for file in git(self.root, "ls-files").splitlines() if not is_test(file)]
         counts = Counter(ending for file in files if (ending := os.path.splitext(file)[1]) in FUNCTIONS)
         if not counts:
             raise SystemExit(f"{self.name}: no file in a language of benches/peers/trees.py")
@@ -96,6 +96,16 @@ class Tree:
     def questions(self, program):
         """An endless cycle of questions, as the program takes them."""
         return itertools.cycle([program.phrase(question) for question in QUESTIONS])
+
+
+def is_test(path):
+    """Whether a path is that of a test, an example, documentation or a declaration without code."""
+    folders, name = os.path.split(path.lower())
+    asides = {"test", "tests", "spec", "fixtures", "example", "examples", "docs"}
+    parts = {part for folder in folders.split("/") for part in (folder, folder.rsplit("-")[-1])}
+    return bool(parts & asides) or any(
+        mark in name for mark in (".test.", ".spec.", ".d.ts", "test_", "_test.")
+    )
 
 
 def append(path, text):

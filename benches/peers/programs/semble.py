@@ -45,6 +45,10 @@ class Semble(Program):
         command = [self.bin / "semble", "search", question, ".", "--top-k", "10", "--content", self.content]
         return run(command, tree.root, self.env(tree), limit)
 
+    def update(self, tree, edit, limit):
+        """What is found is not looked at: the stand-in ranks at random."""
+        return self.query(tree, edit.name, limit)
+
     def session(self, tree, limit):
         def find(question):
             return "search", {"query": question, "repo": str(tree.root), "top_k": 10, "content": self.content}
