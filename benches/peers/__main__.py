@@ -104,7 +104,7 @@ def main():
                 else:
                     rows.append(measure(program, tree, options))
                 loads.append(os.getloadavg()[0])
-                print(as_markdown(rows[-1:]), file=sys.stderr)
+                print(as_markdown(rows[-1:]), *rows[-1].remarks, sep="\n", file=sys.stderr)
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{os.cpu_count()} cores, {platform.platform()}. Questions: {'; '.join(QUESTIONS)}.")
     print(ABOUT.format(floor=floor, load=f"{min(loads):.1f}–{max(loads):.1f}"))
