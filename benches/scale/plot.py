@@ -3,8 +3,8 @@
 import math
 from html import escape
 
-WIDTH, HEIGHT = 900, 620
-LEFT, RIGHT, TOP, BOTTOM = 70, 250, 20, 50
+WIDTH, HEIGHT = 940, 620
+LEFT, RIGHT, TOP, BOTTOM = 70, 290, 20, 50
 COLOURS = ["#1b6ca8", "#c0392b", "#e67e22", "#7d3c98", "#af7ac5", "#1e8449", "#7f8c8d", "#34495e", "#b7950b"]
 
 
