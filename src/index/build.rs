@@ -14,6 +14,7 @@ use super::error::IndexError;
 use super::journal::{Journal, PARSER_STACK};
 use super::plan::Job;
 use super::progress::{Counters, Progress};
+use super::run_ahead::RunAhead;
 use super::vector_cache::VectorCache;
 use super::words;
 use crate::chunk::{self, tokens};
@@ -109,12 +110,14 @@ pub fn build(
     let n_threads = codebase.settings.index.threads.unwrap_or(most_threads).clamp(1, units.len());
     let journal = Journal::open(codebase, n_threads)?;
     let next = AtomicUsize::new(0);
+    let ahead = RunAhead::default();
     std::thread::scope(|scope| {
+        let _release = ahead.release_at_end();
         let (sender, receiver) = mpsc::sync_channel::<(usize, Result<Unit, IndexError>)>(QUEUE);
         for thread in 0..n_threads {
             let journal = Some((&journal, thread));
             let worker = Worker { context: *context, vectors: &vectors, kept: kept.as_ref(), journal };
-            let (sender, units, next) = (sender.clone(), &units, &next);
+            let (sender, units, next, ahead) = (sender.clone(), &units, &next, &ahead);
             std::thread::Builder::new()
                 .name("index".to_owned())
                 .stack_size(PARSER_STACK)
@@ -123,6 +126,7 @@ pub fn build(
                     while !worker.context.progress.stopped() {
                         let unit = next.fetch_add(1, Ordering::Relaxed);
                         let Some(jobs) = units.get(unit) else { return };
+                        ahead.wait(unit, &|| worker.context.progress.stopped());
                         let result = worker.run(jobs, &mut thread);
                         if sender.send((unit, result)).is_err() {
                             return;
@@ -147,6 +151,7 @@ pub fn build(
                 let is_cut = unit.docs.len() < units[wanted].len();
                 wanted += 1;
                 merger.merge(unit)?;
+                ahead.merged(wanted);
                 if is_cut {
                     // Stopped within this unit: later units of other threads must not be taken for the rest
                     // of it.

@@ -4,7 +4,7 @@
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
 //! * `order`: recent files first in a first index.
-//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order.
+//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds what waits.
 //! * [`vector_cache`]: vectors of an unfinished run.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
 //! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.
@@ -16,7 +16,7 @@
 //! * [`status`]: what is indexed. Reads only.
 //! * [`clear`]: removal of an index.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
-//!   again. [`hnsw`]: HNSW for large segments.
+//!   again. [`hnsw`]: an HNSW graph for large stores.
 
 #[doc(hidden)]
 pub mod arrivals;
@@ -52,6 +52,7 @@ pub mod publish;
 pub mod recompute;
 #[doc(hidden)]
 pub mod repair;
+mod run_ahead;
 #[doc(hidden)]
 pub mod status;
 #[doc(hidden)]
