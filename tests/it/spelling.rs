@@ -65,8 +65,9 @@ fn a_name_that_only_a_path_has_is_not_absent() {
 fn what_the_relevance_follows_from_is_explained() {
     let repo = indexed();
     let none = repo.codeweaver(["search", "-o", "json", "detect a collision"]).success().json();
-    let explained = repo.codeweaver(["search", "-o", "json", "--explain", "detect a collision"]);
-    let evidence = explained.success().json()["matches"][0]["evidence"].clone();
+    let explained =
+        repo.codeweaver(["search", "-o", "json", "--explain", "detect a collision"]).success().json();
+    let evidence = &explained["matches"][0]["evidence"];
     assert!(evidence["cosine"].as_f64().is_some_and(|cosine| cosine > 0.0), "{evidence:#}");
     assert_eq!(evidence["absent"], 0.0, "{evidence:#}");
     assert!(none["matches"][0]["evidence"].is_null(), "{none:#}");
