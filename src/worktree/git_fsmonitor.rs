@@ -1,8 +1,8 @@
 //! The answer of git's own file-system monitor (`git fsmonitor--daemon`), where `core.fsmonitor` is on.
 //!
-//! The daemon collects the paths that change. A client tells the token of an earlier answer and gets the paths
-//! that have changed since. Before the daemon answers, it waits for the events of everything that happened
-//! before the question, so what it does not name is unchanged, as far as git relies on that too.
+//! The daemon collects the paths that change. A client tells the token of an earlier answer and gets the
+//! paths that have changed since. Before the daemon answers, it waits for the events of everything that
+//! happened before the question, so what it does not name is unchanged, as far as git relies on that too.
 //!
 //! Only a daemon that runs already is asked. None is started, and a program that `core.fsmonitor` names is
 //! never run, since a repository could name any. Unix only: the daemon listens on a socket in the git
@@ -15,8 +15,8 @@ use crate::git::{BString, Repo};
 pub(super) struct Answer {
     /// Names the time of the answer.
     pub token: BString,
-    /// The paths that have changed; `None` if the daemon does not know them. A path of a directory ends with a
-    /// slash and stands for everything below it.
+    /// The paths that have changed; `None` if the daemon does not know them. A path of a directory ends with
+    /// a slash and stands for everything below it.
     pub changed: Option<Vec<BString>>,
 }
 

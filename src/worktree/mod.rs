@@ -33,8 +33,8 @@
 //! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: what is found without reading
 //!   content.
 //! * [`classify`]: from a scan to changes.
-//! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or by
-//!   this one.
+//! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or
+//!   by this one.
 
 pub(crate) mod cache_file;
 mod changes;

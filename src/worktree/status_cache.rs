@@ -252,8 +252,8 @@ impl StatusCache {
         Revalidation { touched, unchecked }
     }
 
-    /// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern file
-    /// changed, or the block cannot be decoded.
+    /// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern
+    /// file changed, or the block cannot be decoded.
     fn check_block(&self, block: &[u8], root: &Path, touched: &mut Vec<BString>) -> Option<()> {
         let mut full = PathBuf::new();
         each_path(block, |path, expected| {
@@ -282,7 +282,8 @@ impl StatusCache {
     }
 }
 
-/// Calls `visit` with every path of a block. `None` if that returns `None`, or if the block cannot be decoded.
+/// Calls `visit` with every path of a block. `None` if that returns `None`, or if the block cannot be
+/// decoded.
 fn each_path(mut block: &[u8], mut visit: impl FnMut(&BString, &ExpectedStat) -> Option<()>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
@@ -300,7 +301,8 @@ fn name_of(path: &BStr) -> &[u8] {
     &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// When a scan began: by the clock, and by the token of git's fsmonitor, which is empty if that did not answer.
+/// When a scan began: by the clock, and by the token of git's fsmonitor, which is empty if that did not
+/// answer.
 pub(super) struct ScanStart {
     at: Time,
     token: BString,

@@ -70,8 +70,8 @@ impl Observation {
     }
 
     /// Stores `run`, in which the observed files were compared after all others had been found to be as in
-    /// the status cache `base`, or as in `known`. Best effort. Stores nothing if a later change could look the
-    /// same.
+    /// the status cache `base`, or as in `known`. Best effort. Stores nothing if a later change could look
+    /// the same.
     pub fn store(
         self,
         context: &StatusContext,

@@ -18,8 +18,8 @@ use crate::git::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, 
 /// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
 pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
 
-/// Reads files of one working tree; keeps the index and the attributes between files. Git's index is read when
-/// the first file needs it.
+/// Reads files of one working tree; keeps the index and the attributes between files. Git's index is read
+/// when the first file needs it.
 ///
 /// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never
 /// run, since a repository could make them execute any program: the list of drivers is empty, and files that

@@ -19,8 +19,8 @@ const ENOUGH_MARKS: u8 = 3;
 pub struct IntentFactors<'a> {
     view: &'a View,
     profile: Option<&'static Profile>,
-    /// The number of different marks of the profile in each candidate, at most [`ENOUGH_MARKS`]. `None` without
-    /// marks.
+    /// The number of different marks of the profile in each candidate, at most [`ENOUGH_MARKS`]. `None`
+    /// without marks.
     marks: Option<FxHashMap<RowId, u8>>,
     /// Words of file names, stemmed.
     path_words: Vec<String>,

@@ -1,7 +1,8 @@
 //! Cache of the texts of blobs in git, for a long-lived process.
 //!
 //! The stages of a request read the same blobs one after the other, and the queries of a session are mostly
-//! about the same files. Unpacking a blob takes longer than everything else that is done with its text.
+//! about the same files. Of a warm query on the Linux kernel, inflating blobs took the largest share of the
+//! samples of any function.
 
 use crate::git::Oid;
 use crate::sync;
