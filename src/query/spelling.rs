@@ -29,11 +29,15 @@ pub struct Respelling {
 
 /// The query `text` with each of `absent` that is one edit away from a word of the view replaced by it: by
 /// the one that needs the likeliest edit, and among these by the most frequent. `None` if there is no such
-/// word. Names and short words are left as they are.
+/// word. Names and short words are left as they are, and so are words that need an unlikely edit where other
+/// words stay absent: such a query is about something else.
 pub fn respelt(text: &str, absent: &[String], view: &View) -> Option<Respelling> {
     let plain = absent.iter().filter(|word| is_plain(word)).take(MAX_WORDS);
-    let words: Vec<(String, String)> =
+    let mut words: Vec<(String, String)> =
         plain.filter_map(|word| Some((word.clone(), likeliest(&word.to_ascii_lowercase(), view)?))).collect();
+    if words.len() < absent.len() {
+        words.retain(|(word, by)| is_likely(&word.to_ascii_lowercase(), by));
+    }
     let replaced = words.iter().fold(text.to_owned(), |text, (word, by)| replace_word(&text, word, by));
     (!words.is_empty()).then_some(Respelling { text: replaced, words })
 }
