@@ -2,8 +2,8 @@
 //!
 //! Run with `cargo bench --bench first_index`; corpus: see `corpus.rs`. The fastest of CODEWEAVER_BENCH_RUNS
 //! = 3 runs is printed, and two lower bounds for any first index: the time of `git cat-file --batch` over all
-//! blobs of the same tree, and that of parsing the indexed files once, by the same program and as many threads.
-//! Each run of the index is followed by one of parsing alone, so that both meet the same machine.
+//! blobs of the same tree, and that of parsing the indexed files once, by the same program and as many
+//! threads. Each run of the index is followed by one of parsing alone, so that both meet the same machine.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Binary quantisation and HNSW compared with the exact scan, as the number of rows grows: time and recall@10.
+//! Binary quantisation and HNSW compared with the exact scan, as the number of rows grows: time and
+//! recall@10.
 //!
 //! Corpus: see `corpus.rs`, preferably a large one:
 //! `CODEWEAVER_BENCH_REPO=/path/to/linux cargo bench --bench vectors`; or
@@ -8,8 +9,8 @@
 //! vectors of the index.
 //!
 //! HNSW is one graph over these rows, built on all cores and extended from size to size, and searched on one
-//! core without a scan of anything else. Its list of candidates is the least that is sufficient for the recall at
-//! which graphs are used.
+//! core without a scan of anything else. Its list of candidates is the least that is sufficient for the
+//! recall at which graphs are used.
 
 mod common;
 

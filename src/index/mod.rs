@@ -4,7 +4,8 @@
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
 //! * `order`: recent files first in a first index.
-//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds what waits.
+//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds what
+//!   waits.
 //! * [`vector_cache`]: vectors of an unfinished run.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
 //! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.

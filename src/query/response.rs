@@ -167,8 +167,8 @@ pub struct Match {
     /// What the relevance follows from, if the request asks for an explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What a long query says that the file has, or that it has the query verbatim, if the request asks for an
-    /// explanation.
+    /// What a long query says that the file has, or that it has the query verbatim, if the request asks for
+    /// an explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }

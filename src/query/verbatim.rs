@@ -1,8 +1,8 @@
 //! Verbatim: files that have a short query as it is written, such as a message or another string literal.
 //!
 //! The words of files and the postings of chunks say which chunks have all words of the query. Those of the
-//! best files among them are read and compared. A file that has the query between quotation marks comes before all others: its words were
-//! copied, not chosen.
+//! best files among them are read and compared. A file that has the query between quotation marks comes
+//! before all others: its words were copied, not chosen.
 
 use super::answer::Ranking;
 use super::error::QueryError;

@@ -2,8 +2,8 @@
 //! [`SignKernel`](crate::sys::SignKernel) reads.
 //!
 //! The sign bits of a vector are enough to estimate its dot product with a query (Charikar, "Similarity
-//! estimation techniques from rounding algorithms", 2002), so a large scan can skip nearly all vectors without
-//! reading them.
+//! estimation techniques from rounding algorithms", 2002), so a large scan can skip nearly all vectors
+//! without reading them.
 
 use crate::sys::SIGN_BLOCK;
 use std::borrow::Cow;

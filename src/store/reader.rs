@@ -168,8 +168,8 @@ impl StoreReader {
         Snapshot::read_named(&self.layout.snapshot(file), file).map(Some)
     }
 
-    /// The largest HNSW graph with the number of the leading segments that it is over; `None` if there is none,
-    /// or if it is damaged.
+    /// The largest HNSW graph with the number of the leading segments that it is over; `None` if there is
+    /// none, or if it is damaged.
     pub fn graph(&self) -> Option<(usize, HnswIndex)> {
         let n = self.layout.largest_graph(&self.state.segments)?;
         let segments = &self.state.segments[..n];

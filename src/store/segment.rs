@@ -39,8 +39,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 4 (3 had the sign bits row by row, 2 symbols of equal length, 1 frequencies of one), combined with the version of the
-/// terms: other terms make another format, which is rebuilt from shard and git.
+/// Format 4 (3 had the sign bits row by row, 2 symbols of equal length, 1 frequencies of one), combined with
+/// the version of the terms: other terms make another format, which is rebuilt from shard and git.
 pub const VERSION: u32 = 4 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;

@@ -139,9 +139,10 @@ pub const SIGN_BLOCK: usize = 32;
 /// Estimates dot products of one query with many rows from the sign bits of the rows.
 ///
 /// Sign bits are stored in blocks of [`SIGN_BLOCK`] rows: for each eight components, a byte of each row. Bit
-/// *i* of a byte is set where component *i* is negative. The estimate is the dot product of the query, rounded
-/// to a few levels, with vectors of ±1. It is looked up for four components at a time (André, Kermarrec and Le
-/// Scouarnec, "Cache locality is not enough", 2015), in integers, so it is the same on every machine.
+/// *i* of a byte is set where component *i* is negative. The estimate is the dot product of the query,
+/// rounded to a few levels, with vectors of ±1. It is looked up for four components at a time (André,
+/// Kermarrec and Le Scouarnec, "Cache locality is not enough", 2015), in integers, so it is the same on every
+/// machine.
 pub struct SignKernel {
     /// Two tables per byte of a row, for its low and its high four bits.
     tables: Vec<[u8; 16]>,

@@ -1,8 +1,8 @@
 //! Construction of a graph on all cores, with a result that does not depend on their number.
 //!
-//! Rows are inserted in batches. The neighbours of a batch are searched in the graph as it was before the batch,
-//! so in any order, and linked in the order of the rows. Batches are small compared with the graph, so a row
-//! rarely misses a neighbour in its own batch.
+//! Rows are inserted in batches. The neighbours of a batch are searched in the graph as it was before the
+//! batch, so in any order, and linked in the order of the rows. Batches are small compared with the graph, so
+//! a row rarely misses a neighbour in its own batch.
 
 use crate::store::hnsw::search::{HnswSearch, Scored, Visited};
 use crate::store::hnsw::vectors::RowVectors;

@@ -11,8 +11,8 @@ use crate::store::hnsw::search::HnswSearch;
 use crate::store::hnsw::vectors::RowVectors;
 use crate::store::hnsw::{HnswIndex, Layers as _};
 
-/// Minimum share of a graph's rows in scope for which it is used unasked. With fewer, most of the search visits
-/// rows out of scope, and a scan of those in scope costs less.
+/// Minimum share of a graph's rows in scope for which it is used unasked. With fewer, most of the search
+/// visits rows out of scope, and a scan of those in scope costs less.
 const MIN_LIVE_SHARE: f64 = 0.5;
 
 /// Result of [`DenseSearch::nearest`].
@@ -79,7 +79,8 @@ impl DenseSearch<'_> {
         Nearest { rows: by_segment.into_iter().flatten().collect(), method }
     }
 
-    /// The graph with the number of segments that it is over; `None` if there is none or if a scan is preferred.
+    /// The graph with the number of segments that it is over; `None` if there is none or if a scan is
+    /// preferred.
     fn graph(&self, ann: Ann) -> Option<(usize, HnswIndex)> {
         let is_wanted = match ann {
             Ann::Exact | Ann::Signs => false,
@@ -124,7 +125,8 @@ mod tests {
         assert_eq!(choose(Ann::Exact, many, true), Method::Exact);
         assert_eq!(choose(Ann::Signs, few, true), Method::Signs);
         assert_eq!(choose(Ann::Hnsw, few, true), Method::Hnsw);
-        // Such requests are refused, unless the graph is removed meanwhile. The scan is then reported as such.
+        // Such requests are refused, unless the graph is removed meanwhile. The scan is then reported as
+        // such.
         assert_eq!(choose(Ann::Hnsw, many, false), Method::Exact);
     }
 }

@@ -4,12 +4,12 @@
 //! * [`search`]: the search of one layer, which building and queries share;
 //! * this file: the graph in memory ([`HnswData`]) and on disk ([`HnswIndex`]).
 //!
-//! Sections: 1 [`HnswHeader`]; 2 level 0, `width` neighbours per row, `u32::MAX` for none; 3 rows of the upper
-//! levels, level by level, ascending; 4 end of each such row's neighbours in 5; 5 neighbours; 6 number of rows of
-//! each upper level.
+//! Sections: 1 [`HnswHeader`]; 2 level 0, `width` neighbours per row, `u32::MAX` for none; 3 rows of the
+//! upper levels, level by level, ascending; 4 end of each such row's neighbours in 5; 5 neighbours; 6 number
+//! of rows of each upper level.
 //!
-//! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not implemented: rows that are dead or out
-//! of scope are traversed and not returned.
+//! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not implemented: rows that are dead or
+//! out of scope are traversed and not returned.
 
 pub mod search;
 pub mod vectors;

@@ -18,8 +18,8 @@ pub struct HnswSearch<'a, L> {
 }
 
 impl<L: Layers> HnswSearch<'_, L> {
-    /// The best rows among those that a candidate list of `ef` finds and `accept` accepts, best first, at most
-    /// `ef`.
+    /// The best rows among those that a candidate list of `ef` finds and `accept` accepts, best first, at
+    /// most `ef`.
     ///
     /// The list holds accepted rows only, so a search for few accepted rows visits many others.
     pub fn nearest(&self, ef: usize, accept: &dyn Fn(u32) -> bool) -> Vec<Scored> {
