@@ -61,7 +61,7 @@ pub struct StatusEngine {
 #[derive(Default)]
 struct Inner {
     n_runs: usize,
-    /// The status cache, from [`StatusEngine::was_clean`] to the run that follows it.
+    /// The status cache, from [`StatusEngine::expected`] to the run that follows it.
     cache: Option<StatusCache>,
     monitored: Option<MonitoredRun>,
     /// The last attempt to watch failed: events are unreliable here, there are too many directories, or the
