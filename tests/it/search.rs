@@ -245,3 +245,16 @@ fn near_copies_are_named_with_the_better_file() {
     let similar = repo.codeweaver(["similar", "-o", "json", "src/retry.py:1"]).success().json();
     assert_eq!(similar["matches"][0]["file"]["path"], "legacy/again.py", "{similar:#}");
 }
+
+#[test]
+fn hnsw_is_refused_without_a_graph_and_searched_with_one() {
+    let repo = indexed();
+    let query = ["search", "-o", "json", "--ann", "hnsw", "call again after a pause"];
+    let refused = repo.codeweaver(query);
+    assert!(refused.stderr().contains("this index has no HNSW graph"), "{}", refused.explain());
+    repo.write("codeweaver.toml", "[index]\nhnsw = \"always\"\n");
+    repo.commit("wants a graph");
+    repo.codeweaver(["index"]).success();
+    let answer = repo.codeweaver(query).success().json();
+    assert!(answer["search_strategy"].to_string().contains("dense_hnsw"), "{answer:#}");
+}
