@@ -6,8 +6,7 @@
 //!
 //! A graph is over the leading segments of the state, from the first on. Those of full size are never merged,
 //! so it stays valid while commits add segments, which are scanned, until they are many. It is then extended
-//! and not built anew. A child process builds, at a lower priority. After every few segments it writes what
-//! it has, so a build that is interrupted is resumed by the next.
+//! and not built anew. A child process builds, at a lower priority. Once a minute it writes what it has, so a build that is interrupted is resumed by the next.
 
 pub mod certify;
 pub mod construct;
@@ -25,8 +24,8 @@ use crate::store::{StoreError, StoreReader};
 pub use certify::MIN_RECALL;
 use std::time::{Duration, Instant};
 
-/// Number of rows in all below which no graph is built or searched by default. Up to 576,709
-/// rows, the largest number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
+/// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the largest
+/// number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
 pub const MIN_ROWS: u64 = 16_000_000;
 /// Fewest rows of a segment in a graph. Smaller ones are merged soon.
 const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;
