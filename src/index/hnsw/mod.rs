@@ -6,7 +6,8 @@
 //!
 //! A graph is over the leading segments of the state, from the first on. Those of full size are never merged,
 //! so it stays valid while commits add segments, which are scanned, until they are many. It is then extended
-//! and not built anew. A child process builds, at a lower priority. Once a minute it writes what it has, so a build that is interrupted is resumed by the next.
+//! and not built anew. A child process builds, at a lower priority. Once a minute it writes what it has, so a
+//! build that is interrupted is resumed by the next.
 
 pub mod certify;
 pub mod construct;
