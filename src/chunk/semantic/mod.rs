@@ -3,6 +3,7 @@
 mod bodies;
 mod item_macros;
 mod parse;
+mod unknown_syntax;
 mod walk;
 
 pub(super) use parse::parse_definitions;

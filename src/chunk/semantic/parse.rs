@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-use super::{blank, bodies, item_macros};
+use super::{blank, bodies, item_macros, unknown_syntax};
 use crate::chunk::DegradationReason;
 use crate::chunk::grammar::{self, Loaded};
 use crate::chunk::lines::TextIndex;
@@ -98,7 +98,7 @@ fn parse_as(index: &TextIndex<'_>, grammar: &Loaded, definitions: bool) -> Resul
         let parser = RefCell::new(parser);
         let within = |bytes: &[u8], budget: &Budget| parse_within(&mut parser.borrow_mut(), bytes, budget);
         let whole = |bytes: &[u8]| within(bytes, &Budget::new(bytes.len() as u64));
-        let tree = whole(&bytes).ok_or(DegradationReason::ParseBudget)?;
+        let (bytes, tree) = as_known(name, bytes, &whole).ok_or(DegradationReason::ParseBudget)?;
         let probes = Budget::new(bytes.len() as u64);
         let better = match name {
             "rust" => {
@@ -118,6 +118,24 @@ fn parse_as(index: &TextIndex<'_>, grammar: &Loaded, definitions: bool) -> Resul
         };
         Ok(better.unwrap_or(tree))
     })
+}
+
+/// The text and its tree; where that has fewer errors, the text as the grammar knows it. `None` if the budget
+/// is used up.
+fn as_known<'a>(
+    grammar: &str,
+    bytes: Cow<'a, [u8]>,
+    parse: &dyn Fn(&[u8]) -> Option<Tree>,
+) -> Option<(Cow<'a, [u8]>, Tree)> {
+    let tree = parse(&bytes)?;
+    if !tree.root_node().has_error() {
+        return Some((bytes, tree));
+    }
+    let known = unknown_syntax::rewritten(grammar, &bytes).and_then(|shown| {
+        let again = parse(&shown)?;
+        (bodies::error_bytes(&again) < bodies::error_bytes(&tree)).then_some((Cow::Owned(shown), again))
+    });
+    Some(known.unwrap_or((bytes, tree)))
 }
 
 /// The tree of a text; `None` if the budget is used up.
