@@ -11,7 +11,7 @@ use super::pieces::Piece;
 use super::semantic::{self, WalkInput, Walked};
 use super::{
     Chunk, ChunkSource, ChunkedBlob, Degradation, DegradationReason, DelimiterMatch, LanguageId,
-    SemanticClass, Symbol,
+    SemanticClass, SemanticContext, Symbol,
 };
 use super::{markdown, text_split, title, tokens};
 use crate::config::{ChunkerSettings, Granularity};
@@ -330,6 +330,7 @@ impl Chain<'_> {
         let parent = walked.opened.iter().rev().find(|opened| {
             opened.range.start <= range.start && range.end <= opened.range.end && opened.range != range
         });
+        let parent = parent.map(|opened| (opened, &walked.symbols[opened.symbol]));
         let is_container =
             symbols.iter().any(|symbol| symbol.byte_range.end > range.end && !symbol.kind.is_callable());
         Chunk {
@@ -342,7 +343,9 @@ impl Chain<'_> {
             symbols,
             enclosing,
             is_container,
-            parent_semantic_node: parent.map(|opened| opened.kind),
+            parent_semantic_node: parent.map(|(_, symbol)| title::of_symbol(symbol)),
+            semantic_context: parent
+                .map(|(opened, symbol)| SemanticContext { classification: symbol.class, kind: opened.kind }),
             delimiter: None,
             byte_range: range,
         }

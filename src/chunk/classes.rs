@@ -1,4 +1,4 @@
-//! Semantic classes, their importance for five kinds of work, and the task profiles that weight it.
+//! Semantic classes, their category and importance for five kinds of work, and the task profiles that weight it.
 
 /// Semantic class of a chunk or symbol. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -55,6 +55,14 @@ pub enum TaskProfile {
 }
 
 use SemanticClass as C;
+
+/// A class with what follows from it, as chunks are written for readers.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct ClassFacts {
+    pub class: SemanticClass,
+    pub category: &'static str,
+    pub importance: Importance,
+}
 
 struct ClassRow {
     class: SemanticClass,
@@ -120,6 +128,29 @@ impl SemanticClass {
         self.row().tier
     }
 
+    /// The kind of class, in lower case: the first word of its name, for example `definition`.
+    pub fn category(self) -> &'static str {
+        match self {
+            C::DefinitionCallable | C::DefinitionType | C::DefinitionData | C::DefinitionTest => "definition",
+            C::BoundaryModule | C::BoundaryError | C::BoundaryResource => "boundary",
+            C::DocumentationStructured => "documentation",
+            C::FlowBranching | C::FlowIteration | C::FlowControl | C::FlowAsync => "flow",
+            C::OperationInvocation | C::OperationData | C::OperationOperator => "operation",
+            C::ExpressionAnonymous => "expression",
+            C::SyntaxKeyword
+            | C::SyntaxIdentifier
+            | C::SyntaxLiteral
+            | C::SyntaxAnnotation
+            | C::SyntaxPunctuation => "syntax",
+            C::Unknown => "unknown",
+        }
+    }
+
+    /// The class with its category and importance.
+    pub fn facts(self) -> ClassFacts {
+        ClassFacts { class: self, category: self.category(), importance: self.importance() }
+    }
+
     /// The five scores; all 0 for `UNKNOWN`.
     pub fn importance(self) -> Importance {
         self.row().importance
@@ -136,10 +167,15 @@ impl SemanticClass {
 }
 
 impl Importance {
+    /// The five scores in the order of the fields.
+    pub fn scores(self) -> [f32; 5] {
+        let Self { discovery, comprehension, modification, debugging, documentation } = self;
+        [discovery, comprehension, modification, debugging, documentation]
+    }
+
     /// The highest of the five scores.
     pub fn max(self) -> f32 {
-        let Self { discovery, comprehension, modification, debugging, documentation } = self;
-        discovery.max(comprehension).max(modification).max(debugging).max(documentation)
+        self.scores().into_iter().fold(0.0, f32::max)
     }
 
     /// Sum of the scores, weighted by the profile of a task; clamped to 0–1.
@@ -199,6 +235,8 @@ mod tests {
             assert_eq!(row.class as usize, position);
             assert_eq!(SemanticClass::from_u8(position as u8), Some(row.class));
             assert_eq!(SemanticClass::by_name(row.name), Some(row.class));
+            let first_word = row.name.split('_').next().map(str::to_ascii_lowercase);
+            assert_eq!(first_word.as_deref(), Some(row.class.category()));
         }
         assert_eq!(SemanticClass::from_u8(22), None);
     }

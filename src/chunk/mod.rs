@@ -89,6 +89,14 @@ pub struct DelimiterMatch {
     pub inclusive: bool,
 }
 
+/// The definition that a chunk is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct SemanticContext {
+    pub classification: SemanticClass,
+    /// Grammar kind of its node, for example `function_definition`.
+    pub kind: &'static str,
+}
+
 /// The indexed unit: a byte range of a blob with its metadata.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Chunk {
@@ -98,7 +106,8 @@ pub struct Chunk {
     /// The language of this text; differs from the blob's for fenced code in Markdown.
     pub language: LanguageId,
     pub source: ChunkSource,
-    /// The most important class of what the chunk holds.
+    /// The most important class of what the chunk holds; written with its category and importance.
+    #[serde(flatten, serialize_with = "class_facts")]
     pub class: SemanticClass,
     /// Number of tokens by [`tokens::count`].
     pub token_count: u32,
@@ -109,9 +118,15 @@ pub struct Chunk {
     pub enclosing: Vec<String>,
     /// True if the chunk begins a definition of which later members are in other chunks.
     pub is_container: bool,
-    /// Grammar kind of the definition of which the chunk is a part, if a definition exceeded the limit.
-    pub parent_semantic_node: Option<&'static str>,
+    /// Title of the definition of which the chunk is a part, if a definition exceeded the limit.
+    pub parent_semantic_node: Option<String>,
+    /// Class and grammar kind of that definition.
+    pub semantic_context: Option<SemanticContext>,
     pub delimiter: Option<DelimiterMatch>,
+}
+
+fn class_facts<S: serde::Serializer>(class: &SemanticClass, serializer: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&class.facts(), serializer)
 }
 
 /// Why a blob or a part of it went one step down the chain.
@@ -131,6 +146,22 @@ pub enum DegradationReason {
     NoDelimiters,
     /// A node without parts that fit a chunk.
     OversizedNode,
+}
+
+impl DegradationReason {
+    /// The name in output and in shards, for example `oversized_node`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DegradationReason::NoGrammar => "no_grammar",
+            DegradationReason::ErrorShare => "error_share",
+            DegradationReason::ParseBudget => "parse_budget",
+            DegradationReason::TooDeep => "too_deep",
+            DegradationReason::NotUtf8 => "not_utf8",
+            DegradationReason::Forced => "forced",
+            DegradationReason::NoDelimiters => "no_delimiters",
+            DegradationReason::OversizedNode => "oversized_node",
+        }
+    }
 }
 
 /// A step down the chain, with the part of the blob that it applies to.

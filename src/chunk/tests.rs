@@ -441,7 +441,12 @@ fn a_huge_function_is_opened_at_its_statements() {
     assert_eq!(blob.boundaries, blob.boundaries_on_nodes);
     for chunk in &blob.chunks[1..] {
         assert_eq!(chunk.enclosing, ["huge"]);
-        assert_eq!(chunk.parent_semantic_node, Some("function_definition"));
+        assert_eq!(chunk.parent_semantic_node.as_deref(), Some("function huge"));
+        let context = SemanticContext {
+            classification: SemanticClass::DefinitionCallable,
+            kind: "function_definition",
+        };
+        assert_eq!(chunk.semantic_context, Some(context));
         let text = &text[chunk.byte_range.start as usize..];
         assert!(text.starts_with("    if "), "a statement was cut: {:?}", &text[..20]);
     }
@@ -488,7 +493,7 @@ fn a_large_class_is_a_container_and_its_members() {
     let blob = chunk_blob(text.as_bytes(), language("javascript"), &ChunkerSettings::default());
     assert!(blob.chunks[0].is_container);
     assert!(blob.chunks[1..].iter().all(|chunk| chunk.enclosing == ["Big"] && !chunk.symbols.is_empty()));
-    assert!(blob.chunks[1..].iter().all(|chunk| chunk.parent_semantic_node == Some("class_declaration")));
+    assert!(blob.chunks[1..].iter().all(|chunk| chunk.parent_semantic_node.as_deref() == Some("class Big")));
 }
 
 #[test]

@@ -41,6 +41,11 @@ impl SymbolKind {
     }
 }
 
+/// The title of a definition: `function Type::parse`.
+pub(crate) fn of_symbol(symbol: &Symbol) -> String {
+    title(std::slice::from_ref(symbol), &[], "")
+}
+
 /// The title of a chunk: `function Type::parse, render (+3)`; without symbols the enclosing names, else the
 /// first line with a letter or digit.
 pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> String {

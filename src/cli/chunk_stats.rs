@@ -198,7 +198,8 @@ impl Chunking<'_> {
         with_text(self.policy, file, blobs, &mut |bytes, language| {
             let chunked = chunk::chunk_blob(bytes, language, &self.codebase.settings.chunker);
             report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
-            let mut reasons: Vec<String> = chunked.degradations.iter().map(|d| name_of(&d.reason)).collect();
+            let mut reasons: Vec<String> =
+                chunked.degradations.iter().map(|d| d.reason.name().to_owned()).collect();
             reasons.sort();
             reasons.dedup();
             for reason in reasons {
@@ -218,10 +219,6 @@ impl Chunking<'_> {
 }
 
 /// The serialised name of a unit variant.
-fn name_of(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
 fn sample(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
     let place = format!("{} {path} {}", language.name(), chunk.byte_range.start);
     let hash = blake3::hash(place.as_bytes());
@@ -263,7 +260,7 @@ impl LanguageStats {
         sums.nodes += u64::from(chunked.nodes_classified);
         sums.unknown += u64::from(chunked.nodes_unknown);
         for degradation in &chunked.degradations {
-            *self.degradations.entry(name_of(&degradation.reason)).or_default() += 1;
+            *self.degradations.entry(degradation.reason.name().to_owned()).or_default() += 1;
         }
     }
 

@@ -81,6 +81,7 @@ pub(super) mod tests {
             enclosing: enclosing.iter().map(|name| (*name).to_owned()).collect(),
             is_container: false,
             parent_semantic_node: None,
+            semantic_context: None,
             delimiter: None,
         }
     }

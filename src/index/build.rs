@@ -350,6 +350,7 @@ impl Worker<'_> {
             language: job.language.name().to_owned(),
             skipped: super::plan::skipped_number(skipped),
             blob_bytes: u32::try_from(size).unwrap_or(u32::MAX),
+            degradations: chunked.iter().flat_map(|blob| &blob.degradations).map(Into::into).collect(),
         };
         let Ok(chunked) = chunked else {
             builder.push_doc(doc, Vec::new(), &[], &[]);
@@ -363,7 +364,7 @@ impl Worker<'_> {
         let settings = &self.context.codebase.settings;
         let stored = self.vectors.of(job.previous);
         let known = |hash: &[u8; 16]| stored(hash).or_else(|| self.kept?.get(hash));
-        let is_degraded = !chunked.degradations.is_empty();
+        let is_degraded = !doc.degradations.is_empty();
         let blob = ChunkedBlob { key: &job.key, bytes, chunks: chunked.chunks };
         let embedded = embed_chunks(self.context.embedder, blob, &known, settings.index.excerpts, terms)?;
         self.context.progress.add(&Counters {

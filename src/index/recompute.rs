@@ -138,6 +138,7 @@ mod tests {
                 language: "rust".into(),
                 skipped: 0,
                 blob_bytes: 1,
+                degradations: Vec::new(),
             }
         };
         let sampled = |percent| (0..10_000).filter(|&i| is_sampled(&doc(i), percent)).count();

@@ -1,6 +1,6 @@
 //! Rows (chunks) and docs (blobs in one language) as they enter the store.
 
-use crate::chunk::{Chunk, Symbol};
+use crate::chunk::{Chunk, Degradation, Symbol};
 use crate::git::Oid;
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ pub struct RowMeta {
     pub title: String,
     pub enclosing: Vec<String>,
     pub symbols: Vec<SymbolMeta>,
-    /// JSON of rarely used details: delimiter match, parent node. Empty if there are none.
+    /// JSON of rarely used details: delimiter match, parent node and its context. Empty if there are none.
     pub detail: String,
 }
 
@@ -119,8 +119,12 @@ fn detail(chunk: &Chunk) -> String {
     if chunk.delimiter.is_none() && chunk.parent_semantic_node.is_none() {
         return String::new();
     }
-    serde_json::json!({ "delimiter": chunk.delimiter, "parent_semantic_node": chunk.parent_semantic_node })
-        .to_string()
+    serde_json::json!({
+        "delimiter": chunk.delimiter,
+        "parent_semantic_node": chunk.parent_semantic_node,
+        "semantic_context": chunk.semantic_context,
+    })
+    .to_string()
 }
 
 /// A doc with everything that the store keeps about it.
@@ -131,4 +135,34 @@ pub struct DocMeta {
     /// The skip reason (`policy::SkipReason` as a number) of a blob without rows; 0 for a chunked doc.
     pub skipped: u8,
     pub blob_bytes: u32,
+    /// Where the blob went down the chain of chunkers, in the order in which it happened.
+    pub degradations: Vec<DegradationMeta>,
+}
+
+/// A step down the chain of chunkers as stored.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(from = "(String, u32, u32)", into = "(String, u32, u32)")]
+pub struct DegradationMeta {
+    /// `DegradationReason` in snake case.
+    pub reason: String,
+    pub byte_range: Range<u32>,
+}
+
+impl From<&Degradation> for DegradationMeta {
+    fn from(degradation: &Degradation) -> Self {
+        let reason = degradation.reason.name().to_owned();
+        DegradationMeta { reason, byte_range: degradation.byte_range.clone() }
+    }
+}
+
+impl From<(String, u32, u32)> for DegradationMeta {
+    fn from((reason, start, end): (String, u32, u32)) -> Self {
+        DegradationMeta { reason, byte_range: start..end }
+    }
+}
+
+impl From<DegradationMeta> for (String, u32, u32) {
+    fn from(DegradationMeta { reason, byte_range }: DegradationMeta) -> Self {
+        (reason, byte_range.start, byte_range.end)
+    }
 }

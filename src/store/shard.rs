@@ -7,10 +7,12 @@
 //! lost.
 
 use super::error::StoreError;
-use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
+use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta, SymbolMeta};
+use crate::chunk::SemanticClass;
+use crate::chunk::classes::ClassFacts;
 use crate::git::Oid;
 use arrow_array::builder::{
-    BooleanBuilder, FixedSizeBinaryBuilder, StringBuilder, UInt32Builder, UInt64Builder,
+    BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, StringBuilder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
@@ -31,11 +33,11 @@ use std::sync::Arc;
 /// supported dimension.
 pub const MAX_ROWS: usize = 128 * 1024;
 
-/// Footer key of the doc table: JSON list of `[oid, variant, language, n_rows, skipped, blob_bytes]`.
+/// Footer key of the doc table: JSON list of `[oid, variant, language, n_rows, skipped, blob_bytes, degradations]`.
 pub const DOCS_KEY: &str = "codeweaver.docs";
 /// Footer key of the schema version.
 pub const SCHEMA_KEY: &str = "codeweaver.schema";
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The content of a shard in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,6 +62,7 @@ pub struct EncodedShard {
 pub fn schema(oid_len: i32, dim: i32) -> Schema {
     let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
     let number = |name: &str| Field::new(name, DataType::UInt32, false);
+    let score = |name: &str| Field::new(name, DataType::Float32, false);
     Schema::new(vec![
         number("doc"),
         Field::new("blob_oid", DataType::FixedSizeBinary(oid_len), false),
@@ -74,6 +77,12 @@ pub fn schema(oid_len: i32, dim: i32) -> Schema {
         utf8("language"),
         number("source"),
         number("class"),
+        utf8("category"),
+        score("importance_discovery"),
+        score("importance_comprehension"),
+        score("importance_modification"),
+        score("importance_debugging"),
+        score("importance_documentation"),
         Field::new("container", DataType::Boolean, false),
         number("token_count"),
         utf8("title"),
@@ -186,18 +195,33 @@ fn properties(docs_json: String) -> WriterProperties {
 
 fn docs_json(data: &ShardData) -> String {
     let rows = data.docs.iter().zip(&data.n_rows).map(|(doc, n_rows)| {
-        (doc.key.blob_oid.to_string(), doc.key.variant, &doc.language, n_rows, doc.skipped, doc.blob_bytes)
+        let DocMeta { key, language, skipped, blob_bytes, degradations } = doc;
+        (key.blob_oid.to_string(), key.variant, language, n_rows, skipped, blob_bytes, degradations)
     });
     serde_json::to_string(&rows.collect::<Vec<_>>()).unwrap_or_default()
 }
 
+/// An entry of the doc table, which is a list in JSON.
+#[derive(serde::Deserialize)]
+struct DocRecord {
+    oid: String,
+    variant: u64,
+    language: String,
+    n_rows: u32,
+    skipped: u8,
+    blob_bytes: u32,
+    /// Absent in shards of schema 1.
+    #[serde(default)]
+    degradations: Vec<DegradationMeta>,
+}
+
 fn parse_docs(json: &str, data: &mut ShardData) -> Result<(), String> {
-    type Doc = (String, u64, String, u32, u8, u32);
-    let docs: Vec<Doc> =
+    let docs: Vec<DocRecord> =
         serde_json::from_str(json).map_err(|e| format!("its doc table cannot be read ({e})"))?;
-    for (oid, variant, language, n_rows, skipped, blob_bytes) in docs {
+    for DocRecord { oid, variant, language, n_rows, skipped, blob_bytes, degradations } in docs {
         let blob_oid = Oid::from_hex(oid.as_bytes()).map_err(|_| format!("`{oid}` is no object id"))?;
-        data.docs.push(DocMeta { key: DocKey { blob_oid, variant }, language, skipped, blob_bytes });
+        let key = DocKey { blob_oid, variant };
+        data.docs.push(DocMeta { key, language, skipped, blob_bytes, degradations });
         data.n_rows.push(n_rows);
     }
     Ok(())
@@ -236,6 +260,10 @@ struct Columns {
     input_hash: FixedSizeBinaryBuilder,
     /// start_byte, end_byte, start_line, end_line, source, class, token_count.
     numbers: [UInt32Builder; 7],
+    /// Follow from the class, like the scores; written for other readers of the file, and not read here.
+    category: StringBuilder,
+    /// discovery, comprehension, modification, debugging, documentation.
+    importance: [Float32Builder; 5],
     container: BooleanBuilder,
     /// language, title, enclosing, symbols, detail.
     strings: [StringBuilder; 5],
@@ -252,6 +280,8 @@ impl Columns {
             chunk_id: FixedSizeBinaryBuilder::with_capacity(n, 16),
             input_hash: FixedSizeBinaryBuilder::with_capacity(n, 16),
             numbers: Default::default(),
+            category: StringBuilder::new(),
+            importance: Default::default(),
             container: BooleanBuilder::with_capacity(n),
             strings: Default::default(),
             vector: FixedSizeBinaryBuilder::with_capacity(n, dim),
@@ -281,6 +311,13 @@ impl Columns {
             row.token_count,
         ];
         self.numbers.iter_mut().zip(numbers).for_each(|(builder, value)| builder.append_value(value));
+        let ClassFacts { category, importance, .. } =
+            SemanticClass::from_u8(row.class).unwrap_or(SemanticClass::Unknown).facts();
+        self.category.append_value(category);
+        self.importance
+            .iter_mut()
+            .zip(importance.scores())
+            .for_each(|(column, score)| column.append_value(score));
         self.container.append_value(row.is_container);
         let json = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".to_owned());
         let enclosing = json(serde_json::to_string(&row.enclosing));
@@ -293,6 +330,7 @@ impl Columns {
     fn finish(mut self) -> Vec<ArrayRef> {
         let [start_byte, end_byte, start_line, end_line, source, class, token_count] = &mut self.numbers;
         let [language, title, enclosing, symbols, detail] = &mut self.strings;
+        let [discovery, comprehension, modification, debugging, documentation] = &mut self.importance;
         vec![
             Arc::new(self.doc.finish()),
             Arc::new(self.blob_oid.finish()),
@@ -307,6 +345,12 @@ impl Columns {
             Arc::new(language.finish()),
             Arc::new(source.finish()),
             Arc::new(class.finish()),
+            Arc::new(self.category.finish()),
+            Arc::new(discovery.finish()),
+            Arc::new(comprehension.finish()),
+            Arc::new(modification.finish()),
+            Arc::new(debugging.finish()),
+            Arc::new(documentation.finish()),
             Arc::new(self.container.finish()),
             Arc::new(token_count.finish()),
             Arc::new(title.finish()),
@@ -391,6 +435,10 @@ pub mod tests {
                 language: "rust".into(),
                 skipped: u8::from(n_rows == 0),
                 blob_bytes: 100,
+                degradations: vec![DegradationMeta {
+                    reason: "oversized_node".into(),
+                    byte_range: 7..i as u32 + 7,
+                }],
             });
             data.n_rows.push(n_rows);
             for r in 0..n_rows {

@@ -433,8 +433,13 @@ fn store(bytes: &[u8], language: LanguageId, blob: &ChunkedBlob) {
     let rows: Vec<RowMeta> =
         blob.chunks.iter().map(|chunk| RowMeta::new(&key, chunk, [7; 16], true)).collect();
     let vectors = vec![3i8; rows.len() * DIM];
-    let doc =
-        DocMeta { key, language: language.name().to_owned(), skipped: 0, blob_bytes: bytes.len() as u32 };
+    let doc = DocMeta {
+        key,
+        language: language.name().to_owned(),
+        skipped: 0,
+        blob_bytes: bytes.len() as u32,
+        degradations: blob.degradations.iter().map(Into::into).collect(),
+    };
     let mut builder = SegmentBuilder::new(DIM);
     builder.push_doc(doc, rows.clone(), &vectors, bytes);
     let encoded = shard::encode(&builder.data, Path::new("fuzz.parquet")).expect("any chunks make a shard");

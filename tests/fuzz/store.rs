@@ -414,8 +414,13 @@ fn push(builder: &mut SegmentBuilder, bytes: &[u8], language: LanguageId, settin
         .map(|(at, chunk)| RowMeta::new(&key, chunk, [at as u8; 16], true))
         .collect();
     let vectors: Vec<i8> = (0..rows.len() * DIM).map(|i| (i * 31 % 251) as u8 as i8).collect();
-    let doc =
-        DocMeta { key, language: language.name().to_owned(), skipped: 0, blob_bytes: bytes.len() as u32 };
+    let doc = DocMeta {
+        key,
+        language: language.name().to_owned(),
+        skipped: 0,
+        blob_bytes: bytes.len() as u32,
+        degradations: blob.degradations.iter().map(Into::into).collect(),
+    };
     builder.push_doc(doc, rows, &vectors, bytes);
 }
 

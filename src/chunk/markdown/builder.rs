@@ -244,6 +244,7 @@ impl Document<'_> {
             enclosing: path.to_vec(),
             is_container: false,
             parent_semantic_node: None,
+            semantic_context: None,
             delimiter: None,
         }
     }

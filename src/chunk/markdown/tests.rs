@@ -27,6 +27,7 @@ fn code(code: &str, language: LanguageId, base: u32) -> Vec<Chunk> {
         enclosing: vec!["inner".to_owned()],
         is_container: false,
         parent_semantic_node: None,
+        semantic_context: None,
         delimiter: None,
     }]
 }

@@ -42,7 +42,10 @@ mod cost {
 #[derive(Debug, Clone)]
 pub(crate) struct Opened {
     pub range: Range<u32>,
+    /// Grammar kind of its node.
     pub kind: &'static str,
+    /// Position of its symbol.
+    pub symbol: usize,
 }
 
 /// The result of a walk.
@@ -404,10 +407,10 @@ impl Walker<'_> {
         if let Some(pending) = &mut self.pending {
             pending.crossing = pending.crossing.max(crossing);
         }
-        if symbol.is_some() {
+        if let Some(symbol) = symbol {
             let language = &self.input.grammar.language;
             let kind = language.node_kind_for_id(visit.node.kind_id()).unwrap_or("definition");
-            self.out.opened.push(Opened { range: visit.range.clone(), kind });
+            self.out.opened.push(Opened { range: visit.range.clone(), kind, symbol });
         }
     }
 

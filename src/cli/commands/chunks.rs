@@ -129,15 +129,8 @@ fn write_chunks(
         }
     }
     for degradation in &chunked.degradations {
-        let reason = serde_json::to_value(degradation.reason)?;
         let range = &degradation.byte_range;
-        writeln!(
-            out,
-            "degraded: {} in bytes {}..{}",
-            reason.as_str().unwrap_or_default(),
-            range.start,
-            range.end
-        )?;
+        writeln!(out, "degraded: {} in bytes {}..{}", degradation.reason.name(), range.start, range.end)?;
     }
     Ok(())
 }
