@@ -78,7 +78,7 @@ pub(super) fn of_file(name: &[u8]) -> Kinds {
 
 /// Kinds of a directory by its name.
 pub(super) fn of_directory(name: &[u8]) -> Kinds {
-    TABLES.directories.get(name).copied().unwrap_or(0)
+    TABLES.directories.find(name)
 }
 
 /// Whether a file of this name marks its directory as the root of a package.
@@ -94,7 +94,7 @@ pub(super) fn fingerprint() -> &'static str {
 struct Tables {
     files: Patterns,
     folded_files: Patterns,
-    directories: FxHashMap<&'static [u8], Kinds>,
+    directories: Patterns,
     manifests: FxHashSet<&'static [u8]>,
     fingerprint: String,
 }
@@ -104,10 +104,8 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     for (kind, pattern) in rows(FILES) {
         if kind & CASE_FOLDED != 0 { folded_files.add(pattern, kind) } else { files.add(pattern, kind) }
     }
-    let mut directories = FxHashMap::default();
-    for (kind, name) in rows(DIRECTORIES) {
-        *directories.entry(name.as_bytes()).or_default() |= kind;
-    }
+    let mut directories = Patterns::default();
+    rows(DIRECTORIES).for_each(|(kind, pattern)| directories.add(pattern, kind));
     let manifests = lines(MANIFESTS).flat_map(str::split_ascii_whitespace).map(str::as_bytes).collect();
     let mut hash = blake3::Hasher::new();
     for table in [FILES, DIRECTORIES, MANIFESTS] {
