@@ -35,6 +35,8 @@ const MAX_ROWS: usize = 128;
 const MAX_READ: usize = 48;
 /// Number of files with the text after which no more are read.
 const ENOUGH: usize = 10;
+/// Number of words from which a part of a literal counts like the whole.
+const MIN_WORDS_OF_PART: usize = 4;
 /// Relevance of a file that has the query verbatim.
 const RELEVANCE: f32 = 0.97;
 
@@ -112,7 +114,11 @@ impl Searcher {
                 let chunk = texts.of_doc(id)?.get(start..end).unwrap_or_default();
                 let chunk =
                     if is_lenient { Cow::Owned(chunk.to_ascii_lowercase()) } else { Cow::Borrowed(chunk) };
-                let is_text = |at| is_lenient || is_code || is_quoted(&chunk, at, text.len());
+                let is_text = |at| {
+                    is_lenient
+                        || is_code
+                        || literal_around(&chunk, at, text.len()).is_some_and(|l| fills(l, text))
+                };
                 if finder.find_iter(&chunk).any(is_text) {
                     *has_text = true;
                     // What is shown of the file is the text.
@@ -154,19 +160,40 @@ fn is_like_code(text: &str) -> bool {
     text.contains(['{', '}', '[', ']', '=', ';', '<', '>', '%', '$', '|', '\\', '"'])
 }
 
-/// Whether the `len` bytes of `chunk` at `at` are between two equal quotation marks on their line.
-fn is_quoted(chunk: &[u8], at: usize, len: usize) -> bool {
+/// Whether `text` is most of a `literal` that contains it: all but blanks, a final sign and a line end, or at
+/// least [`MIN_WORDS_OF_PART`] words. A few words are in a longer text by chance.
+fn fills(literal: &[u8], text: &str) -> bool {
+    let is_sign = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b':' | b',') || byte.is_ascii_whitespace();
+    let bare = |mut text: &[u8]| -> usize {
+        loop {
+            match text {
+                [rest @ .., b'\\', b'n' | b'r' | b't'] => text = rest,
+                [rest @ .., last] if is_sign(last) => text = rest,
+                _ => return text.trim_ascii_start().len(),
+            }
+        }
+    };
+    text.split_whitespace().count() >= MIN_WORDS_OF_PART || bare(literal) == bare(text.as_bytes())
+}
+
+/// The literal of one line that the `len` bytes of `chunk` at `at` are in: what is between two equal quotation
+/// marks, with an odd number of such marks before it on the line.
+fn literal_around(chunk: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     let line = memchr::memrchr(b'\n', &chunk[..at]).map_or(0, |end| end + 1);
     let before = &chunk[line..at];
     let after = &chunk[at + len..];
     let after = &after[..memchr::memchr(b'\n', after).unwrap_or(after.len())];
-    let opens = |mark: u8| {
-        memchr::memrchr(mark, before).is_some_and(|open| {
-            // An apostrophe follows a letter.
-            mark != b'\'' || open == 0 || !before[open - 1].is_ascii_alphabetic()
-        })
+    // An apostrophe follows a letter, an escaped mark a backslash.
+    let is_mark = |line: &[u8], at: usize, mark: u8| {
+        let previous = at.checked_sub(1).map_or(b' ', |before| line[before]);
+        previous != b'\\' && (mark != b'\'' || !previous.is_ascii_alphabetic())
     };
-    [b'"', b'\'', b'`'].into_iter().any(|mark| opens(mark) && after.contains(&mark))
+    [b'"', b'\'', b'`'].into_iter().find_map(|mark| {
+        let opens = || memchr::memchr_iter(mark, before).filter(|&open| is_mark(before, open, mark));
+        let open = opens().last().filter(|_| opens().count() % 2 == 1)?;
+        let close = memchr::memchr(mark, after)?;
+        Some(&chunk[line + open + 1..at + len + close])
+    })
 }
 
 /// Rows of `scope` that have all words of `terms`, of files that have all `needles`.
@@ -262,7 +289,7 @@ mod tests {
     fn a_text_is_quoted_between_equal_marks_on_its_line() {
         let quoted = |line: &str| {
             let at = line.find("no slot left").unwrap();
-            is_quoted(line.as_bytes(), at, "no slot left".len())
+            literal_around(line.as_bytes(), at, "no slot left".len()).is_some()
         };
         for line in ["x\nfail(\"E1: no slot left in %s\");\n", "raise Full('no slot left')", "`no slot left`"]
         {
@@ -273,8 +300,21 @@ mod tests {
             "\"a\"\nno slot left\n\"b\"",
             "it's no slot left in bob's",
             "'x' no slot left",
+            "(`Ts`), no slot left (`Tm`)",
         ] {
             assert!(!quoted(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_text_fills_a_literal_but_for_blanks_and_signs_or_has_four_words() {
+        for (literal, text, expected) in [
+            ("no slot left", "no slot left", true),
+            (" No slot left.\\n", "No slot left", true),
+            ("read a scroll of fire", "read a scroll", false),
+            ("E1: there is no slot left for it", "there is no slot", true),
+        ] {
+            assert_eq!(fills(literal.as_bytes(), text), expected, "{literal}");
         }
     }
 }
