@@ -15,6 +15,14 @@ const FOLDER_NAMES: &[&str] = &["mod", "index", "lib", "main", "__init__", "init
 /// Maximum number of paths in the cache, at about half a kilobyte each.
 const MAX_PATHS: usize = 8192;
 
+/// Words of paths that stand for a platform. `node`, `browser` and `web` are left out: they are also parts of
+/// products.
+const PLATFORMS: [&str; 27] = [
+    "android", "apple", "arm64", "bsd", "cygwin", "darwin", "freebsd", "ios", "java11", "java9", "jdk11",
+    "jdk8", "js", "jvm", "linux", "macos", "mingw", "msvc", "native", "posix", "unix", "wasi", "wasm",
+    "win32", "windows", "x64", "x86",
+];
+
 /// Where in a path a term is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -44,6 +52,8 @@ pub struct PathFacts {
     pub name_words: f32,
     /// The stem of the file, or of the folder of an index file, [`names::normalised`].
     pub name: String,
+    /// The first word that stands for a platform, in lower case.
+    pub platform: Option<&'static str>,
     terms: String,
     parts: Vec<Part>,
 }
@@ -60,6 +70,7 @@ impl PathFacts {
             folders: tenths(path.matches('/').count()),
             name_words: tenths(n_words(stem)),
             name: names::normalised(if is_index_file && !parent.is_empty() { parent } else { stem }),
+            platform: platform(&path),
             terms: String::with_capacity(path.len()),
             parts: Vec::new(),
         };
@@ -83,6 +94,20 @@ impl PathFacts {
         let text = |part: &Part| self.terms.get(part.start as usize..part.end as usize).unwrap_or("");
         self.parts.iter().map(move |part| (text(part), part.place, part.names_the_file))
     }
+}
+
+/// The first word of [`PLATFORMS`] in a path: `jvm` in `src/jvmMain/Path.kt`. Extensions are no words.
+fn platform(path: &str) -> Option<&'static str> {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let find = |word: &str| PLATFORMS.iter().find(|platform| word.eq_ignore_ascii_case(platform)).copied();
+    [folders, file_stem(name)].iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric())).find_map(
+        |word| {
+            // `jvmMain` is two words, `macOS` and `iOS` are one.
+            let first =
+                word.find(|c: char| c.is_ascii_uppercase()).filter(|&at| at > 0).map(|at| &word[..at]);
+            find(word).or_else(|| first.and_then(find))
+        },
+    )
 }
 
 fn tenths(n: usize) -> f32 {
@@ -139,6 +164,21 @@ impl PathCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn platforms_are_whole_words_of_a_path() {
+        for (path, expected) in [
+            ("okio/src/jvmMain/kotlin/okio/Path.kt", Some("jvm")),
+            ("src/win32/poll.c", Some("win32")),
+            ("lib/poll_posix.c", Some("posix")),
+            ("src/iOS/View.swift", Some("ios")),
+            ("src/commonMain/Path.kt", None),
+            ("web/native.js", Some("native")),
+            ("src/nativeness/index.js", None),
+        ] {
+            assert_eq!(platform(path), expected, "{path}");
+        }
+    }
 
     #[test]
     fn folders_and_words_are_counted_in_tenths() {

@@ -414,7 +414,12 @@ pub fn names_tests(text: &str) -> bool {
         let before = if i > 0 { word(i - 1) } else { "" };
         let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
         let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
-        let is_last = i + 1 == words.len();
+        // `a mock for tests`, `return as tests` and `failing tests` are about something else.
+        let is_aside = matches!(
+            before,
+            "for" | "in" | "during" | "with" | "by" | "under" | "as" | "pending" | "failing" | "skipped"
+        );
+        let is_last = i + 1 == words.len() && !is_aside;
         let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
             || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
             || (is_last && (i == 0 || is_plural));

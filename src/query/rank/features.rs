@@ -5,7 +5,7 @@
 
 use super::context::{Context, share};
 use super::intents::IntentFactors;
-use super::path_features::{self, PathQuery};
+use super::path_features::{self, HeaderKind, PathQuery};
 use super::roles::Roles;
 use super::weights::Weights;
 use crate::chunk::SemanticClass;
@@ -16,7 +16,7 @@ use crate::query::parse::mentions;
 use crate::query::report::fusion::PartScores;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Size at which a file that is named like an index of exports counts as having as much code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
@@ -60,14 +60,17 @@ pub struct FileFeatures {
     pub name_words: f32,
     /// How well the path fits a file that the query names, 0–1.
     pub mention: f32,
+    /// Source files in the part of the repository that it is in, as a share of all, 0–1.
+    pub part: f32,
     /// Whether the file is named after a name in the query.
     pub is_own_file: bool,
     /// Roles that the query does not ask for.
     pub roles: Roles,
     /// For a file that is named like an index of exports, how much else it has, 0–1.
     pub reexport_rest: Option<f32>,
-    /// Whether it is a header whose implementation is among the candidates or in the same folder.
-    pub has_implementation: bool,
+    pub header: HeaderKind,
+    /// Whether it is for one platform, and a candidate of the same name is for any.
+    pub is_platform_variant: bool,
     /// Factor of the intent of the query, if it acts.
     pub intent: f32,
 }
@@ -101,6 +104,7 @@ pub struct Explanation {
     /// Not above 0.
     pub name_words: f32,
     pub mention: f32,
+    pub part: f32,
     pub prior: f32,
     pub intent: f32,
     pub score: f32,
@@ -131,6 +135,7 @@ impl Explanation {
             + self.depth
             + self.name_words
             + self.mention
+            + self.part
     }
 }
 
@@ -163,15 +168,20 @@ impl FileFeatures {
         if let Some(rest) = self.reexport_rest.filter(|_| prior == weights.prior_reexport) {
             prior += (1.0 - prior) * rest;
         }
-        if self.has_implementation {
-            prior *= weights.prior_header;
+        match self.header {
+            HeaderKind::Implemented => prior *= weights.prior_header,
+            HeaderKind::Alone if prior == 1.0 => prior = weights.prior_header_alone,
+            HeaderKind::Alone | HeaderKind::None => {}
+        }
+        if self.is_platform_variant {
+            prior *= weights.prior_platform;
         }
         prior
     }
 }
 
 /// The weights that the score is linear in, in the order of [`Features::linear`].
-pub const LINEAR_WEIGHTS: [&str; 14] = [
+pub const LINEAR_WEIGHTS: [&str; 15] = [
     "lexical",
     "dense",
     "definition",
@@ -186,6 +196,7 @@ pub const LINEAR_WEIGHTS: [&str; 14] = [
     "depth",
     "name_words",
     "mention",
+    "part",
 ];
 
 impl Features {
@@ -205,6 +216,7 @@ impl Features {
         e.path = weights.path * file.path;
         e.path_dense = weights.path_dense * file.path_dense;
         e.mention = weights.mention * file.mention;
+        e.part = weights.part * file.part;
         e.prior = file.prior(weights);
         e.intent = file.intent;
         e.score = (e.chunk() + e.file()) * e.prior * e.intent;
@@ -233,6 +245,7 @@ impl Features {
             -file.depth,
             -file.name_words,
             file.mention,
+            file.part,
         ]
     }
 }
@@ -249,6 +262,8 @@ pub struct Extractor<'a> {
     max_bm25: f32,
     max_dense: f32,
     max_file_bm25: f32,
+    /// Names of candidates that are for any platform.
+    neutral_names: FxHashSet<&'a [u8]>,
     /// Names of implementations among the candidates, with the size of the largest.
     implementations: FxHashMap<Vec<u8>, f32>,
 }
@@ -268,6 +283,7 @@ impl<'a> Extractor<'a> {
             max_bm25: max(&|c| c.bm25),
             max_dense: max(&|c| c.cosine - candidates.mean_cosine),
             max_file_bm25: candidates.files.values().map(|file| file.bm25).fold(0.0f32, f32::max),
+            neutral_names: path_features::neutral_names(context, candidates),
             implementations: path_features::implementations(context, candidates),
         }
     }
@@ -314,8 +330,14 @@ impl<'a> Extractor<'a> {
             reexport_rest: flags
                 .contains(PathFlags::REEXPORT)
                 .then(|| (blob_bytes as f32 / REEXPORT_BYTES).min(1.0)),
-            has_implementation: weights.prior_header < 1.0
-                && path_features::has_implementation(view, path, size, &self.implementations),
+            header: path_features::header_kind(view, path, size, &self.implementations),
+            is_platform_variant: path_features::is_platform_variant(
+                self.context,
+                path,
+                &facts,
+                &self.neutral_names,
+            ),
+            part: view.part_share(path),
             intent: self.intent.of(best, &facts, &roles, language),
             roles,
             ..FileFeatures::default()
@@ -402,6 +424,7 @@ mod tests {
                 depth: 0.3,
                 name_words: 0.2,
                 mention: 0.4,
+                part: 0.6,
                 is_own_file: true,
                 intent: 1.0,
                 ..FileFeatures::default()

@@ -9,7 +9,7 @@ use crate::query::path_facts::{PathFacts, Place};
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
 use crate::text::{QueryTerm, affinity};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Affinity of a term that begins or ends a part of a path, as `map` in `keymap`.
 const AFFIX_AFFINITY: f32 = 0.7;
@@ -19,6 +19,21 @@ const MIN_AFFIX_BYTES: usize = 3;
 /// Size of an implementation, as a share of its header's, below which the header is the implementation: the
 /// sizes are logarithms, so 20,000 tokens are not implemented by 300.
 const MIN_IMPLEMENTATION_SIZE: f32 = 0.6;
+
+/// Whether a file is a header, and of what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HeaderKind {
+    /// No header, or one that is an implementation itself.
+    #[default]
+    None,
+    /// Its implementation is among the candidates or in the same folder.
+    Implemented,
+    /// A header of C or C++ without such a file.
+    Alone,
+}
+
+/// Extensions of headers of C and C++.
+const C_HEADERS: [&[u8]; 4] = [b"h", b"hh", b"hpp", b"hxx"];
 
 /// Extensions of headers, with those of files that implement what a header declares.
 const HEADERS: &[(&str, &[&str])] = &[
@@ -131,27 +146,59 @@ pub fn implementations(context: &Context<'_>, candidates: &Candidates) -> FxHash
     sizes
 }
 
-/// Whether `path` is a header of this `size` that a file of the same name implements: one in
+/// Names of the files among the candidates whose paths name no platform.
+pub fn neutral_names<'a>(context: &Context<'a>, candidates: &Candidates) -> FxHashSet<&'a [u8]> {
+    let mut docs: Vec<u32> = candidates.list.iter().map(|candidate| candidate.doc).collect();
+    docs.dedup();
+    let view = context.view;
+    let paths = docs.iter().flat_map(|&doc| view.entries_of(doc)).map(|id| view.entry(id).0);
+    paths.filter(|path| context.paths.get(path).platform.is_none()).map(file_name).collect()
+}
+
+/// Whether `path`, with these facts, is for a platform that the query does not name, while a file of the same
+/// name among the candidates is for any.
+pub fn is_platform_variant(
+    context: &Context<'_>,
+    path: &[u8],
+    facts: &PathFacts,
+    neutral_names: &FxHashSet<&[u8]>,
+) -> bool {
+    facts.platform.is_some_and(|platform| {
+        neutral_names.contains(file_name(path)) && !context.query.text.to_ascii_lowercase().contains(platform)
+    })
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    &path[memchr::memrchr(b'/', path).map_or(0, |at| at + 1)..]
+}
+
+/// Whether `path` is a header of this `size`, and whether a file of the same name implements it: one in
 /// `implementations`, as `src/a.cc` for `include/x/a.h`, or else one in the same folder. A header that is
 /// much larger than the file in `implementations` is an implementation itself.
-pub fn has_implementation(
+pub fn header_kind(
     view: &View,
     path: &[u8],
     size: f32,
     implementations: &FxHashMap<Vec<u8>, f32>,
-) -> bool {
-    let Some((name, extension)) = split_name(path) else { return false };
+) -> HeaderKind {
+    let Some((name, extension)) = split_name(path) else { return HeaderKind::None };
     let Some((_, extensions)) = HEADERS.iter().find(|(header, _)| extension == header.as_bytes()) else {
-        return false;
+        return HeaderKind::None;
     };
     if let Some(&implementation) = implementations.get(name) {
-        return implementation >= MIN_IMPLEMENTATION_SIZE * size;
+        let is_implemented = implementation >= MIN_IMPLEMENTATION_SIZE * size;
+        return if is_implemented { HeaderKind::Implemented } else { HeaderKind::None };
     }
-    extensions.iter().any(|implementation| {
+    let has_sibling = extensions.iter().any(|implementation| {
         let stem = &path[..path.len() - extension.len()];
         let sibling = [stem, implementation.as_bytes()].concat();
         view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
-    })
+    });
+    match has_sibling {
+        true => HeaderKind::Implemented,
+        false if C_HEADERS.contains(&extension) => HeaderKind::Alone,
+        false => HeaderKind::None,
+    }
 }
 
 /// The file name of a path before and after its last dot; `None` without a dot.

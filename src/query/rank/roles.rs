@@ -29,11 +29,9 @@ impl Roles {
         let has = |words: &[&str]| {
             query.terms.iter().any(|term| is_asked(term) && words.contains(&term.term.as_str()))
         };
-        let is_given = query.intent.is_given();
-        let intent = query.intent.intent.filter(|_| !query.is_report || is_given);
         let acting = query.acting_intent();
         let wants_tests = query.asks_for_tests();
-        let wants_docs = intent == Some(Intent::Document)
+        let wants_docs = acting == Some(Intent::Document)
             || (!query.is_report && has(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]));
         let wanted = [
             (PathFlags::TEST, wants_tests),
@@ -52,7 +50,7 @@ impl Roles {
         let is_prose_language = language.is_some_and(LanguageId::is_prose);
         let is_prose = is_prose_language && !wants_docs;
         let is_data =
-            !is_prose && language.is_some_and(LanguageId::is_data) && intent != Some(Intent::Configure);
+            !is_prose && language.is_some_and(LanguageId::is_data) && acting != Some(Intent::Configure);
         let is_asked = match acting {
             Some(Intent::Test) => all_flags.contains(PathFlags::TEST),
             Some(Intent::Document) => is_prose_language,

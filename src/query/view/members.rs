@@ -1,6 +1,7 @@
 //! Members of a view: its live rows and entries, and the scopes of recent filters. Cached for requests on the
 //! same view.
 
+use super::parts::Parts;
 use super::scope::Scope;
 use crate::query::request::Filters;
 use crate::store::StoreReader;
@@ -29,6 +30,7 @@ pub struct Members {
     first_entry: Vec<u32>,
     /// Further live entries of docs that have several.
     more_entries: FxHashMap<u32, Vec<u32>>,
+    parts: OnceLock<Parts>,
     /// In order of use, the most recent last.
     scopes: Mutex<Vec<(Filters, Shared<Scope>)>>,
 }
@@ -55,6 +57,13 @@ impl Members {
     pub fn entries_of(&self, doc: u32) -> impl Iterator<Item = u32> + '_ {
         let first = self.first_entry.get(doc as usize).copied().filter(|&id| id != u32::MAX);
         first.into_iter().chain(self.more_entries.get(&doc).into_iter().flatten().copied())
+    }
+
+    /// The parts of the repository, counted on first use. `reader` and `live` are those that the members were
+    /// made of.
+    pub fn parts(&self, reader: &StoreReader, live: &RoaringBitmap) -> &Parts {
+        self.parts
+            .get_or_init(|| Parts::count(reader.live_entries(live).map(|(_, record, path)| (record, path))))
     }
 
     /// The scope of `filters`, from the cache or from `compute`.

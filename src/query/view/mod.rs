@@ -9,6 +9,7 @@ pub mod blob_cache;
 pub mod freshness;
 pub(super) mod members;
 pub mod open;
+mod parts;
 pub mod scope;
 
 use super::error::QueryError;
@@ -116,6 +117,11 @@ impl View {
     /// Live entries of a doc.
     pub fn entries_of(&self, doc: u32) -> impl Iterator<Item = u32> + '_ {
         self.members.entries_of(doc)
+    }
+
+    /// How much of the repository is in the part that `path` is in, see [`parts::Parts::share`].
+    pub fn part_share(&self, path: &[u8]) -> f32 {
+        self.members.parts(&self.reader, &self.snapshot.entries).share(path)
     }
 
     /// The rows that pass `filters`.
