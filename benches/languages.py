@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 QUERIES = Path(__file__).parent / "languages" / "queries.psv"
-LANGUAGES = ["English", "German", "French", "Japanese", "Chinese"]
+LANGUAGES = ["English", "German", "French", "Japanese", "Chinese", "Spanish", "Portuguese", "Russian", "Korean"]
 HALVES = ["tuned", "kept aside"]
 MIN_RELEVANCE = 0.3  # the default of search.min_score
 
@@ -68,7 +68,7 @@ def main():
             asked = by_language[language]
             ndcg = sum(it["scores"]["ndcg"] for it in asked) / len(asked)
             answered = sum((it["relevance"] or 0) >= MIN_RELEVANCE for it in asked) / len(asked)
-            print(f"  {language:9} {len(asked):3}  {ndcg:.3f}  {answered:.0%}")
+            print(f"  {language:10} {len(asked):3}  {ndcg:.3f}  {answered:.0%}")
 
 
 if __name__ == "__main__":
