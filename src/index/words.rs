@@ -47,7 +47,7 @@ pub fn complete(codebase: &Codebase, files: &OpenFiles, progress: &dyn Progress)
 }
 
 /// Maximum size of blobs that are read for their words alone.
-pub(super) const MAX_BYTES: u64 = 16 << 20;
+pub(super) const MAX_BYTES: u64 = 32 << 20;
 
 /// Whether the words of a blob that is `skipped` are stored. Those of binary files are no words, those of
 /// credentials are no one's business. A blob that was not read is passed without bytes.
