@@ -124,6 +124,7 @@ fn draft(
     let best = &file.chunks[chunk];
     let (segment, row) = view.row(best.id);
     let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
+    let focused = focus.as_ref().map(|(_, symbol)| *symbol);
     let (focus, head, class) = match focus {
         Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
         None => {
@@ -185,7 +186,14 @@ fn draft(
         evidence: budget.explain.then_some(file.evidence),
         reasons: if budget.explain { file.reasons.clone() } else { Vec::new() },
     };
-    Ok(Draft { found, id: best.id, symbol: head, has_text: depth.has_text, n_tokens: row.token_count, text })
+    Ok(Draft {
+        found,
+        id: best.id,
+        symbol: focused,
+        has_text: depth.has_text,
+        n_tokens: row.token_count,
+        text,
+    })
 }
 
 /// The symbol that gave a chunk its class, so that class and signature belong together.

@@ -184,13 +184,20 @@ impl<'a> Relations<'a> {
 
     /// Adds the types that the type `focus` is derived from, and those that are derived from it.
     fn add_types_around(&self, focus: &Found<'a>, list: &mut List<'_, 'a>) {
+        // What an alias names is no base of it.
+        let is_alias = |it: &Found<'a>| kind_of(&it.record) == SymbolKind::TypeAlias;
+        if is_alias(focus) {
+            return;
+        }
         let supertypes = focus.bases(&self.symbols).into_iter().filter_map(|base| {
             let all = self.symbols.named(base)?;
             all.into_iter().filter(is_named_type).min_by_key(|it| it.distance(focus))
         });
         list.add(Relation::Supertype, supertypes.collect(), MAX_OF_RELATION);
         let mut subtypes = self.symbols.types_that_mention(focus.name);
-        subtypes.retain(|it| it.name != focus.name && it.bases(&self.symbols).contains(&focus.name));
+        subtypes.retain(|it| {
+            it.name != focus.name && !is_alias(it) && it.bases(&self.symbols).contains(&focus.name)
+        });
         subtypes.sort_by_key(|it| it.distance(focus));
         list.add(Relation::Subtype, subtypes, MAX_OF_RELATION);
     }

@@ -2,7 +2,7 @@
 //!
 //! What is found, and in which order, follows from paths and positions, never from the order of rows.
 
-use super::words::{self, Calls};
+use super::words;
 use super::{is_test, is_type};
 use crate::policy::PathFlags;
 use crate::query::answer::focus::rows_before;
@@ -64,17 +64,15 @@ impl<'a> Found<'a> {
         name.rsplit([':', '.']).next().unwrap_or(name)
     }
 
-    /// The capitalised names in the declaration of a type besides its own: what it is derived from, and the
-    /// arguments of those.
+    /// The names of what a type is derived from, by its declaration.
     pub fn bases(&self, symbols: &Symbols<'a>) -> Vec<&'a str> {
         let (segment, _) = symbols.view.row(self.id);
         let signature = segment.string(self.record.signature);
         let own = self.owner_name();
-        words::names(signature.as_bytes(), Calls::Parenthesised)
-            .types
-            .into_iter()
-            .filter(|name| *name != own)
-            .collect()
+        let are_parenthesised = symbols.language_of(self.id) == "python";
+        let mut bases = words::bases(signature, are_parenthesised);
+        bases.retain(|name| *name != own);
+        bases
     }
 }
 

@@ -118,9 +118,8 @@ pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
         if name.starts_with(|c: char| c.is_ascii_digit()) || KEYWORDS.contains(&name) || name.len() < 2 {
             continue;
         }
-        let is_type = name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase);
         let list = match () {
-            () if is_type => &mut names.types,
+            () if is_type_name(name) => &mut names.types,
             () if calls == Calls::ByName || is_called(&text[at..]) => &mut names.called,
             () if calls == Calls::MaybeByName => &mut names.bare,
             () => continue,
@@ -132,6 +131,67 @@ pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
     // A constructor, or an exported function of Go.
     names.called.extend(names.types.iter().copied().filter(|name| is_called_anywhere(text, name)));
     names
+}
+
+/// The capitalised names of a declaration outside of type arguments, parameters, annotations and comments: the
+/// type itself and what it is derived from. `are_parenthesised`: what it is derived from is in parentheses.
+pub fn bases(declaration: &str, are_parenthesised: bool) -> Vec<&str> {
+    let text = declaration.as_bytes();
+    let max_depth = usize::from(are_parenthesised);
+    let ends_later = |from: usize| {
+        let arrow = |at: usize| matches!(text[at - 1], b'-' | b'=');
+        memchr::memchr_iter(b'>', &text[from..]).any(|end| end > 0 && !arrow(from + end))
+    };
+    let (mut found, mut depth, mut at) = (Vec::new(), 0usize, 0);
+    while at < text.len() {
+        let previous = at.checked_sub(1).map_or(b' ', |before| text[before]);
+        let start = at;
+        at += 1;
+        match text[start] {
+            b'/' if text[at..].starts_with(b"*") => {
+                at = memchr::memmem::find(&text[at..], b"*/").map_or(text.len(), |end| at + end + 2);
+            }
+            b'/' if text[at..].starts_with(b"/") => break,
+            b'@' => at = end_of_name(text, at),
+            b'(' | b'[' => depth += 1,
+            b'<' if ends_later(at) => depth += 1,
+            b')' | b']' => depth = depth.saturating_sub(1),
+            b'>' if !matches!(previous, b'-' | b'=') => depth = depth.saturating_sub(1),
+            byte if is_word(byte) => {
+                at = end_of_name(text, start);
+                let name = &declaration[start..at];
+                if name == "where" && depth == 0 {
+                    break;
+                }
+                let name = name.rsplit(['.', ':']).next().unwrap_or(name);
+                if depth <= max_depth && previous != b'=' && is_type_name(name) {
+                    found.push(name);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The end of the name, with its qualifiers (`a.b`, `a::b`), that begins at `at`.
+fn end_of_name(text: &[u8], mut at: usize) -> usize {
+    let is_word_at = |at: usize| text.get(at).is_some_and(|&byte| is_word(byte));
+    loop {
+        while is_word_at(at) {
+            at += 1;
+        }
+        match &text[at..] {
+            [b'.', ..] if is_word_at(at + 1) => at += 1,
+            [b':', b':', ..] if is_word_at(at + 2) => at += 2,
+            _ => return at,
+        }
+    }
+}
+
+/// Whether a name begins with a capital and has a lower-case letter.
+fn is_type_name(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }
 
 fn is_called_anywhere(text: &[u8], name: &str) -> bool {
@@ -170,6 +230,29 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bases_are_outside_of_arguments_parameters_and_annotations() {
+        for (declaration, are_parenthesised, expected) in [
+            (
+                "public class Foo<T extends Bar> extends Base<Item> implements Able",
+                false,
+                &["Foo", "Base", "Able"][..],
+            ),
+            (
+                "@Since(Version::class) class Foo(val a: Item) : Base(a), Able by it",
+                false,
+                &["Foo", "Base", "Able"],
+            ),
+            ("class Foo(pkg.Base[Item], Able, metaclass=Meta):", true, &["Foo", "Base", "Able"]),
+            ("class Foo < Module::Base", false, &["Foo", "Base"]),
+            ("impl<T: Bound> Able<Item> for Foo<T> where T: Other", false, &["Able", "Foo"]),
+            ("class Foo /* extends Old */ : public ns::Base<Item> {", false, &["Foo", "Base"]),
+            ("struct Foo: Able { // of Other", false, &["Foo", "Able"]),
+        ] {
+            assert_eq!(bases(declaration, are_parenthesised), expected, "{declaration}");
+        }
+    }
 
     #[test]
     fn calls_and_types_are_told_from_other_words() {
