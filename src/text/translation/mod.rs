@@ -38,7 +38,7 @@ pub fn translate(query: &str, is_indexed: &dyn Fn(&str) -> bool) -> Option<Trans
     let dictionary = Dictionary::of(language);
     let pieces = match language.script() {
         Script::Spaced => spaced(query, language, dictionary)?,
-        Script::Dense => dense(query, dictionary)?,
+        Script::Dense => dense(query, language, dictionary)?,
     };
     let is_missing = |piece: &Piece<'_>| match piece {
         Piece::Known { written, .. } => !is_indexed(written),
@@ -118,9 +118,12 @@ fn spaced<'q>(query: &'q str, language: Language, dictionary: &'static Dictionar
     (n_known > 0 && n_known as f32 >= MIN_KNOWN * pieces.len() as f32).then_some(pieces)
 }
 
-/// The words of the table in a query in a language without spaces, and its words in ASCII.
-fn dense<'q>(query: &'q str, dictionary: &'static Dictionary) -> Option<Vec<Piece<'q>>> {
+/// The words of the table in a query in a language without spaces, and its words in ASCII. Function words of
+/// Korean, and what follows a word up to the next blank, have no meaning of their own.
+fn dense<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary) -> Option<Vec<Piece<'q>>> {
     let (mut pieces, mut at) = (Vec::new(), 0);
+    // Where a word of the table ended.
+    let mut word_end = usize::MAX;
     let (mut n_known, mut n_characters) = (0usize, 0usize);
     while let Some(first) = query[at..].chars().next() {
         let rest = &query[at..];
@@ -131,7 +134,14 @@ fn dense<'q>(query: &'q str, dictionary: &'static Dictionary) -> Option<Vec<Piec
             at += word.len();
             continue;
         }
-        let counts = language::is_content(first);
+        let is_start = query[..at].chars().next_back().is_none_or(|before| !language::is_hangul(before));
+        if is_start && language::is_hangul(first) {
+            let token = &rest[..rest.find(|c: char| !language::is_hangul(c)).unwrap_or(rest.len())];
+            if language.is_function_word(&fold(token)) {
+                at += token.len();
+                continue;
+            }
+        }
         match dictionary.longest(rest) {
             Some((english, len)) => {
                 let written = &rest[..len];
@@ -139,10 +149,15 @@ fn dense<'q>(query: &'q str, dictionary: &'static Dictionary) -> Option<Vec<Piec
                 (n_known, n_characters) = (n_known + n, n_characters + n);
                 pieces.push(Piece::Known { written, meanings: vec![english] });
                 at += len;
+                word_end = at;
             }
             None => {
-                n_characters += usize::from(counts);
+                let is_ending = language::is_hangul(first) && at == word_end;
+                n_characters += usize::from(language::is_content(first) && !is_ending);
                 at += first.len_utf8();
+                if is_ending {
+                    word_end = at;
+                }
             }
         }
     }
@@ -176,6 +191,7 @@ mod tests {
             ("セッションのクッキーに署名する", "session cookie signature"),
             ("如何解析配置文件", "parse configuration file"),
             ("비밀번호 검증", "password verify"),
+            ("비밀번호를 검증하는 방법은", "password verify"),
             ("HTTPヘッダーの解析", "HTTP header parse"),
         ] {
             assert_eq!(english(query), expected, "{query}");

@@ -42,6 +42,11 @@ impl Dictionary {
                 let parts: Vec<String> = parts.map(fold).collect();
                 match (language.script(), parts.len()) {
                     (Script::Spaced, 2..) => phrases.push((parts, column(0).collect())),
+                    // Words of Korean may be written together.
+                    (Script::Dense, 2..) => {
+                        stems.push((parts.join(" "), column(0).collect()));
+                        stems.push((parts.concat(), column(0).collect()));
+                    }
                     _ => stems.push((parts.concat(), column(0).collect())),
                 }
             }
