@@ -177,23 +177,33 @@ fn fills(literal: &[u8], text: &str) -> bool {
 }
 
 /// The literal of one line that the `len` bytes of `chunk` at `at` are in: what is between two equal quotation
-/// marks, with an odd number of such marks before it on the line.
+/// marks.
 fn literal_around(chunk: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     let line = memchr::memrchr(b'\n', &chunk[..at]).map_or(0, |end| end + 1);
     let before = &chunk[line..at];
     let after = &chunk[at + len..];
     let after = &after[..memchr::memchr(b'\n', after).unwrap_or(after.len())];
-    // An apostrophe follows a letter, an escaped mark a backslash.
-    let is_mark = |line: &[u8], at: usize, mark: u8| {
-        let previous = at.checked_sub(1).map_or(b' ', |before| line[before]);
-        previous != b'\\' && (mark != b'\'' || !previous.is_ascii_alphabetic())
-    };
     [b'"', b'\'', b'`'].into_iter().find_map(|mark| {
-        let opens = || memchr::memchr_iter(mark, before).filter(|&open| is_mark(before, open, mark));
-        let open = opens().last().filter(|_| opens().count() % 2 == 1)?;
+        let open = open_literal(before, mark)?;
         let close = memchr::memchr(mark, after)?;
         Some(&chunk[line + open + 1..at + len + close])
     })
+}
+
+/// Where the literal between `mark`s begins that is not closed at the end of `before`.
+fn open_literal(before: &[u8], mark: u8) -> Option<usize> {
+    let mut open = None;
+    for at in memchr::memchr_iter(mark, before) {
+        let previous = at.checked_sub(1).map_or(b' ', |at| before[at]);
+        open = match open {
+            _ if previous == b'\\' => open,
+            Some(_) => None,
+            // An apostrophe follows a letter.
+            None if mark == b'\'' && previous.is_ascii_alphabetic() => None,
+            None => Some(at),
+        };
+    }
+    open
 }
 
 /// Rows of `scope` that have all words of `terms`, of files that have all `needles`.
@@ -291,8 +301,12 @@ mod tests {
             let at = line.find("no slot left").unwrap();
             literal_around(line.as_bytes(), at, "no slot left".len()).is_some()
         };
-        for line in ["x\nfail(\"E1: no slot left in %s\");\n", "raise Full('no slot left')", "`no slot left`"]
-        {
+        for line in [
+            "x\nfail(\"E1: no slot left in %s\");\n",
+            "raise Full('no slot left')",
+            "`no slot left`",
+            "{ a: 'it', b: 'no slot left' }",
+        ] {
             assert!(quoted(line), "{line}");
         }
         for line in [

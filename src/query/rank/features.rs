@@ -337,7 +337,8 @@ impl<'a> Extractor<'a> {
                 &facts,
                 &self.neutral_names,
             ),
-            part: view.part_share(path),
+            // A name says which file is meant, unless several define it.
+            part: if self.is_single_word && best.definition == 0.0 { 0.0 } else { view.part_share(path) },
             intent: self.intent.of(best, &facts, &roles, language),
             roles,
             ..FileFeatures::default()
