@@ -259,6 +259,8 @@ pub struct Extractor<'a> {
     task: TaskProfile,
     intent: IntentFactors<'a>,
     is_single_word: bool,
+    /// Whether the query is a single word that no candidate defines: wherever it is written is meant.
+    is_undefined_name: bool,
     max_bm25: f32,
     max_dense: f32,
     max_file_bm25: f32,
@@ -280,6 +282,8 @@ impl<'a> Extractor<'a> {
             task: context.task.or_else(|| given_intent.map(Intent::task)).unwrap_or(TaskProfile::Default),
             intent: IntentFactors::new(context, &candidates.list),
             is_single_word: context.query.is_single_word(),
+            is_undefined_name: context.query.is_single_word()
+                && candidates.list.iter().all(|candidate| candidate.definition == 0.0),
             max_bm25: max(&|c| c.bm25),
             max_dense: max(&|c| c.cosine - candidates.mean_cosine),
             max_file_bm25: candidates.files.values().map(|file| file.bm25).fold(0.0f32, f32::max),
@@ -337,8 +341,7 @@ impl<'a> Extractor<'a> {
                 &facts,
                 &self.neutral_names,
             ),
-            // A name says which file is meant, unless several define it.
-            part: if self.is_single_word && best.definition == 0.0 { 0.0 } else { view.part_share(path) },
+            part: if self.is_undefined_name { 0.0 } else { view.part_share(path) },
             intent: self.intent.of(best, &facts, &roles, language),
             roles,
             ..FileFeatures::default()
