@@ -44,6 +44,8 @@ pub struct PathFacts {
     pub name_words: f32,
     /// The stem of the file, or of the folder of an index file, [`names::normalised`].
     pub name: String,
+    /// Whether the file's name begins with a dot.
+    pub is_hidden: bool,
     terms: String,
     parts: Vec<Part>,
 }
@@ -60,6 +62,7 @@ impl PathFacts {
             folders: tenths(path.matches('/').count()),
             name_words: tenths(n_words(stem)),
             name: names::normalised(if is_index_file && !parent.is_empty() { parent } else { stem }),
+            is_hidden: name.starts_with('.'),
             terms: String::with_capacity(path.len()),
             parts: Vec::new(),
         };
