@@ -1,6 +1,6 @@
 //! What the intent of a query changes among the best files, by what is in them and around them besides their
 //! best chunk: a type that is named as the query, siblings, marks. Costs a look at the definitions of
-//! [`MAX_FILES`] files, only if an intent acts.
+//! the best files, only if an intent acts.
 
 use super::RankedFile;
 use super::context::Context;
