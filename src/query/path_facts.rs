@@ -54,6 +54,8 @@ pub struct PathFacts {
     pub name: String,
     /// The first word that stands for a platform, in lower case.
     pub platform: Option<&'static str>,
+    /// Whether the file's name begins with a dot.
+    pub is_hidden: bool,
     terms: String,
     parts: Vec<Part>,
 }
@@ -71,6 +73,7 @@ impl PathFacts {
             name_words: tenths(n_words(stem)),
             name: names::normalised(if is_index_file && !parent.is_empty() { parent } else { stem }),
             platform: platform(&path),
+            is_hidden: name.starts_with('.'),
             terms: String::with_capacity(path.len()),
             parts: Vec::new(),
         };

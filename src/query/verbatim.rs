@@ -29,6 +29,8 @@ const REASON: &str = "has the query verbatim";
 /// Minimum and maximum length of a query in bytes.
 const MIN_BYTES: usize = 8;
 const MAX_BYTES: usize = 300;
+/// Minimum number of words of a message, if the query has another intent than to debug.
+const MIN_MESSAGE_WORDS: usize = 4;
 /// Maximum number of chunks that become candidates.
 const MAX_ROWS: usize = 128;
 /// Maximum number of files that are read.
@@ -149,7 +151,12 @@ impl Searcher {
 fn may_be_copied(request: &Request) -> bool {
     let text = request.query.trim();
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '#');
+    // A few plain words with another intent than to debug are a subject.
+    let is_subject = request.intent.is_some_and(|intent| intent != Intent::Debug)
+        && text.split_whitespace().count() < MIN_MESSAGE_WORDS
+        && !is_like_code(text);
     matches!(request.mode, Mode::Hybrid | Mode::Keyword)
+        && !is_subject
         && (MIN_BYTES..=MAX_BYTES).contains(&text.len())
         && !text.contains('\n')
         && !text.chars().all(is_name)

@@ -173,3 +173,44 @@ fn tables_markdown_and_headings_for_agents_name_the_focus() {
     assert!(text.contains("src/codec.py:29-31 method Checksum.finish\n"), "{text}");
     assert!(!text.contains("def finish"), "{text}");
 }
+
+const SESSIONS: &str = r#""""Sessions."""
+
+
+class SessionStore:
+    """Keeps the sessions of users in memory."""
+
+    def __init__(self, limit):
+        self.sessions = {}
+        self.limit = limit
+
+    def open_session(self, name):
+        """Returns an open session of the store."""
+        session = self.sessions.get(name)
+        session.touch()
+        return session
+
+    def close_session(self, name):
+        if name not in self.sessions:
+            raise KeyError("no such session in the store")
+        del self.sessions[name]
+"#;
+const SESSION_NOTES: &str = "NOTES = ['session store']\n\n\ndef test_notes():\n    assert NOTES\n";
+
+#[test]
+fn the_intent_decides_between_the_type_and_the_place_that_raises() {
+    let files = [("src/sessions.py", SESSIONS), ("tests/test_notes.py", SESSION_NOTES)];
+    let repo = TestRepo::with_files(&files);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let shown = |args: &[&str]| {
+        let found = best(&repo, args);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&found["file"]["path"]), text(&found["focus"]["symbol"]))
+    };
+    let in_file = |symbol: &str| ("src/sessions.py".to_owned(), symbol.to_owned());
+    assert_eq!(shown(&["--intent", "understand", "session store"]), in_file("SessionStore"));
+    assert_eq!(shown(&["explain the session store"]), in_file("SessionStore"));
+    assert_eq!(shown(&["fix the session store"]), in_file("SessionStore.close_session"));
+    // A subject that is copied verbatim is not, with an intent that has no messages.
+    assert_eq!(shown(&["session store"]).0, "tests/test_notes.py");
+}

@@ -10,7 +10,6 @@ use crate::git::quoting;
 use crate::index::Codebase;
 use crate::query::definitions::title_of;
 use crate::query::error::QueryError;
-use crate::query::parse::intent::Intent;
 use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
 use crate::query::retrieve::{Candidate, parallel};
@@ -38,7 +37,7 @@ pub fn matches(
     budget: &Budget<'_>,
     min_parallel_rows: u64,
 ) -> Result<Fitted, QueryError> {
-    let by = FocusBy::new(&ranking.evidence, ranking.intent.intent == Some(Intent::Test));
+    let by = FocusBy::new(&ranking.evidence, &ranking.intent);
     let relations = budget.related.then(|| Relations::new(view));
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     let files: Vec<(usize, &RankedFile)> = files.enumerate().skip(budget.offset).take(budget.limit).collect();

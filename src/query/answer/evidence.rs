@@ -2,6 +2,7 @@
 
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::names::QueryName;
+use crate::query::rank::intent_fit;
 use crate::query::retrieve::lexical;
 use crate::query::retrieve::symbols::NameForms;
 use crate::query::view::{RowId, View};
@@ -76,6 +77,12 @@ impl Evidence {
         }
     }
 
+    /// How well `name` is named as the query, 0–1.
+    pub fn name_fit(&self, name: &str) -> f32 {
+        let all = self.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        intent_fit::name_fit(name, |term| self.weight_of(term).map(|weight| weight / all))
+    }
+
     /// This evidence, where the answering definitions of some chunks are known, limited to `kinds`.
     pub fn with_known(self, known: FxHashMap<RowId, Range<u32>>, kinds: &[String]) -> Evidence {
         Evidence { known, kinds: kinds.to_vec(), ..self }
@@ -120,6 +127,28 @@ impl Evidence {
             |at: usize| at == 0 || line[at].is_ascii_uppercase() || !line[at - 1].is_ascii_alphabetic();
         self.beginnings.is_empty()
             || line.iter().enumerate().any(|(at, &byte)| is_first(byte) && begins_word(at) && begins_at(at))
+    }
+
+    /// Whether `line` has one of the terms.
+    pub fn has_term_in(&self, line: &[u8]) -> bool {
+        let mut has_term = false;
+        text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
+            has_term |= self.number_of(term).is_some()
+        });
+        has_term
+    }
+
+    /// The sum of the weights of the terms that `lines` have.
+    pub fn weight_in(&self, lines: [&[u8]; 2]) -> f32 {
+        let mut has = vec![false; self.n_terms()];
+        for line in lines.into_iter().filter(|line| self.may_occur_in(line)) {
+            text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
+                if let Some(number) = self.number_of(term) {
+                    has[number] = true;
+                }
+            });
+        }
+        self.weights.iter().zip(has).filter(|(_, has)| *has).map(|(weight, _)| weight).sum()
     }
 
     fn weight_of(&self, term: &str) -> Option<f32> {

@@ -1,7 +1,7 @@
 //! Intent: the kind of answer that a query asks for, detected by its words or given with the request.
 
-use crate::chunk::SemanticClass;
 use crate::chunk::classes::TaskProfile;
+use crate::text::stem;
 
 /// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or
 /// document something.
@@ -35,10 +35,13 @@ pub struct QueryIntent {
     pub focus_areas: Vec<String>,
     /// By the number of words.
     pub complexity: Complexity,
-    /// Whether it changes the ranking: if it is given, or if the query asks for documentation by name. One
+    /// Whether it changes the ranking: if it is given, or if the query states it (`fix the crash in …`). One
     /// that is only guessed from a word of the query does not.
     #[serde(skip)]
     pub acts: bool,
+    /// The terms that state it, if it is not given. They say little about the subject.
+    #[serde(skip)]
+    pub stated_by: Vec<String>,
 }
 
 impl QueryIntent {
@@ -70,42 +73,7 @@ struct Rule {
     task: TaskProfile,
     /// Words that suggest it.
     words: &'static [&'static str],
-    profile: Profile,
 }
-
-/// What an intent that acts changes in ranking.
-pub struct Profile {
-    /// Classes, and the factor on the score of a file whose best chunk is of one of them or has a definition
-    /// that is.
-    pub classes: &'static [SemanticClass],
-    pub class_factor: f32,
-    /// Words of code that does what is asked for, and what three of them add to the factor of a file whose
-    /// best chunk also has all words of the query.
-    pub marks: &'static [&'static str],
-    pub mark_gain: f32,
-    /// Words in the name of a file, and what they add to its factor.
-    pub path_words: &'static [&'static str],
-    pub path_gain: f32,
-    /// Factor on files that do not have the role that is asked for.
-    pub others: f32,
-    /// The least prior of documentation.
-    pub docs_floor: f32,
-}
-
-impl Profile {
-    const NONE: Profile = Profile {
-        classes: &[],
-        class_factor: 1.0,
-        marks: &[],
-        mark_gain: 0.0,
-        path_words: &[],
-        path_gain: 0.0,
-        others: 1.0,
-        docs_floor: 0.0,
-    };
-}
-
-use SemanticClass as C;
 
 const RULES: &[Rule] = &[
     Rule {
@@ -124,32 +92,12 @@ const RULES: &[Rule] = &[
             "flow",
             "works",
         ],
-        profile: Profile {
-            classes: &[C::DefinitionCallable, C::DefinitionType, C::DefinitionData],
-            class_factor: 1.5,
-            docs_floor: 0.7,
-            ..Profile::NONE
-        },
     },
     Rule {
         intent: Intent::Implement,
         name: "implement",
         task: TaskProfile::Implement,
         words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
-        profile: Profile {
-            classes: &[
-                C::DefinitionCallable,
-                C::DefinitionType,
-                C::DefinitionData,
-                C::BoundaryModule,
-                C::BoundaryError,
-                C::BoundaryResource,
-            ],
-            class_factor: 1.3,
-            path_words: &["interface", "abstract", "base"],
-            path_gain: 0.2,
-            ..Profile::NONE
-        },
     },
     Rule {
         intent: Intent::Debug,
@@ -170,20 +118,6 @@ const RULES: &[Rule] = &[
             "wrong",
             "issue",
         ],
-        profile: Profile {
-            classes: &[
-                C::BoundaryError,
-                C::FlowBranching,
-                C::FlowIteration,
-                C::FlowControl,
-                C::FlowAsync,
-                C::OperationInvocation,
-                C::OperationData,
-                C::OperationOperator,
-            ],
-            class_factor: 1.4,
-            ..Profile::NONE
-        },
     },
     Rule {
         intent: Intent::Optimize,
@@ -200,32 +134,12 @@ const RULES: &[Rule] = &[
             "refactor",
             "efficient",
         ],
-        profile: Profile {
-            marks: &[
-                "cache",
-                "pool",
-                "buffer",
-                "batch",
-                "lazy",
-                "reuse",
-                "limit",
-                "capacity",
-                "memory",
-                "stream",
-                "fast",
-                "allocate",
-                "benchmark",
-            ],
-            mark_gain: 0.3,
-            ..Profile::NONE
-        },
     },
     Rule {
         intent: Intent::Test,
         name: "test",
         task: TaskProfile::Test,
         words: &["test", "tests", "testing", "unittest", "fixture", "mock", "coverage", "assert"],
-        profile: Profile { classes: &[C::DefinitionTest], class_factor: 2.0, others: 0.5, ..Profile::NONE },
     },
     Rule {
         intent: Intent::Configure,
@@ -242,23 +156,6 @@ const RULES: &[Rule] = &[
             "setup",
             "install",
         ],
-        profile: Profile {
-            path_words: &[
-                "config",
-                "configuration",
-                "conf",
-                "setting",
-                "option",
-                "opt",
-                "setopt",
-                "default",
-                "rc",
-                "env",
-            ],
-            path_gain: 0.5,
-            docs_floor: 0.7,
-            ..Profile::NONE
-        },
     },
     Rule {
         intent: Intent::Document,
@@ -274,7 +171,6 @@ const RULES: &[Rule] = &[
             "comment",
             "describe",
         ],
-        profile: Profile { others: 0.5, ..Profile::NONE },
     },
 ];
 
@@ -297,11 +193,6 @@ impl Intent {
     /// The importance profile of a request that gives this intent.
     pub fn task(self) -> TaskProfile {
         self.rule().task
-    }
-
-    /// What it changes in ranking.
-    pub fn profile(self) -> &'static Profile {
-        &self.rule().profile
     }
 
     fn rule(self) -> &'static Rule {
@@ -341,12 +232,19 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
             focus_areas,
             complexity,
             acts: true,
+            stated_by: Vec::new(),
         };
     }
-    if names_documents(&words) {
-        let reasoning = "the query asks for documentation".to_owned();
-        let intent = Some(Intent::Document);
-        return QueryIntent { intent, confidence: 0.9, reasoning, focus_areas, complexity, acts: true };
+    if let Some((intent, by)) = stated(&words) {
+        return QueryIntent {
+            intent: Some(intent),
+            confidence: 0.9,
+            reasoning: format!("the query states it: {}", by.join(" ")),
+            focus_areas,
+            complexity,
+            acts: true,
+            stated_by: by.iter().map(|word| stem(word)).collect(),
+        };
     }
     let suggests = |rule: &Rule, word: &str| {
         rule.words.contains(&word) || (rule.intent == Intent::Debug && is_error_type(word))
@@ -377,10 +275,12 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
                 focus_areas,
                 complexity,
                 acts: false,
+                stated_by: Vec::new(),
             }
         }
         None => QueryIntent {
             acts: false,
+            stated_by: Vec::new(),
             intent: None,
             confidence: 0.0,
             reasoning: "no word of the query speaks for an intent".to_owned(),
@@ -388,6 +288,55 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
             complexity,
         },
     }
+}
+
+/// The intent that `words` state, and the words that state it. One that is only mentioned (`how errors are
+/// handled`, `the cache of settings`) is not stated.
+fn stated(words: &[String]) -> Option<(Intent, Vec<&str>)> {
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    let among = |known: &[&str]| -> Vec<&str> {
+        words.iter().map(String::as_str).filter(|word| known.contains(word)).collect()
+    };
+    if names_documents(words) {
+        return Some((Intent::Document, among(DOCUMENTS)));
+    }
+    let begins_with = |known: &[&str]| known.contains(&word(0)) && words.len() > 1;
+    let asks_how =
+        word(0) == "how" && matches!(word(1), "does" | "do") && !among(&["work", "works"]).is_empty();
+    if begins_with(&["explain", "understand"]) || asks_how {
+        let by = ["explain", "understand", "how", "does", "do", "work", "works"];
+        return Some((Intent::Understand, among(&by)));
+    }
+    let fails = among(&["fails", "failing", "crashes", "crashing", "panics", "broken", "traceback"]);
+    if begins_with(&["fix", "debug"]) || !fails.is_empty() {
+        let faults = among(&["fix", "debug", "bug", "issue", "crash", "error", "exception"]);
+        return Some((Intent::Debug, [fails, faults].concat()));
+    }
+    let is_slow = matches!(words.last().map(String::as_str), Some("slow" | "slower" | "faster"))
+        || !among(&["faster", "slower", "optimize", "optimise", "speedup"]).is_empty()
+        || (0..words.len()).any(|i| word(i) == "performance" && word(i + 1) == "of");
+    if is_slow {
+        let by =
+            ["slow", "slower", "faster", "optimize", "optimise", "speedup", "performance", "make", "improve"];
+        return Some((Intent::Optimize, among(&by)));
+    }
+    // An imperative alone describes what code does: `create a temporary file`.
+    let is_new = !among(&["new", "another", "support"]).is_empty();
+    if begins_with(&["implement"]) || (begins_with(&["add", "create", "introduce", "write"]) && is_new) {
+        return Some((Intent::Implement, vec![word(0)]));
+    }
+    let names_settings = matches!(word(0), "settings" | "configuration" | "config" | "options")
+        && matches!(word(1), "for" | "of");
+    if begins_with(&["configure", "configuring"]) || names_settings {
+        return Some((Intent::Configure, vec![word(0)]));
+    }
+    if begins_with(&["assert"]) {
+        return Some((Intent::Test, vec![word(0)]));
+    }
+    if names_tests(&words.join(" ")) {
+        return Some((Intent::Test, among(&["test", "tests", "tested", "unit", "spec", "specs"])));
+    }
+    None
 }
 
 /// Whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query that
@@ -401,7 +350,7 @@ fn names_documents(words: &[String]) -> bool {
 }
 
 /// Words for documents.
-const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "guide", "tutorial"];
+const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "guide", "tutorial", "overview"];
 
 /// Whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser tests`. A
 /// query that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with
@@ -455,9 +404,33 @@ mod tests {
             ("readme", true),
             ("documentation generation for man pages", false),
             ("how test files are collected", false),
-            ("fix crash when the file is empty", false),
+            ("how does the router match paths", false),
+            ("create a temporary file", false),
+            ("slow query log", false),
+            ("database connection settings", false),
         ] {
             assert_eq!(detect(query, None, &[]).acts, acts, "{query}");
+        }
+        for (query, intent, by) in [
+            ("how does the cache work", Intent::Understand, &["how", "doe", "work"][..]),
+            ("explain sessions", Intent::Understand, &["explain"]),
+            ("fix bug: lost sessions", Intent::Debug, &["fix", "bug"]),
+            ("upload fails with an error", Intent::Debug, &["fail", "error"]),
+            ("add another reporter", Intent::Implement, &["add"]),
+            ("implement sessions", Intent::Implement, &["implement"]),
+            ("make parsing faster", Intent::Optimize, &["faster", "make"]),
+            ("tests of the parser", Intent::Test, &["test"]),
+            ("assert that sessions end", Intent::Test, &["assert"]),
+            ("overview of the parts", Intent::Document, &["overview"]),
+            ("settings for sessions", Intent::Configure, &["setting"]),
+        ] {
+            let found = detect(query, None, &[]);
+            assert_eq!((found.intent, found.acts), (Some(intent), true), "{query}");
+            let mut stated_by = found.stated_by;
+            let mut by: Vec<String> = by.iter().map(|word| stem(word)).collect();
+            stated_by.sort();
+            by.sort();
+            assert_eq!(stated_by, by, "{query}");
         }
         assert!(detect("the router", Some(Intent::Debug), &[]).acts);
         let found = detect("an error, an Error and an IOError", None, &[]);

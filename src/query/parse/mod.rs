@@ -1,6 +1,7 @@
 //! Parse: everything that is derived from the text of a query.
 //!
 //! * [`intent`]: the kind of answer that it asks for.
+//! * [`profile`]: what it changes in ranking.
 //! * [`names`]: the names of definitions that it may contain.
 //! * [`mentions`]: the files that it names.
 //! * [`report`]: the parts of a long query.
@@ -8,12 +9,16 @@
 pub mod intent;
 pub mod mentions;
 pub mod names;
+pub mod profile;
 pub mod report;
 
 use super::request::Mode;
 use crate::text::{self, Mention, QueryTerm};
 use intent::{Intent, QueryIntent};
 use names::QueryName;
+
+/// Factor on the weight of the words that state the intent of a query.
+const STATING_WEIGHT: f32 = 0.3;
 
 /// A query with everything that is derived from its text.
 #[derive(Debug, Clone)]
@@ -36,9 +41,13 @@ pub struct ParsedQuery {
 impl ParsedQuery {
     /// Parses `text`. `intent` is the one of the request, if it has one.
     pub fn parse(text: &str, mode: Mode, intent: Option<Intent>) -> ParsedQuery {
-        let terms = text::query_terms(text);
+        let mut terms = text::query_terms(text);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
         let intent = intent::detect(text, intent, &focus);
+        let states = |term: &QueryTerm| intent.stated_by.contains(&term.term);
+        if intent.acts && !terms.iter().all(states) {
+            terms.iter_mut().filter(|term| states(term)).for_each(|term| term.weight *= STATING_WEIGHT);
+        }
         let names = names::find(text, &terms, mode);
         ParsedQuery {
             text: text.to_owned(),
@@ -62,6 +71,9 @@ impl ParsedQuery {
 
     /// Whether the query asks for the tests of something, by its intent or by its words.
     pub fn asks_for_tests(&self) -> bool {
+        if self.intent.is_given() {
+            return self.intent.intent == Some(Intent::Test);
+        }
         self.acting_intent() == Some(Intent::Test) || (!self.is_report && intent::names_tests(&self.text))
     }
 
@@ -81,6 +93,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_that_state_the_intent_count_less() {
+        let weights = |text: &str, intent| -> Vec<(String, f32)> {
+            let terms = ParsedQuery::parse(text, Mode::Hybrid, intent).terms;
+            terms.into_iter().map(|term| (term.term, term.weight)).collect()
+        };
+        let of = |found: &[(String, f32)], word: &str| {
+            found.iter().find(|(term, _)| *term == text::stem(word)).map(|(_, weight)| *weight)
+        };
+        let stated = weights("explain sessions", None);
+        assert_eq!((of(&stated, "explain"), of(&stated, "sessions")), (Some(STATING_WEIGHT), Some(1.0)));
+        let given = weights("explain sessions", Some(Intent::Understand));
+        assert_eq!(of(&given, "explain"), Some(1.0));
+        assert_eq!(of(&weights("explain", None), "explain"), Some(1.0), "nothing else is asked for");
+    }
+
+    #[test]
     fn queries_that_ask_for_tests_are_told_from_those_that_speak_of_them() {
         let asks = |text: &str| ParsedQuery::parse(text, Mode::Hybrid, None).asks_for_tests();
         for text in
@@ -93,7 +121,9 @@ mod tests {
         {
             assert!(!asks(text), "{text}");
         }
-        assert!(ParsedQuery::parse("the parser", Mode::Hybrid, Some(Intent::Test)).asks_for_tests());
+        let given = |text: &str, intent| ParsedQuery::parse(text, Mode::Hybrid, Some(intent));
+        assert!(given("the parser", Intent::Test).asks_for_tests());
+        assert!(!given("fixtures of tests", Intent::Understand).asks_for_tests(), "the given intent decides");
         let report =
             ParsedQuery { is_report: true, ..ParsedQuery::parse("parser tests", Mode::Hybrid, None) };
         assert!(!report.asks_for_tests(), "a report may speak of tests");

@@ -4,6 +4,7 @@
 //! * [`context`], [`ranked_file`]: what goes in and what comes out.
 //! * [`features`]: what is known about a candidate, as plain data; [`path_features`] and [`roles`] are parts
 //!   of it.
+//! * `intents`, [`intent_fit`], [`marks`]: what the intent of the query changes.
 //! * [`calibration`]: from scores to relevances.
 //! * [`near_duplicates`]: files that say almost the same as a better one.
 //!
@@ -14,7 +15,9 @@
 pub mod calibration;
 pub mod context;
 pub mod features;
+pub mod intent_fit;
 mod intents;
+pub mod marks;
 pub mod near_duplicates;
 pub mod own_weights;
 pub mod path_features;
@@ -52,12 +55,21 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
         file.features.file = extractor.file(file.entry, &file.chunks[0], sums);
         file.explanation = file.features.contributions(context.weights);
     }
+    sort(context, &mut files);
+    if context.query.acting_intent().is_some() {
+        intent_fit::apply(context, candidates, &mut files);
+        sort(context, &mut files);
+    }
+    calibration::calibrate(context, candidates, &mut files);
+    files
+}
+
+/// Sorts files by score, best first; ties by path.
+fn sort(context: &Context<'_>, files: &mut [RankedFile]) {
     let path = |file: &RankedFile| context.view.entry(file.entry).0;
     files.sort_by(|a, b| {
         b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(a).cmp(path(b)))
     });
-    calibration::calibrate(context, candidates, &mut files);
-    files
 }
 
 /// Ranks chunks by their similarity alone, each as if it were a file. For evaluation: it shows the quality of

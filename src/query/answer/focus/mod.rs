@@ -15,7 +15,10 @@ use super::evidence::Evidence;
 use crate::chunk::SymbolKind;
 use crate::query::definitions::{self, is_of_kind, kind_of};
 use crate::query::locate;
+use crate::query::parse::intent::{Intent, QueryIntent};
 use crate::query::parse::mentions;
+use crate::query::parse::profile::FocusProfile;
+use crate::query::rank::marks;
 use crate::query::response::Focus;
 use crate::query::retrieve::symbols::NameForms;
 use crate::query::view::{RowId, View};
@@ -32,7 +35,6 @@ const DOC_WEIGHT: f32 = 1.0;
 const QUALIFIER_WEIGHT: f32 = 0.5;
 /// What the score of a definition counts by its kind: questions ask what code does. Measured by the functions
 /// that commits changed, with their messages as queries (`benches/reports.py`).
-const TYPE_FACTOR: f32 = 0.5;
 const DATA_FACTOR: f32 = 0.6;
 const TEST_FACTOR: f32 = 0.3;
 /// What it counts if the name has all words of the query, which are several.
@@ -51,11 +53,22 @@ pub struct FocusBy<'a> {
     names: Vec<(NameForms<'a>, f32)>,
     /// Whether tests are asked for.
     wants_tests: bool,
+    /// What the intent prefers.
+    profile: FocusProfile,
+    /// The marks of the intent.
+    marks: Option<Evidence>,
 }
 
 impl<'a> FocusBy<'a> {
-    pub fn new(evidence: &'a Evidence, wants_tests: bool) -> FocusBy<'a> {
-        FocusBy { evidence, names: evidence.names(), wants_tests }
+    pub fn new(evidence: &'a Evidence, intent: &QueryIntent) -> FocusBy<'a> {
+        let profile = intent.acting().map_or(FocusProfile::NONE, |intent| intent.profile().focus);
+        let marks = intent.acting().filter(|_| profile.marks_gain > 0.0);
+        let marks = marks.map(|intent| {
+            let marks = marks::terms(intent.profile().marks);
+            Evidence::of_terms(&marks, &vec![1.0; marks.len()])
+        });
+        let wants_tests = intent.intent == Some(Intent::Test);
+        FocusBy { evidence, names: evidence.names(), wants_tests, profile, marks }
     }
 }
 
@@ -199,7 +212,7 @@ impl<'a> InFile<'a> {
         let FocusBy { evidence, names, .. } = self.by;
         let definitions = &self.definitions;
         let n = definitions.len();
-        let mut counted = Texts::new(n + self.chunks.len(), evidence);
+        let mut counted = Texts::new(n + self.chunks.len(), evidence, self.by.marks.as_ref());
         for (chunk, text) in texts.iter().enumerate() {
             let (_, row) = self.view.row(self.chunks[chunk].id);
             counted.add_chunk(row, text, definitions, &self.overlapping[chunk], n + chunk);
@@ -223,6 +236,13 @@ impl<'a> InFile<'a> {
             if counted.has_all(i, NAME_WEIGHT) {
                 by_kind *= NAMED_FACTOR;
             }
+            let profile = &self.by.profile;
+            let kind = kind_of(&definition.record);
+            if profile.named_gain > 0.0 && (kind.has_members() || kind == SymbolKind::Module) {
+                let fit = evidence.name_fit(definition.name);
+                by_kind *= 1.0 + profile.named_gain * fit * fit;
+            }
+            by_kind *= 1.0 + profile.marks_gain * counted.marked_share(i);
             (counted.score(i, mean) * by_kind + name_score(definition, names)) * by_chunk(definition.chunk)
         };
         let outside = |chunk: usize| match has_wanted && !evidence.kinds.is_empty() {
@@ -290,10 +310,10 @@ impl FocusBy<'_> {
     fn factor(&self, symbol: &SymbolRecord) -> f32 {
         match kind_of(symbol) {
             SymbolKind::Test if !self.wants_tests => TEST_FACTOR,
-            kind if kind.is_callable() => 1.0,
-            kind if kind.has_members() => TYPE_FACTOR,
+            kind if kind.is_callable() => self.profile.callables,
+            kind if kind.has_members() => self.profile.types,
             SymbolKind::Heading | SymbolKind::Other => 1.0,
-            _ => DATA_FACTOR,
+            _ => self.profile.data,
         }
     }
 }

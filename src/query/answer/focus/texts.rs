@@ -19,12 +19,22 @@ pub(super) struct Texts<'a> {
     bonuses: Vec<f32>,
     /// Number of bytes of each text.
     lengths: Vec<f32>,
+    marks: Option<&'a Evidence>,
+    /// The greatest weight of the terms of the query on a line of each text with a mark and the line after it.
+    marked: Vec<f32>,
 }
 
 impl<'a> Texts<'a> {
-    pub(super) fn new(n: usize, evidence: &'a Evidence) -> Texts<'a> {
+    pub(super) fn new(n: usize, evidence: &'a Evidence, marks: Option<&'a Evidence>) -> Texts<'a> {
         let empty = vec![0.0; n * evidence.n_terms()];
-        Texts { evidence, counts: empty.clone(), bonuses: empty, lengths: vec![0.0; n] }
+        let (lengths, marked) = (vec![0.0; n], vec![0.0; n]);
+        Texts { evidence, counts: empty.clone(), bonuses: empty, lengths, marks, marked }
+    }
+
+    /// The greatest share of the query beside a mark of text `i`, 0–1.
+    pub(super) fn marked_share(&self, i: usize) -> f32 {
+        let all: f32 = self.evidence.weights().iter().sum();
+        self.marked[i] / all.max(f32::MIN_POSITIVE)
     }
 
     /// Adds the text of the chunk `row`, each part to the innermost around it of the definitions with the
@@ -72,6 +82,9 @@ impl<'a> Texts<'a> {
         for i in std::iter::once(i).chain(also) {
             self.lengths[i] += part.len() as f32;
         }
+        if let Some(marks) = self.marks {
+            self.add_marks(marks, i, part);
+        }
         let n_terms = self.evidence.n_terms();
         // Most lines have no term of the query, and cutting a line into terms is the costly part.
         for line in part.split(|&byte| byte == b'\n').filter(|line| self.evidence.may_occur_in(line)) {
@@ -82,6 +95,21 @@ impl<'a> Texts<'a> {
                 }
             });
         }
+    }
+
+    /// Adds the marks of `part` of text `i`.
+    fn add_marks(&mut self, marks: &Evidence, i: usize, part: &[u8]) {
+        // Most lines have no term of the query, so these are looked for first.
+        let has_term = |line: &[u8]| self.evidence.may_occur_in(line);
+        let mut lines = part.split(|&byte| byte == b'\n').map(|line| (line, has_term(line))).peekable();
+        let mut marked = self.marked[i];
+        while let Some((line, is_found)) = lines.next() {
+            let (next, is_next_found) = lines.peek().copied().unwrap_or_default();
+            if (is_found || is_next_found) && marks.may_occur_in(line) && marks.has_term_in(line) {
+                marked = marked.max(self.evidence.weight_in([line, next]));
+            }
+        }
+        self.marked[i] = marked;
     }
 
     /// Adds `weight` for each term of the query in `name`, a description of text `i`.
