@@ -9,7 +9,7 @@ use super::tokens;
 use crate::config::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownSettings};
 
 /// Version of the chunker. Raised whenever the same blob and settings would give other chunks.
-const VERSION: &str = "4";
+const VERSION: &str = "5";
 
 /// Identity of everything that decides the chunks of a language. Blobs are chunked again when it changes.
 pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
