@@ -29,6 +29,7 @@ use crate::store::{StoreReader, fault, shard};
 use crate::text::{self, TermCounts, TermTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -36,6 +37,11 @@ use std::time::{Duration, Instant};
 /// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
 /// below the memory limit.
 pub const SEAL_ROWS: usize = 48 * 1024;
+/// Symbols and different words at which a segment is sealed, since they take more memory than rows where there
+/// are many, as in headers of registers. Most segments have half as many when they are full.
+const SEAL_NAMES: usize = 1_536 * 1024;
+/// As [`SEAL_NAMES`], at which a unit is passed on in parts.
+const PART_NAMES: usize = 256 * 1024;
 /// Files of a unit for a model that costs microseconds per chunk, for one that costs milliseconds, and for an
 /// API.
 const UNIT_TABLE: usize = 48;
@@ -64,11 +70,19 @@ pub struct Built {
     pub n_sealed: usize,
 }
 
-/// The result of one unit.
+/// The result of one unit, or of a part of it.
 struct Unit {
     builder: SegmentBuilder,
     /// Per job: ordinal in the unit's builder, `None` if the blob is not local.
     docs: Vec<Option<u32>>,
+}
+
+/// What a worker passes on.
+struct Part {
+    /// The number of its unit.
+    unit: usize,
+    result: Result<Unit, IndexError>,
+    is_last: bool,
 }
 
 /// What every build works with.
@@ -113,7 +127,7 @@ pub fn build(
     let ahead = RunAhead::default();
     std::thread::scope(|scope| {
         let _release = ahead.release_at_end();
-        let (sender, receiver) = mpsc::sync_channel::<(usize, Result<Unit, IndexError>)>(QUEUE);
+        let (sender, receiver) = mpsc::sync_channel::<Part>(QUEUE);
         for thread in 0..n_threads {
             let journal = Some((&journal, thread));
             let worker = Worker { context: *context, vectors: &vectors, kept: kept.as_ref(), journal };
@@ -127,9 +141,15 @@ pub fn build(
                         let unit = next.fetch_add(1, Ordering::Relaxed);
                         let Some(jobs) = units.get(unit) else { return };
                         ahead.wait(unit, &|| worker.context.progress.stopped());
-                        let result = worker.run(jobs, &mut thread);
-                        if sender.send((unit, result)).is_err() {
-                            return;
+                        let (mut rest, mut is_last) = (*jobs, false);
+                        while !is_last {
+                            let result = worker.run(rest, &mut thread);
+                            let n_done = result.as_ref().map_or(rest.len(), |part| part.docs.len());
+                            rest = &rest[n_done..];
+                            is_last = rest.is_empty() || worker.context.progress.stopped();
+                            if sender.send(Part { unit, result, is_last }).is_err() {
+                                return;
+                            }
                         }
                     }
                 })
@@ -142,21 +162,28 @@ pub fn build(
         drop(sender);
         let mut merger =
             Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
-        let mut waiting: FxHashMap<usize, Unit> = FxHashMap::default();
-        let mut wanted = 0;
+        let mut waiting: FxHashMap<usize, VecDeque<Part>> = FxHashMap::default();
+        let (mut wanted, mut n_wanted) = (0, 0);
         let mut schedule = Checkpoints::new();
-        'units: for (number, result) in receiver {
-            waiting.insert(number, result?);
-            while let Some(unit) = waiting.remove(&wanted) {
-                let is_cut = unit.docs.len() < units[wanted].len();
-                wanted += 1;
-                merger.merge(unit)?;
-                ahead.merged(wanted);
-                if is_cut {
+        'units: for part in receiver {
+            waiting.entry(part.unit).or_default().push_back(part);
+            while let Some(Part { result, is_last, .. }) =
+                waiting.get_mut(&wanted).and_then(VecDeque::pop_front)
+            {
+                let part = result?;
+                n_wanted += part.docs.len();
+                merger.merge(part)?;
+                if !is_last {
+                    continue;
+                }
+                if n_wanted < units[wanted].len() {
                     // Stopped within this unit: later units of other threads must not be taken for the rest
                     // of it.
                     break 'units;
                 }
+                waiting.remove(&wanted);
+                (wanted, n_wanted) = (wanted + 1, 0);
+                ahead.merged(wanted);
             }
             if schedule.is_due(Instant::now(), merger.open.n_docs() == 0) {
                 merger.seal()?;
@@ -220,6 +247,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
+    /// Runs the first of `jobs`: all, unless they have so many names that the rest should be another part.
     fn run(&self, jobs: &[Job], thread: &mut OfThread<'_>) -> Result<Unit, IndexError> {
         let mut unit = Unit {
             builder: SegmentBuilder::new(self.context.embedder.dim()),
@@ -230,7 +258,9 @@ impl Worker<'_> {
         }
         thread.terms.table.trim(KEPT_WORDS);
         for job in jobs {
-            if self.context.progress.stopped() {
+            // What is embedded before it is chunked is not cut, since the rest would be chunked three times.
+            let is_full = self.kept.is_none() && unit.builder.n_names() >= PART_NAMES;
+            if is_full || self.context.progress.stopped() {
                 break;
             }
             unit.docs.push(self.job(job, thread, &mut unit.builder)?);
@@ -729,7 +759,11 @@ impl Merger<'_> {
         let sealed = self.built.n_sealed;
         self.built.docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| (sealed, base + ordinal))));
         self.open.append(unit.builder);
-        if self.open.n_rows() >= SEAL_ROWS { self.seal() } else { Ok(()) }
+        if self.open.n_rows() >= SEAL_ROWS || self.open.n_names() >= SEAL_NAMES {
+            self.seal()
+        } else {
+            Ok(())
+        }
     }
 
     fn seal(&mut self) -> Result<(), IndexError> {

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 /// Number of units that may be begun before the oldest unfinished one is merged: tens of megabytes.
-const MAX_AHEAD: usize = 64;
+const MAX_AHEAD: usize = 32;
 /// How often a waiting worker asks whether the run was stopped.
 const POLL: Duration = Duration::from_millis(100);
 

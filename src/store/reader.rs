@@ -303,7 +303,15 @@ impl OpenFiles {
         let segment = Arc::new(Segment::open(&path, &shard)?);
         let [map, shard_map] = segment.maps();
         let maps = [(&*path, map), (&*shard, shard_map)];
-        self.hashed.check(layout, &maps, || segment.verify(&wanted.name, &shard))?;
+        let mut is_read = false;
+        self.hashed.check(layout, &maps, || {
+            is_read = true;
+            segment.verify(&wanted.name, &shard)
+        })?;
+        if is_read {
+            // A search reads little of what was hashed.
+            segment.maps().into_iter().for_each(Mapped::release);
+        }
         if segment.n_docs() != wanted.n_docs || segment.n_rows() != wanted.n_rows {
             return Err(StoreError::damaged(&path, "it does not have the docs that the state says"));
         }

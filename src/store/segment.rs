@@ -80,6 +80,7 @@ pub struct SegmentBuilder {
     words: WordsBuilder,
     /// Terms per row and field, parallel to the rows.
     field_len: Vec<[u16; N_FIELDS]>,
+    n_symbols: usize,
     lists: ListNumbers,
     /// Of the docs whose terms were not counted before.
     table: TermTable,
@@ -109,6 +110,7 @@ impl Default for SegmentBuilder {
             postings: PostingsBuilder::default(),
             words: WordsBuilder::default(),
             field_len: Vec::new(),
+            n_symbols: 0,
             lists: ListNumbers::default(),
             table: TermTable::default(),
             scratch: Vec::new(),
@@ -148,6 +150,7 @@ impl SegmentBuilder {
         }
         for (i, row) in rows.iter().enumerate() {
             self.index_row(row, terms.bodies.get(i), terms.table);
+            self.n_symbols += row.symbols.len();
         }
         self.data.docs.push(doc);
         self.data.n_rows.push(rows.len() as u32);
@@ -173,6 +176,7 @@ impl SegmentBuilder {
         self.postings.append(other.postings, row_base);
         self.words.append(other.words);
         self.field_len.extend(other.field_len);
+        self.n_symbols += other.n_symbols;
     }
 
     /// Appends the docs of a finished segment, except those that `keep` (by ordinal) drops. `data` is its
@@ -189,6 +193,7 @@ impl SegmentBuilder {
             }
             for (i, (row, vector)) in rows {
                 renamed[i] = self.data.rows.len() as u32;
+                self.n_symbols += row.symbols.len();
                 self.data.rows.push(row);
                 self.data.vectors.extend_from_slice(vector);
                 self.field_len.push(segment.rows()[i].field_len);
@@ -209,6 +214,11 @@ impl SegmentBuilder {
 
     pub fn n_docs(&self) -> usize {
         self.data.docs.len()
+    }
+
+    /// Number of symbols and of different words: what the memory of a builder follows where rows have many.
+    pub fn n_names(&self) -> usize {
+        self.n_symbols + self.words.n_words()
     }
 
     /// The bytes of the segment file; `vectors_at` is the offset of the shard's vectors.

@@ -9,17 +9,16 @@
 use super::error::StoreError;
 use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta, SymbolMeta};
 use crate::chunk::SemanticClass;
-use crate::chunk::classes::ClassFacts;
+use crate::chunk::classes::Importance;
 use crate::git::Oid;
-use arrow_array::builder::{
-    BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, StringBuilder, UInt32Builder, UInt64Builder,
-};
+use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{ArrayRef, BooleanArray, Float32Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::compute_leaves;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -98,11 +97,24 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
     let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
     let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len()) as i32;
     let schema = Arc::new(schema(oid_len, data.dim as i32));
-    let batch = batch(data, &schema, oid_len).map_err(|e| failed(ParquetError::General(e.to_string())))?;
     let mut bytes = Vec::new();
     let properties = properties(docs_json(data));
-    let mut writer = ArrowWriter::try_new(&mut bytes, schema, Some(properties)).map_err(failed)?;
-    writer.write(&batch).map_err(failed)?;
+    let writer = ArrowWriter::try_new(&mut bytes, schema.clone(), Some(properties)).map_err(failed)?;
+    let (mut writer, groups) = writer.into_serialized_writer().map_err(failed)?;
+    if !data.rows.is_empty() {
+        let columns = groups.create_column_writers(0).map_err(failed)?;
+        let mut group = writer.next_row_group().map_err(failed)?;
+        // One column after the other, so that only one is in memory unencoded.
+        for (mut column, field) in columns.into_iter().zip(schema.fields()) {
+            let array = array(data, field).map_err(|e| failed(ParquetError::General(e.to_string())))?;
+            for leaf in compute_leaves(field, &array).map_err(failed)? {
+                column.write(&leaf).map_err(failed)?;
+            }
+            drop(array);
+            column.close().and_then(|chunk| chunk.append_to_row_group(&mut group)).map_err(failed)?;
+        }
+        group.close().map_err(failed)?;
+    }
     let metadata = writer.close().map_err(failed)?;
     let vectors_at = match metadata.row_groups() {
         [] => 0,
@@ -235,131 +247,85 @@ fn footer_value<T>(
     pairs.iter().find(|pair| pair.key == key)?.value.clone()
 }
 
-fn batch(
-    data: &ShardData,
-    schema: &Arc<Schema>,
-    oid_len: i32,
-) -> Result<RecordBatch, arrow_schema::ArrowError> {
-    let n = data.rows.len();
-    let mut columns = Columns::new(n, oid_len, data.dim as i32);
-    let mut rows = data.rows.iter().zip(data.vectors.chunks_exact(data.dim.max(1)));
-    for (ordinal, (doc, &n_rows)) in data.docs.iter().zip(&data.n_rows).enumerate() {
-        for (row, vector) in rows.by_ref().take(n_rows as usize) {
-            columns.push(ordinal as u32, doc, row, bytemuck::cast_slice(vector))?;
+/// The values of a column of [`schema`].
+fn array(data: &ShardData, field: &Field) -> Result<ArrayRef, ArrowError> {
+    let rows = &data.rows;
+    let doc_of_rows = || {
+        let docs = data.docs.iter().zip(&data.n_rows).enumerate();
+        docs.flat_map(|(ordinal, (doc, &n_rows))| std::iter::repeat_n((ordinal as u32, doc), n_rows as usize))
+    };
+    let numbers = |of: fn(&RowMeta) -> u32| -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))))
+    };
+    let scores = |of: fn(Importance) -> f32| -> Result<ArrayRef, ArrowError> {
+        let values = rows.iter().map(|row| of(class_of(row).importance()));
+        Ok(Arc::new(Float32Array::from_iter_values(values)))
+    };
+    let json = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".to_owned());
+    match field.name().as_str() {
+        "doc" => Ok(Arc::new(UInt32Array::from_iter_values(doc_of_rows().map(|(ordinal, _)| ordinal)))),
+        "blob_oid" => fixed(field, rows.len(), doc_of_rows().map(|(_, doc)| doc.key.blob_oid.as_slice())),
+        "blob_language" => strings(rows.len(), doc_of_rows().map(|(_, doc)| &doc.language)),
+        "variant" => {
+            Ok(Arc::new(UInt64Array::from_iter_values(doc_of_rows().map(|(_, doc)| doc.key.variant))))
         }
+        "chunk_id" => fixed(field, rows.len(), rows.iter().map(|row| &row.chunk_id[..])),
+        "input_hash" => fixed(field, rows.len(), rows.iter().map(|row| &row.input_hash[..])),
+        "start_byte" => numbers(|row| row.byte_range.start),
+        "end_byte" => numbers(|row| row.byte_range.end),
+        "start_line" => numbers(|row| row.lines.0),
+        "end_line" => numbers(|row| row.lines.1),
+        "language" => strings(rows.len(), rows.iter().map(|row| &row.language)),
+        "source" => numbers(|row| u32::from(row.source)),
+        "class" => numbers(|row| u32::from(row.class)),
+        // These follow from the class. They are written for other readers of the file, and not read here.
+        "category" => strings(rows.len(), rows.iter().map(|row| class_of(row).category())),
+        "importance_discovery" => scores(|importance| importance.discovery),
+        "importance_comprehension" => scores(|importance| importance.comprehension),
+        "importance_modification" => scores(|importance| importance.modification),
+        "importance_debugging" => scores(|importance| importance.debugging),
+        "importance_documentation" => scores(|importance| importance.documentation),
+        "container" => {
+            let values: Vec<bool> = rows.iter().map(|row| row.is_container).collect();
+            Ok(Arc::new(BooleanArray::from(values)))
+        }
+        "token_count" => numbers(|row| row.token_count),
+        "title" => strings(rows.len(), rows.iter().map(|row| &row.title)),
+        "enclosing" => {
+            strings(rows.len(), rows.iter().map(|row| json(serde_json::to_string(&row.enclosing))))
+        }
+        "symbols" => strings(rows.len(), rows.iter().map(|row| json(serde_json::to_string(&row.symbols)))),
+        "detail" => strings(rows.len(), rows.iter().map(|row| &row.detail)),
+        "vector" => {
+            let vectors = data.vectors.chunks_exact(data.dim.max(1)).map(bytemuck::cast_slice);
+            fixed(field, rows.len(), vectors)
+        }
+        other => Err(ArrowError::SchemaError(format!("column `{other}` has no values"))),
     }
-    RecordBatch::try_new(schema.clone(), columns.finish())
 }
 
-struct Columns {
-    doc: UInt32Builder,
-    blob_oid: FixedSizeBinaryBuilder,
-    blob_language: StringBuilder,
-    variant: UInt64Builder,
-    chunk_id: FixedSizeBinaryBuilder,
-    input_hash: FixedSizeBinaryBuilder,
-    /// start_byte, end_byte, start_line, end_line, source, class, token_count.
-    numbers: [UInt32Builder; 7],
-    /// Follow from the class, like the scores; written for other readers of the file, and not read here.
-    category: StringBuilder,
-    /// discovery, comprehension, modification, debugging, documentation.
-    importance: [Float32Builder; 5],
-    container: BooleanBuilder,
-    /// language, title, enclosing, symbols, detail.
-    strings: [StringBuilder; 5],
-    vector: FixedSizeBinaryBuilder,
+fn class_of(row: &RowMeta) -> SemanticClass {
+    SemanticClass::from_u8(row.class).unwrap_or(SemanticClass::Unknown)
 }
 
-impl Columns {
-    fn new(n: usize, oid_len: i32, dim: i32) -> Columns {
-        Columns {
-            doc: UInt32Builder::with_capacity(n),
-            blob_oid: FixedSizeBinaryBuilder::with_capacity(n, oid_len),
-            blob_language: StringBuilder::new(),
-            variant: UInt64Builder::with_capacity(n),
-            chunk_id: FixedSizeBinaryBuilder::with_capacity(n, 16),
-            input_hash: FixedSizeBinaryBuilder::with_capacity(n, 16),
-            numbers: Default::default(),
-            category: StringBuilder::new(),
-            importance: Default::default(),
-            container: BooleanBuilder::with_capacity(n),
-            strings: Default::default(),
-            vector: FixedSizeBinaryBuilder::with_capacity(n, dim),
-        }
-    }
+fn strings(n: usize, values: impl Iterator<Item = impl AsRef<str>>) -> Result<ArrayRef, ArrowError> {
+    let mut column = StringBuilder::with_capacity(n, 0);
+    values.for_each(|value| column.append_value(value));
+    Ok(Arc::new(column.finish()))
+}
 
-    fn push(
-        &mut self,
-        ordinal: u32,
-        doc: &DocMeta,
-        row: &RowMeta,
-        vector: &[u8],
-    ) -> Result<(), arrow_schema::ArrowError> {
-        self.doc.append_value(ordinal);
-        self.blob_oid.append_value(doc.key.blob_oid.as_slice())?;
-        self.blob_language.append_value(&doc.language);
-        self.variant.append_value(doc.key.variant);
-        self.chunk_id.append_value(row.chunk_id)?;
-        self.input_hash.append_value(row.input_hash)?;
-        let numbers = [
-            row.byte_range.start,
-            row.byte_range.end,
-            row.lines.0,
-            row.lines.1,
-            u32::from(row.source),
-            u32::from(row.class),
-            row.token_count,
-        ];
-        self.numbers.iter_mut().zip(numbers).for_each(|(builder, value)| builder.append_value(value));
-        let ClassFacts { category, importance, .. } =
-            SemanticClass::from_u8(row.class).unwrap_or(SemanticClass::Unknown).facts();
-        self.category.append_value(category);
-        self.importance
-            .iter_mut()
-            .zip(importance.scores())
-            .for_each(|(column, score)| column.append_value(score));
-        self.container.append_value(row.is_container);
-        let json = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".to_owned());
-        let enclosing = json(serde_json::to_string(&row.enclosing));
-        let symbols = json(serde_json::to_string(&row.symbols));
-        let strings = [&row.language, &row.title, &enclosing, &symbols, &row.detail];
-        self.strings.iter_mut().zip(strings).for_each(|(builder, value)| builder.append_value(value));
-        self.vector.append_value(vector)
-    }
-
-    fn finish(mut self) -> Vec<ArrayRef> {
-        let [start_byte, end_byte, start_line, end_line, source, class, token_count] = &mut self.numbers;
-        let [language, title, enclosing, symbols, detail] = &mut self.strings;
-        let [discovery, comprehension, modification, debugging, documentation] = &mut self.importance;
-        vec![
-            Arc::new(self.doc.finish()),
-            Arc::new(self.blob_oid.finish()),
-            Arc::new(self.blob_language.finish()),
-            Arc::new(self.variant.finish()),
-            Arc::new(self.chunk_id.finish()),
-            Arc::new(self.input_hash.finish()),
-            Arc::new(start_byte.finish()),
-            Arc::new(end_byte.finish()),
-            Arc::new(start_line.finish()),
-            Arc::new(end_line.finish()),
-            Arc::new(language.finish()),
-            Arc::new(source.finish()),
-            Arc::new(class.finish()),
-            Arc::new(self.category.finish()),
-            Arc::new(discovery.finish()),
-            Arc::new(comprehension.finish()),
-            Arc::new(modification.finish()),
-            Arc::new(debugging.finish()),
-            Arc::new(documentation.finish()),
-            Arc::new(self.container.finish()),
-            Arc::new(token_count.finish()),
-            Arc::new(title.finish()),
-            Arc::new(enclosing.finish()),
-            Arc::new(symbols.finish()),
-            Arc::new(detail.finish()),
-            Arc::new(self.vector.finish()),
-        ]
-    }
+/// A column of values that have the length that `field` says.
+fn fixed<'v>(
+    field: &Field,
+    n: usize,
+    mut values: impl Iterator<Item = &'v [u8]>,
+) -> Result<ArrayRef, ArrowError> {
+    let DataType::FixedSizeBinary(len) = field.data_type() else {
+        return Err(ArrowError::SchemaError(format!("column `{}` has no fixed length", field.name())));
+    };
+    let mut column = FixedSizeBinaryBuilder::with_capacity(n, *len);
+    values.try_for_each(|value| column.append_value(value))?;
+    Ok(Arc::new(column.finish()))
 }
 
 fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String> {

@@ -81,6 +81,11 @@ impl WordsBuilder {
         });
     }
 
+    /// Number of different words.
+    pub fn n_words(&self) -> usize {
+        self.lists.len()
+    }
+
     /// Appends the docs of `other`.
     pub fn append(&mut self, other: WordsBuilder) {
         let base = self.n_docs;

@@ -50,6 +50,17 @@ impl Mapped {
         Mapped(Bytes::Owned { words, len: bytes.len(), metadata: None })
     }
 
+    /// Lets the system take back the memory of what was read of a file. What is read again is mapped again.
+    pub fn release(&self) {
+        #[cfg(unix)]
+        if let Bytes::File { map, .. } = &self.0 {
+            // SAFETY: the map is shared, read-only and of a file, so pages that are dropped are read from it
+            // again with the same bytes; where the guard has put zeros, zeros remain. If this fails, more
+            // memory stays in use.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
+
     /// Whether a part of the file could not be read since it was opened, so that zeros may have been read in
     /// its place.
     pub fn has_failed(&self) -> bool {

@@ -79,7 +79,7 @@ pub(crate) fn parse_only(bytes: &[u8], grammar: &Loaded) -> bool {
     PARSER.with_borrow_mut(|(parser, current)| {
         *current = None;
         parser.set_language(&grammar.language).is_ok()
-            && parse_within(parser, bytes, &Budget::new(bytes.len() as u64)).is_some()
+            && parse_within(parser, bytes, None, &Budget::new(bytes.len() as u64)).is_some()
     })
 }
 
@@ -96,9 +96,13 @@ fn parse_as(index: &TextIndex<'_>, grammar: &Loaded, definitions: bool) -> Resul
             *current = Some(grammar.index);
         }
         let parser = RefCell::new(parser);
-        let within = |bytes: &[u8], budget: &Budget| parse_within(&mut parser.borrow_mut(), bytes, budget);
+        let within =
+            |bytes: &[u8], budget: &Budget| parse_within(&mut parser.borrow_mut(), bytes, None, budget);
         let whole = |bytes: &[u8]| within(bytes, &Budget::new(bytes.len() as u64));
         let (bytes, tree) = as_known(name, bytes, &whole).ok_or(DegradationReason::ParseBudget)?;
+        let again = |bytes: &[u8], old: &Tree| {
+            parse_within(&mut parser.borrow_mut(), bytes, Some(old), &Budget::new(bytes.len() as u64))
+        };
         let probes = Budget::new(bytes.len() as u64);
         let better = match name {
             "rust" => {
@@ -112,7 +116,7 @@ fn parse_as(index: &TextIndex<'_>, grammar: &Loaded, definitions: bool) -> Resul
                 again.filter(|again| bodies::error_bytes(again) <= bodies::error_bytes(&tree))
             }
             _ if definitions => {
-                bodies::tree_without_bodies(name, &bytes, &tree, &whole, &|part| within(part, &probes))
+                bodies::tree_without_bodies(name, &bytes, &tree, &again, &|part| within(part, &probes))
             }
             _ => None,
         };
@@ -138,8 +142,8 @@ fn as_known<'a>(
     Some(known.unwrap_or((bytes, tree)))
 }
 
-/// The tree of a text; `None` if the budget is used up.
-fn parse_within(parser: &mut Parser, bytes: &[u8], budget: &Budget) -> Option<Tree> {
+/// The tree of a text; `None` if the budget is used up. Unchanged parts of `old` are reused.
+fn parse_within(parser: &mut Parser, bytes: &[u8], old: Option<&Tree>, budget: &Budget) -> Option<Tree> {
     if !budget.is_left() {
         return None;
     }
@@ -151,7 +155,7 @@ fn parse_within(parser: &mut Parser, bytes: &[u8], budget: &Budget) -> Option<Tr
         // To a scanner no more text is the end of the file. The next report then ends the parse.
         if budget.read() { block(bytes, offset) } else { &[] }
     };
-    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    let tree = parser.parse_with_options(&mut read, old, Some(options));
     if tree.is_none() {
         parser.reset();
     }
