@@ -65,7 +65,7 @@ pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Vec<RankedQu
             let file = |file: &RankedFile| {
                 let place = opened.hit(file, labelled.labels.iter().any(|target| target.contains.is_some()));
                 let features = file.features.linear(weights);
-                let factor = file.explanation.prior * file.explanation.intent;
+                let factor = file.explanation.prior * file.explanation.part * file.explanation.intent;
                 let is_relevant = labelled.labels.iter().any(|target| target.is_covered_by(&place));
                 File { features, factor, is_relevant, place }
             };

@@ -84,7 +84,7 @@ pub struct Features {
 
 /// How a score came about: the weighted features.
 ///
-/// `score` is the sum of all others × `prior` × `intent`. `lexical`, `dense`, `definition` and `importance`
+/// `score` is the sum of all others × `prior` × `part` × `intent`. `lexical`, `dense`, `definition` and `importance`
 /// are those of the best chunk, the others those of the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[allow(missing_docs, reason = "the fields are the features of the same names, times their weights")]
@@ -104,8 +104,8 @@ pub struct Explanation {
     /// Not above 0.
     pub name_words: f32,
     pub mention: f32,
-    pub part: f32,
     pub prior: f32,
+    pub part: f32,
     pub intent: f32,
     pub score: f32,
     /// The parts of a long query, whose sum times `factor` is then the score.
@@ -135,7 +135,6 @@ impl Explanation {
             + self.depth
             + self.name_words
             + self.mention
-            + self.part
     }
 }
 
@@ -181,7 +180,7 @@ impl FileFeatures {
 }
 
 /// The weights that the score is linear in, in the order of [`Features::linear`].
-pub const LINEAR_WEIGHTS: [&str; 15] = [
+pub const LINEAR_WEIGHTS: [&str; 14] = [
     "lexical",
     "dense",
     "definition",
@@ -196,7 +195,6 @@ pub const LINEAR_WEIGHTS: [&str; 15] = [
     "depth",
     "name_words",
     "mention",
-    "part",
 ];
 
 impl Features {
@@ -216,14 +214,14 @@ impl Features {
         e.path = weights.path * file.path;
         e.path_dense = weights.path_dense * file.path_dense;
         e.mention = weights.mention * file.mention;
-        e.part = weights.part * file.part;
         e.prior = file.prior(weights);
+        e.part = 1.0 + weights.part * file.part;
         e.intent = file.intent;
-        e.score = (e.chunk() + e.file()) * e.prior * e.intent;
+        e.score = (e.chunk() + e.file()) * e.prior * e.part * e.intent;
         e
     }
 
-    /// The factors of the weights in [`LINEAR_WEIGHTS`]: before prior and intent, the score is the sum of
+    /// The factors of the weights in [`LINEAR_WEIGHTS`]: before prior, part and intent, the score is the sum of
     /// their products. They depend on the other `weights`.
     pub fn linear(&self, weights: &Weights) -> [f32; LINEAR_WEIGHTS.len()] {
         let Features { chunk, file } = self;
@@ -245,7 +243,6 @@ impl Features {
             -file.depth,
             -file.name_words,
             file.mention,
-            file.part,
         ]
     }
 }
@@ -428,7 +425,6 @@ mod tests {
                 depth: 0.3,
                 name_words: 0.2,
                 mention: 0.4,
-                part: 0.6,
                 is_own_file: true,
                 intent: 1.0,
                 ..FileFeatures::default()

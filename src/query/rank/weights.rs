@@ -55,8 +55,6 @@ pub struct Weights {
     pub depth: f32,
     /// Words of the file's name. Subtracted.
     pub name_words: f32,
-    /// Source files in the part of the repository that the file is in, as a share of all.
-    pub part: f32,
     /// Influence of a term's idf on its weight for paths, 0–1.
     pub path_rarity: f32,
     /// Weight of a term in a folder, as against 1 in the file's name.
@@ -96,6 +94,8 @@ pub struct Weights {
     pub prior_header: f32,
     /// Factor for a header of C or C++ without such an implementation, if no other factor applies to it.
     pub prior_header_alone: f32,
+    /// What the factor of a file is above 1 if its part of the repository has all source files.
+    pub part: f32,
     /// Further factor for a file for one platform, if a candidate of the same name is for any.
     pub prior_platform: f32,
     /// Factor for data files.
