@@ -110,8 +110,6 @@ fn search_prints_a_table_of_matches() {
        2 │ fn header_is_split() {
        3 │     assert_eq!(parse_header("a: b"), Some(("a", "b")));
        4 │ }
-
-    +1 more match beyond the limit of 2
     "#);
     insta::assert_snapshot!(shown(&repo, &["search", "-l", "1", "uncommitted_helper"]), @r"
     $ git codeweaver search -l 1 uncommitted_helper
