@@ -1,4 +1,5 @@
-//! Semantic classes, their category and importance for five kinds of work, and the task profiles that weight it.
+//! Semantic classes, their category and importance for five kinds of work, and the task profiles that weight
+//! it.
 
 /// Semantic class of a chunk or symbol. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

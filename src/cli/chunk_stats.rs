@@ -218,7 +218,6 @@ impl Chunking<'_> {
     }
 }
 
-/// The serialised name of a unit variant.
 fn sample(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
     let place = format!("{} {path} {}", language.name(), chunk.byte_range.start);
     let hash = blake3::hash(place.as_bytes());

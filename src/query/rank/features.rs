@@ -84,8 +84,8 @@ pub struct Features {
 
 /// How a score came about: the weighted features.
 ///
-/// `score` is the sum of all others × `prior` × `part` × `intent`. `lexical`, `dense`, `definition` and `importance`
-/// are those of the best chunk, the others those of the file.
+/// `score` is the sum of all others × `prior` × `part` × `intent`. `lexical`, `dense`, `definition` and
+/// `importance` are those of the best chunk, the others those of the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[allow(missing_docs, reason = "the fields are the features of the same names, times their weights")]
 pub struct Explanation {
@@ -221,8 +221,8 @@ impl Features {
         e
     }
 
-    /// The factors of the weights in [`LINEAR_WEIGHTS`]: before prior, part and intent, the score is the sum of
-    /// their products. They depend on the other `weights`.
+    /// The factors of the weights in [`LINEAR_WEIGHTS`]: before prior, part and intent, the score is the sum
+    /// of their products. They depend on the other `weights`.
     pub fn linear(&self, weights: &Weights) -> [f32; LINEAR_WEIGHTS.len()] {
         let Features { chunk, file } = self;
         let size = chunk.size_factor(weights);
