@@ -54,9 +54,10 @@ static KOTLIN: LazyLock<Vec<(Regex, Rewrite)>> = LazyLock::new(|| {
         // The prefix of a string with interpolation by several dollar signs.
         (r#"(\$\$+)""#, Rewrite::Hide),
     ]
-    .into_iter()
-    .filter_map(|(pattern, rewrite)| Some((Regex::new(pattern).ok()?, rewrite)))
-    .collect()
+    .map(|(pattern, rewrite)| {
+        (Regex::new(pattern).expect("the patterns are valid: a test compiles them"), rewrite)
+    })
+    .into()
 });
 
 fn kotlin(bytes: &[u8]) -> Option<Vec<u8>> {
@@ -102,13 +103,36 @@ fn first_branches(bytes: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chunk::grammar;
+    use tree_sitter::{Node, Tree};
 
-    fn has_error(language: &str, text: &[u8]) -> bool {
+    use super::*;
+    use crate::chunk::{LanguageId, chunk_blob, grammar};
+    use crate::config::ChunkerSettings;
+
+    fn parse(language: &str, text: &[u8]) -> Tree {
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(&grammar::by_language(language).unwrap().language).unwrap();
-        parser.parse(text, None).unwrap().root_node().has_error()
+        parser.parse(text, None).unwrap()
+    }
+
+    fn has_error(language: &str, text: &[u8]) -> bool {
+        parse(language, text).root_node().has_error()
+    }
+
+    /// The names of the classes and functions at `node` and below it.
+    fn definitions<'t>(node: Node<'_>, text: &'t [u8]) -> Vec<&'t [u8]> {
+        let is_definition = matches!(node.kind(), "class_declaration" | "function_declaration");
+        let name = node.child_by_field_name("name").filter(|_| is_definition);
+        let mut found: Vec<&[u8]> = name.map(|name| &text[name.byte_range()]).into_iter().collect();
+        let mut cursor = node.walk();
+        found.extend(node.children(&mut cursor).flat_map(|child| definitions(child, text)));
+        found
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        // One that does not compile panics here.
+        assert!(KOTLIN.iter().all(|(pattern, _)| pattern.captures_len() == 2), "a pattern has one group");
     }
 
     #[test]
@@ -128,6 +152,35 @@ mod tests {
             let shown = rewritten(language, text.as_bytes()).unwrap();
             assert!(!has_error(language, &shown), "{}", String::from_utf8_lossy(&shown));
             assert_eq!(shown.len(), text.len());
+        }
+    }
+
+    #[test]
+    fn kotlin_after_unknown_syntax_is_found() {
+        for text in [
+            "fun f(v: A) = when (v) {\n    is B -> 1\n    else if c -> 2\n    else -> 3\n}\nfun after() {}\n",
+            "fun f() {\n    val id = T.insert(a) get T.id\n    g()\n}\nfun after() {}\n",
+            "fun f() {\n    val a = b(c) set d\n    g()\n}\nfun after() {}\n",
+            "fun f(by: A) {\n    val b = 1\n    by.c = b\n}\nfun after() {}\n",
+            "fun f() {\n    var final: Int\n    final = 1\n}\nfun after() {}\n",
+            "class A\ninternal actual constructor(val b: Int) {\n    fun c() {}\n}\nfun after() {}\n",
+            "class A\nprivate expect constructor(val b: Int) {\n    fun c() {}\n}\nfun after() {}\n",
+        ] {
+            let finds_after = |shown: &[u8]| {
+                let tree = parse("kotlin", shown);
+                definitions(tree.root_node(), text.as_bytes()).contains(&&b"after"[..])
+            };
+            assert!(!finds_after(text.as_bytes()), "the grammar knows it: {text}");
+            let shown =
+                rewritten("kotlin", text.as_bytes()).unwrap_or_else(|| panic!("no pattern finds {text}"));
+            assert!(!has_error("kotlin", &shown), "{}", String::from_utf8_lossy(&shown));
+            assert!(finds_after(&shown), "{}", String::from_utf8_lossy(&shown));
+            // The same at the end of the chunker.
+            let language = LanguageId::by_name("kotlin").unwrap();
+            let blob = chunk_blob(text.as_bytes(), language, &ChunkerSettings::default());
+            assert_eq!(blob.degradations, [], "{text}");
+            let mut symbols = blob.chunks.iter().flat_map(|chunk| &chunk.symbols);
+            assert!(symbols.any(|symbol| symbol.name == "after"), "{text}");
         }
     }
 
