@@ -1,6 +1,8 @@
 //! `similar`, `outline`, `read`, `chunks`.
 
 use codeweaver_testkit::{FILES, TestRepo};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -97,4 +99,70 @@ fn chunks_shows_a_file_and_measures_a_tree() {
     assert!(report["samples"]["rust"].as_array().unwrap().len() <= 3);
     let again = repo.codeweaver(["chunks", "--stats", "--sample", "3", "--json"]).success().json();
     assert_eq!(report, again, "the same on every run");
+}
+
+#[test]
+fn chunks_shows_the_class_of_a_chunk_with_its_category_and_importance() {
+    let repo = TestRepo::with_files(FILES);
+    let listed = repo.codeweaver(["chunks", "--json", "src/parse.rs"]).success().json();
+    assert_eq!((&listed["path"], &listed["language"]), (&json!("src/parse.rs"), &json!("rust")));
+    assert_eq!(listed["chunked"]["degradations"], json!([]), "{listed:#}");
+    let chunk = &listed["chunked"]["chunks"][0];
+    assert_eq!(
+        (&chunk["source"], &chunk["class"], &chunk["category"], &chunk["semantic_context"]),
+        (&json!("semantic"), &json!("DEFINITION_CALLABLE"), &json!("definition"), &json!(null)),
+        "{listed:#}"
+    );
+    let importance: BTreeMap<String, f32> = serde_json::from_value(chunk["importance"].clone()).unwrap();
+    let expected = [
+        ("comprehension", 0.92),
+        ("debugging", 0.85),
+        ("discovery", 0.95),
+        ("documentation", 0.92),
+        ("modification", 0.85),
+    ];
+    assert_eq!(importance, BTreeMap::from(expected.map(|(work, score)| (work.to_owned(), score))));
+}
+
+#[test]
+fn chunks_shows_the_definition_that_a_part_belongs_to() {
+    let calls: String = (0..1_000).map(|n| format!("    call_{n}(value_{n}, other_{n});\n")).collect();
+    let large = format!("fn large() {{\n{calls}}}\n");
+    let repo = TestRepo::with_files(&[("large.rs", large.as_str())]);
+    let listed = repo.codeweaver(["chunks", "--json", "large.rs"]).success().json();
+    assert_eq!(listed["chunked"]["degradations"], json!([]));
+    let chunks = listed["chunked"]["chunks"].as_array().unwrap();
+    assert!(chunks.len() > 2, "{} chunks", chunks.len());
+    for chunk in chunks {
+        assert_eq!(chunk["parent_semantic_node"], "function large", "{chunk:#}");
+        let context = json!({ "classification": "DEFINITION_CALLABLE", "kind": "function_item" });
+        assert_eq!(chunk["semantic_context"], context, "{chunk:#}");
+    }
+    assert_eq!((&chunks[0]["category"], &chunks[1]["category"]), (&json!("definition"), &json!("operation")));
+}
+
+#[test]
+fn chunks_shows_why_a_file_is_not_chunked_by_its_syntax() {
+    let deep = format!("int a(void) {{ return {}1; }}\n", "(".repeat(2_000));
+    let files =
+        [("deep.c", deep.as_str()), ("broken.rs", "%% ?? ,, ;; ] ) } @@ $$\n"), ("notes.txt", "Words.\n")];
+    let repo = TestRepo::with_files(&files);
+    let expected: [(&[&str], &str); 3] = [
+        (&["too_deep"], "delimiter"),
+        (&["error_share", "no_delimiters"], "text"),
+        (&["no_grammar"], "delimiter"),
+    ];
+    for ((path, text), (reasons, source)) in files.into_iter().zip(expected) {
+        let listed = repo.codeweaver(["chunks", "--json", path]).success().json();
+        let whole = json!({ "start": 0, "end": text.len() });
+        let degradations: Vec<Value> =
+            reasons.iter().map(|reason| json!({ "reason": reason, "byte_range": whole })).collect();
+        assert_eq!(listed["chunked"]["degradations"], Value::from(degradations), "{listed:#}");
+        let chunk = &listed["chunked"]["chunks"][0];
+        assert_eq!((&chunk["source"], &chunk["category"]), (&json!(source), &json!("unknown")), "{listed:#}");
+        let said = format!("degraded: {} in bytes 0..{}", reasons[0], text.len());
+        repo.codeweaver(["chunks", path]).success().says(&[&said]);
+    }
+    let report = repo.codeweaver(["chunks", "--stats", "--json"]).success().json();
+    assert_eq!(report["languages"]["c"]["degradations"]["too_deep"], 1, "{report:#}");
 }
