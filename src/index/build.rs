@@ -37,11 +37,6 @@ use std::time::{Duration, Instant};
 /// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
 /// below the memory limit.
 pub const SEAL_ROWS: usize = 48 * 1024;
-/// Symbols and different words at which a segment is sealed, since they take more memory than rows where there
-/// are many, as in headers of registers. Most segments have half as many when they are full.
-const SEAL_NAMES: usize = 1_536 * 1024;
-/// As [`SEAL_NAMES`], at which a unit is passed on in parts.
-const PART_NAMES: usize = 256 * 1024;
 /// Files of a unit for a model that costs microseconds per chunk, for one that costs milliseconds, and for an
 /// API.
 const UNIT_TABLE: usize = 48;
@@ -53,11 +48,27 @@ const SMALL_UNIT: usize = 4;
 const QUEUE: usize = 16;
 /// Different words that a thread keeps the terms of, so that the memory of these is bounded.
 const KEPT_WORDS: usize = 64 * 1024;
-/// Time to the first checkpoint. Each of the next takes twice as long, up to [`CHECKPOINT_EVERY`]: a large
-/// first index answers after seconds, and has few small segments.
-const FIRST_CHECKPOINT: Duration = Duration::from_secs(2);
 /// Interval between later checkpoints. They wait for the open segment to be full, at most as long again.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(15);
+
+/// Where the segments of a build end. What the index holds does not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuning {
+    /// Symbols and different words at which a segment is sealed, since they take more memory than rows where
+    /// there are many, as in headers of registers. Most segments have half as many when they are full.
+    pub seal_names: usize,
+    /// As `seal_names`, at which a unit is passed on in parts.
+    pub part_names: usize,
+    /// Time to the first checkpoint. Each of the next takes twice as long, up to [`CHECKPOINT_EVERY`]: a
+    /// large first index answers after seconds, and has few small segments.
+    pub first_checkpoint: Duration,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { seal_names: 1_536 * 1024, part_names: 256 * 1024, first_checkpoint: Duration::from_secs(2) }
+    }
+}
 
 /// The output of a run so far: sealed segments, and the place of each finished job.
 #[derive(Default)]
@@ -104,6 +115,7 @@ pub struct BuildContext<'a> {
 pub fn build(
     context: &BuildContext<'_>,
     jobs: &[Job],
+    tuning: Tuning,
     mut checkpoint: impl FnMut(&mut Built) -> Result<(), IndexError>,
 ) -> Result<Built, IndexError> {
     let BuildContext { codebase, embedder, .. } = *context;
@@ -143,7 +155,7 @@ pub fn build(
                         ahead.wait(unit, &|| worker.context.progress.stopped());
                         let (mut rest, mut is_last) = (*jobs, false);
                         while !is_last {
-                            let result = worker.run(rest, &mut thread);
+                            let result = worker.run(rest, tuning.part_names, &mut thread);
                             let n_done = result.as_ref().map_or(rest.len(), |part| part.docs.len());
                             rest = &rest[n_done..];
                             is_last = rest.is_empty() || worker.context.progress.stopped();
@@ -160,11 +172,15 @@ pub fn build(
                 })?;
         }
         drop(sender);
-        let mut merger =
-            Merger { store: &store, open: SegmentBuilder::new(embedder.dim()), built: &mut built };
+        let mut merger = Merger {
+            store: &store,
+            open: SegmentBuilder::new(embedder.dim()),
+            built: &mut built,
+            seal_names: tuning.seal_names,
+        };
         let mut waiting: FxHashMap<usize, VecDeque<Part>> = FxHashMap::default();
         let (mut wanted, mut n_wanted) = (0, 0);
-        let mut schedule = Checkpoints::new();
+        let mut schedule = Checkpoints::new(tuning.first_checkpoint);
         'units: for part in receiver {
             waiting.entry(part.unit).or_default().push_back(part);
             while let Some(Part { result, is_last, .. }) =
@@ -203,8 +219,8 @@ struct Checkpoints {
 }
 
 impl Checkpoints {
-    fn new() -> Checkpoints {
-        Checkpoints { last: Instant::now(), interval: FIRST_CHECKPOINT }
+    fn new(first: Duration) -> Checkpoints {
+        Checkpoints { last: Instant::now(), interval: first }
     }
 
     /// Whether a checkpoint is due `now`; `is_sealed` tells whether it would cut no segment short.
@@ -247,8 +263,9 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Runs the first of `jobs`: all, unless they have so many names that the rest should be another part.
-    fn run(&self, jobs: &[Job], thread: &mut OfThread<'_>) -> Result<Unit, IndexError> {
+    /// Runs the first of `jobs`: all, unless these have `max_names` names, so that the rest should be another
+    /// part.
+    fn run(&self, jobs: &[Job], max_names: usize, thread: &mut OfThread<'_>) -> Result<Unit, IndexError> {
         let mut unit = Unit {
             builder: SegmentBuilder::new(self.context.embedder.dim()),
             docs: Vec::with_capacity(jobs.len()),
@@ -259,7 +276,7 @@ impl Worker<'_> {
         thread.terms.table.trim(KEPT_WORDS);
         for job in jobs {
             // What is embedded before it is chunked is not cut, since the rest would be chunked three times.
-            let is_full = self.kept.is_none() && unit.builder.n_names() >= PART_NAMES;
+            let is_full = self.kept.is_none() && unit.builder.n_names() >= max_names;
             if is_full || self.context.progress.stopped() {
                 break;
             }
@@ -748,6 +765,7 @@ struct Merger<'a> {
     store: &'a StoreLayout,
     open: SegmentBuilder,
     built: &'a mut Built,
+    seal_names: usize,
 }
 
 impl Merger<'_> {
@@ -759,7 +777,7 @@ impl Merger<'_> {
         let sealed = self.built.n_sealed;
         self.built.docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| (sealed, base + ordinal))));
         self.open.append(unit.builder);
-        if self.open.n_rows() >= SEAL_ROWS || self.open.n_names() >= SEAL_NAMES {
+        if self.open.n_rows() >= SEAL_ROWS || self.open.n_names() >= self.seal_names {
             self.seal()
         } else {
             Ok(())
@@ -794,10 +812,138 @@ pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<Seg
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::{Target, plan, progress::Silent};
+    use crate::store::segment::Segment;
+    use crate::store::shard::ShardData;
+    use crate::store::snapshot::Snapshot;
+    use crate::testing::TestRepo;
+    use std::sync::Arc;
+
+    /// A repository whose files have many names, with the jobs of its first index.
+    struct ManyNames {
+        codebase: Codebase,
+        policy: Policy,
+        embedder: Arc<dyn Embedder>,
+        jobs: Vec<Job>,
+        _repo: TestRepo,
+    }
+
+    /// What a build leaves.
+    #[derive(PartialEq)]
+    struct Contents {
+        segments: Vec<SegmentRef>,
+        /// The segments merged into one: its shard, and the bytes of its segment file.
+        data: ShardData,
+        merged: Vec<u8>,
+    }
+
+    /// Segments end by number of names alone, however long the build takes.
+    const ENDLESS: Tuning = Tuning {
+        seal_names: usize::MAX,
+        part_names: usize::MAX,
+        first_checkpoint: Duration::from_secs(24 * 60 * 60),
+    };
+
+    impl ManyNames {
+        fn new() -> ManyNames {
+            let repo = TestRepo::init();
+            for file in 0..100 {
+                // One file takes much longer than the others, which then wait for it.
+                let n_functions = if file == 0 { 400 } else { 10 };
+                let text: String = (0..n_functions)
+                    .map(|n| format!("pub fn name_{file}_{n}(of_{n}: u32) -> u32 {{\n    of_{n}\n}}\n\n"))
+                    .collect();
+                repo.write(&format!("src/file_{file:03}.rs"), text);
+            }
+            repo.commit("many names");
+            let codebase = Codebase::open(repo.root(), &[]).unwrap();
+            let tree = Target::head(&codebase).unwrap().tree;
+            let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), &codebase.settings.policy).unwrap();
+            let reader = StoreReader::empty(&codebase.store());
+            let plan = plan::plan(&codebase, &policy, &reader, &Snapshot::default(), tree.as_ref()).unwrap();
+            let embedder = embed::open(&codebase.settings.model).unwrap();
+            assert_eq!(plan.jobs.len(), 100);
+            ManyNames { codebase, policy, embedder, jobs: plan.jobs, _repo: repo }
+        }
+
+        /// Runs all jobs in an empty store.
+        fn build(&self, n_threads: usize, tuning: Tuning) -> Contents {
+            let mut codebase = self.codebase.clone();
+            codebase.settings.index.threads = Some(n_threads);
+            let store = codebase.store();
+            let reader = StoreReader::empty(&store);
+            let (policy, embedder) = (&self.policy, &*self.embedder);
+            let context =
+                BuildContext { codebase: &codebase, policy, reader: &reader, embedder, progress: &Silent };
+            let mut segments = Vec::new();
+            let mut built = build(&context, &self.jobs, tuning, |built| {
+                segments.append(&mut built.segments);
+                Ok(())
+            })
+            .unwrap();
+            segments.append(&mut built.segments);
+            self.check_places(&built, &segments);
+            let mut merged = SegmentBuilder::new(0);
+            for SegmentRef { name, .. } in &segments {
+                let (path, shard) = (store.segment(name), store.shard(name));
+                let segment = Segment::open(&path, &shard).unwrap();
+                merged.append_segment(&segment, shard::read(&shard).unwrap(), |_| true);
+            }
+            std::fs::remove_dir_all(store.root()).unwrap();
+            Contents { segments, data: merged.data.clone(), merged: merged.finish(0) }
+        }
+
+        /// Asserts that the docs of the segments are those of the jobs, in job order.
+        fn check_places(&self, built: &Built, segments: &[SegmentRef]) {
+            assert_eq!(built.n_sealed, segments.len());
+            let mut n_docs = 0;
+            let mut places = Vec::new();
+            for (s, segment) in segments.iter().enumerate() {
+                places.extend((0..segment.n_docs).map(|ordinal| Some((s, ordinal))));
+                n_docs += segment.n_docs as usize;
+            }
+            assert_eq!(n_docs, self.jobs.len());
+            assert_eq!(built.docs, places);
+        }
+    }
+
+    #[test]
+    fn an_index_depends_neither_on_threads_nor_on_where_segments_end() {
+        let files = ManyNames::new();
+        let whole = files.build(1, ENDLESS);
+        let keys = files.jobs.iter().map(|job| job.key);
+        assert!(whole.data.docs.iter().map(|doc| doc.key).eq(keys), "docs are not in job order");
+        for (seal_names, part_names, n_segments) in [
+            (usize::MAX, usize::MAX, 1..=1),
+            // After each unit, or all but the last one.
+            (500, usize::MAX, 2..=3),
+            // After some parts.
+            (500, 100, 4..=60),
+            // After each file.
+            (1, 1, 100..=100),
+        ] {
+            let tuning = Tuning { seal_names, part_names, ..ENDLESS };
+            let one = files.build(1, tuning);
+            assert!(n_segments.contains(&one.segments.len()), "{} segments", one.segments.len());
+            assert!(one.data == whole.data, "another shard for {tuning:?}");
+            assert!(one.merged == whole.merged, "another segment for {tuning:?}");
+            assert!(files.build(4, tuning) == one, "four threads write something else for {tuning:?}");
+        }
+    }
+
+    #[test]
+    fn an_index_does_not_depend_on_checkpoints() {
+        let files = ManyNames::new();
+        let whole = files.build(2, ENDLESS);
+        let tuning = Tuning { first_checkpoint: Duration::ZERO, part_names: 1, ..ENDLESS };
+        let cut = files.build(2, tuning);
+        assert!(cut.segments.len() > 1, "no checkpoint came");
+        assert!(cut.data == whole.data && cut.merged == whole.merged);
+    }
 
     #[test]
     fn checkpoints_come_soon_at_first_and_then_wait_for_full_segments() {
-        let mut schedule = Checkpoints::new();
+        let mut schedule = Checkpoints::new(Tuning::default().first_checkpoint);
         let start = schedule.last;
         let mut due = Vec::new();
         for second in 0..=120u64 {

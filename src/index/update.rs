@@ -1,7 +1,7 @@
 //! One update: from a wanted tree to a published snapshot.
 
 use super::arrivals;
-use super::build::{self, BuildContext, Built, Estimate};
+use super::build::{self, BuildContext, Built, Estimate, Tuning};
 use super::codebase::Codebase;
 use super::compact;
 use super::error::IndexError;
@@ -360,7 +360,9 @@ impl Run<'_> {
         };
         let context =
             BuildContext { codebase: self.codebase, policy, reader, embedder: self.embedder, progress };
-        let mut built = build::build(&context, &plan.jobs, |built| publish_built(built, false).map(drop))?;
+        let mut built = build::build(&context, &plan.jobs, Tuning::default(), |built| {
+            publish_built(built, false).map(drop)
+        })?;
         let is_complete = built.docs.len() >= plan.jobs.len();
         match publish_built(&mut built, is_complete)? {
             Some(published) if is_complete => Ok(published),
