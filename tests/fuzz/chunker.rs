@@ -1,12 +1,12 @@
 //! Any bytes in any language: the chunks satisfy the invariants of the chunker.
 
+use super::doc::push_doc;
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class};
 use codeweaver::chunk::language::{self, LanguageId};
 use codeweaver::chunk::{ChunkSource, ChunkedBlob, chunk_blob};
 use codeweaver::config::{ChunkerSettings, CustomDelimiter, Granularity};
-use codeweaver::git::{BStr, hash_blob};
-use codeweaver::store::rows::{DocKey, DocMeta, RowMeta, variant};
+use codeweaver::git::BStr;
 use codeweaver::store::segment::{Segment, SegmentBuilder};
 use codeweaver::store::shard;
 use std::path::Path;
@@ -426,22 +426,9 @@ pub fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings) {
 /// Asserts that the chunks can be stored and read back.
 fn store(bytes: &[u8], language: LanguageId, blob: &ChunkedBlob) {
     const DIM: usize = 8;
-    let key = DocKey {
-        blob_oid: hash_blob(bytes, gix::hash::Kind::Sha1),
-        variant: variant(language.name(), "fuzz"),
-    };
-    let rows: Vec<RowMeta> =
-        blob.chunks.iter().map(|chunk| RowMeta::new(&key, chunk, [7; 16], true)).collect();
-    let vectors = vec![3i8; rows.len() * DIM];
-    let doc = DocMeta {
-        key,
-        language: language.name().to_owned(),
-        skipped: 0,
-        blob_bytes: bytes.len() as u32,
-        degradations: blob.degradations.iter().map(Into::into).collect(),
-    };
     let mut builder = SegmentBuilder::new(DIM);
-    builder.push_doc(doc, rows.clone(), &vectors, bytes);
+    push_doc(&mut builder, bytes, language, blob);
+    let rows = builder.data.rows.clone();
     let encoded = shard::encode(&builder.data, Path::new("fuzz.parquet")).expect("any chunks make a shard");
     assert!(!encoded.bytes.is_empty());
     let segment = Segment::in_memory(builder).expect("any chunks make a segment");

@@ -9,6 +9,7 @@
 
 pub mod adversarial;
 mod chunker;
+mod doc;
 mod mutate;
 mod store;
 mod texts;

@@ -1,12 +1,13 @@
 //! Files of the store: valid files, mutated, with a corrected checksum so that the change passes it.
 
 use super::chunker::LANGUAGES;
+use super::doc::push_doc;
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class, third_party};
 use codeweaver::chunk::chunk_blob;
-use codeweaver::chunk::language::{self, LanguageId};
+use codeweaver::chunk::language;
 use codeweaver::config::{ChunkerSettings, Granularity};
-use codeweaver::git::{BStr, hash_blob};
+use codeweaver::git::BStr;
 use codeweaver::store::StoreError;
 use codeweaver::store::entries::{self, Entries, NewEntry};
 use codeweaver::store::hnsw::search::HnswSearch;
@@ -14,7 +15,7 @@ use codeweaver::store::hnsw::vectors::RowVectors;
 use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex, Layers as _};
 use codeweaver::store::live::LiveRows;
 use codeweaver::store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
-use codeweaver::store::rows::{DocKey, DocMeta, RowMeta, variant};
+use codeweaver::store::rows::RowMeta;
 use codeweaver::store::segment::{Segment, SegmentBuilder};
 use codeweaver::store::shard::{self, ShardData};
 use codeweaver::store::snapshot::Snapshot;
@@ -396,32 +397,9 @@ fn sample(n_languages: usize, max_bytes: usize) -> SegmentBuilder {
     for (path, language) in known.take(n_languages) {
         let mut bytes = std::fs::read(path).unwrap_or_default();
         bytes.truncate(max_bytes);
-        push(&mut builder, &bytes, language, &settings);
+        push_doc(&mut builder, &bytes, language, &chunk_blob(&bytes, language, &settings));
     }
     builder
-}
-
-fn push(builder: &mut SegmentBuilder, bytes: &[u8], language: LanguageId, settings: &ChunkerSettings) {
-    let blob = chunk_blob(bytes, language, settings);
-    let key = DocKey {
-        blob_oid: hash_blob(bytes, gix::hash::Kind::Sha1),
-        variant: variant(language.name(), "fuzz"),
-    };
-    let rows: Vec<RowMeta> = blob
-        .chunks
-        .iter()
-        .enumerate()
-        .map(|(at, chunk)| RowMeta::new(&key, chunk, [at as u8; 16], true))
-        .collect();
-    let vectors: Vec<i8> = (0..rows.len() * DIM).map(|i| (i * 31 % 251) as u8 as i8).collect();
-    let doc = DocMeta {
-        key,
-        language: language.name().to_owned(),
-        skipped: 0,
-        blob_bytes: bytes.len() as u32,
-        degradations: blob.degradations.iter().map(Into::into).collect(),
-    };
-    builder.push_doc(doc, rows, &vectors, bytes);
 }
 
 /// Long lists and short ones.
