@@ -40,8 +40,8 @@ LANGUAGES = {
     "Sh": (".sh .bash", "function"),
     "TypeScript": (".ts .tsx .mts", SCRIPT),
 }
-# Languages without a parser in ctags, and two where it does not serve (in Rust it skips the contents of macros, in Kotlin
-# its lines are wrong): suffixes, and a pattern of lines that define a name.
+# Languages without a parser in ctags, and two where it does not serve (in Rust it skips the contents of
+# macros, in Kotlin its lines are wrong): suffixes, and a pattern of lines that define a name.
 PATTERNS = {
     "Rust": (
         ".rs",

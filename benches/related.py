@@ -25,7 +25,8 @@ SEED = "related"
 N_OF_KIND = 2  # of each kind in each repository
 N_MATCHES = "3"  # matches that have relations
 Z = 1.96  # for 95 %
-# Kinds of which the related symbol names the focus; those that the focus names. Of the others, the declaration decides.
+# Kinds of which the related symbol names the focus; those that the focus names. Of the others, the
+# declaration decides.
 NAMES_FOCUS, NAMED_BY_FOCUS = {"caller", "test"}, {"callee", "type", "supertype"}
 
 

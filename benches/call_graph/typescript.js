@@ -1,5 +1,5 @@
-// Prints the definitions of every call in the TypeScript files below a directory, by the compiler of npm, as JSON lines:
-// node typescript.js DIR PREFIX…
+// Prints the definitions of every call in the TypeScript files below a directory, by the compiler of npm, as
+// JSON lines: node typescript.js DIR PREFIX…
 const ts = require('typescript')
 const path = require('path')
 const { execFileSync } = require('child_process')

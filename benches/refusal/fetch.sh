@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes the repositories of real.txt in the directory $1, from Debian, PyPI, npm, crates.io and GitHub.
-# Needs apt-get with source packages (deb-src), dpkg-dev, pip, npm, cargo, git and unzip. Versions are those of
-# 2026-11 unless the registry has newer ones; figures then differ a little.
+# Needs apt-get with source packages (deb-src), dpkg-dev, pip, npm, cargo, git and unzip. Versions are those
+# of 2026-11 unless the registry has newer ones; figures then differ a little.
 set -euo pipefail
 repositories=$(realpath -m "$1")
 mkdir -p "$repositories"

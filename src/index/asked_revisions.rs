@@ -1,8 +1,9 @@
-//! Asked revisions: which trees were searched without being indexed, so that the second question about one has
-//! it indexed.
+//! Asked revisions: which trees were searched without being indexed, so that the second question about one
+//! has it indexed.
 //!
-//! A query lays the difference between such a tree and the nearest snapshot over the latter, which costs up to
-//! a second for each question. Most revisions are asked about once, and storing each would let the store grow.
+//! A query lays the difference between such a tree and the nearest snapshot over the latter, which costs up
+//! to a second for each question. Most revisions are asked about once, and storing each would let the store
+//! grow.
 
 use super::background;
 use super::codebase::Codebase;
@@ -14,8 +15,8 @@ const FILE_NAME: &str = "asked-revisions";
 /// Number of trees that are remembered.
 const MAX_TREES: usize = 64;
 
-/// Notes that `tree`, by its hex object id, was searched without being indexed. If it was before, its indexing
-/// starts in the background. Failures are logged: the answer is complete without.
+/// Notes that `tree`, by its hex object id, was searched without being indexed. If it was before, its
+/// indexing starts in the background. Failures are logged: the answer is complete without.
 pub fn note(codebase: &Codebase, tree: &str) {
     if let Err(error) = try_note(codebase, tree) {
         tracing::warn!(component = "index", operation = "note a revision", error = %error, "it will not be stored");

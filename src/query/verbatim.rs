@@ -183,8 +183,8 @@ fn fills(literal: &[u8], text: &str) -> bool {
     text.split_whitespace().count() >= MIN_WORDS_OF_PART || bare(literal) == bare(text.as_bytes())
 }
 
-/// The literal of one line that the `len` bytes of `chunk` at `at` are in: what is between two equal quotation
-/// marks.
+/// The literal of one line that the `len` bytes of `chunk` at `at` are in: what is between two equal
+/// quotation marks.
 fn literal_around(chunk: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     let line = memchr::memrchr(b'\n', &chunk[..at]).map_or(0, |end| end + 1);
     let before = &chunk[line..at];

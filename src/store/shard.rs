@@ -32,7 +32,8 @@ use std::sync::Arc;
 /// supported dimension.
 pub const MAX_ROWS: usize = 128 * 1024;
 
-/// Footer key of the doc table: JSON list of `[oid, variant, language, n_rows, skipped, blob_bytes, degradations]`.
+/// Footer key of the doc table: JSON list of
+/// `[oid, variant, language, n_rows, skipped, blob_bytes, degradations]`.
 pub const DOCS_KEY: &str = "codeweaver.docs";
 /// Footer key of the schema version.
 pub const SCHEMA_KEY: &str = "codeweaver.schema";

@@ -1,4 +1,5 @@
-//! `eval tune`: learned weights are written only if every guard holds, are used by searches, and can be undone.
+//! `eval tune`: learned weights are written only if every guard holds, are used by searches, and can be
+//! undone.
 
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};

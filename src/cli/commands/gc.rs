@@ -16,7 +16,8 @@ Data is removed by age and use, not by HEAD: after switching back to an old bran
 the trees of HEAD of all worktrees, and of the 64 branches and revisions that were indexed or checked out last, for 30
 days. With --force, a query that runs at the same time may fail once.")]
 pub struct GcArgs {
-    /// Remove it whatever its age, with the trees that no worktree has checked out and the indexes of other models
+    /// Remove it whatever its age, with the trees that no worktree has checked out and the indexes of other
+    /// models
     #[arg(long)]
     force: bool,
     /// Print one JSON object to stdout

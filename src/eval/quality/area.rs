@@ -1,7 +1,7 @@
 //! Areas: the parts of a product that figures are kept for, told by a table of keywords.
 //!
-//! The confidence of an area is its share of all keywords in the text, times n / (n + 1/2) for its n keywords.
-//! Below [`MIN_CONFIDENCE`], and when two areas have most keywords, the area is [`UNCERTAIN`].
+//! The confidence of an area is its share of all keywords in the text, times n / (n + 1/2) for its n
+//! keywords. Below [`MIN_CONFIDENCE`], and when two areas have most keywords, the area is [`UNCERTAIN`].
 
 use serde::{Deserialize, Serialize};
 

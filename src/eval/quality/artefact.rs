@@ -2,8 +2,8 @@
 //!
 //! `config.json` and `pool.json` are written first. Each iteration writes `iteration_N/conversations.json`,
 //! `search_results.json`, `evaluation.json` and `learnings.json`, in that order, each as a whole: a file that
-//! is there is complete, and a resumed loop continues after the last one. They name no time and no duration, so
-//! that the same pool and seed give the same bytes.
+//! is there is complete, and a resumed loop continues after the last one. They name no time and no duration,
+//! so that the same pool and seed give the same bytes.
 
 use super::area::Classification;
 use super::explorer::Exploration;

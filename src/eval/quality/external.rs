@@ -1,7 +1,7 @@
 //! External commands: explorers, judges and learners that are programs of the user's.
 //!
-//! A command is run by the shell, gets one JSON object on stdin and answers with one on stdout. Variables that
-//! look like keys are removed from its environment unless they are named; time and output are limited.
+//! A command is run by the shell, gets one JSON object on stdin and answers with one on stdout. Variables
+//! that look like keys are removed from its environment unless they are named; time and output are limited.
 
 use crate::eval::error::EvalError;
 use serde::Serialize;

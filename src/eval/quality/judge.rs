@@ -1,8 +1,8 @@
 //! Judges: whether the files that only the search found are relevant, and how good the answer is.
 //!
-//! The built-in judge decides by the labels of an issue, and judges nothing where there are none. Any other is
-//! an external command, described in docs/quality-loop.md. No verdict is made up: what a judge leaves out is
-//! [`Relevant::NotJudged`].
+//! The built-in judge decides by the labels of an issue, and judges nothing where there are none. Any other
+//! is an external command, described in docs/quality-loop.md. No verdict is made up: what a judge leaves out
+//! is [`Relevant::NotJudged`].
 
 use super::artefact::{Found, FoundFile, TruthFile};
 use super::external;
@@ -135,8 +135,8 @@ impl Judge {
     /// Judges `case`. The verdicts are about all files of `to_judge`, in that order.
     ///
     /// # Errors
-    /// [`EvalError::Git`], and those of [`external::run`]; [`EvalError::Command`] also for a score that is not
-    /// between 1 and 5.
+    /// [`EvalError::Git`], and those of [`external::run`]; [`EvalError::Command`] also for a score that is
+    /// not between 1 and 5.
     pub fn judge(&self, case: &Case<'_>, limits: &external::Limits) -> Result<Judgement, EvalError> {
         match self {
             Judge::Labels => by_labels(case),

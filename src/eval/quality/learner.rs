@@ -128,7 +128,8 @@ impl Learner {
 }
 
 fn tuned(current: &Weights, runner: &Runner) -> Result<Proposed, EvalError> {
-    // The time to rank differs from run to run, and a resumed loop must decide as one that was not interrupted.
+    // The time to rank differs from run to run, and a resumed loop must decide as one that was not
+    // interrupted.
     let limits = Limits { time: f64::INFINITY, ..Limits::default() };
     let proposal = match tune::propose(&[runner], current, &Options { limits, ..Options::default() }) {
         Ok(proposal) => proposal,

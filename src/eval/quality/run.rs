@@ -85,8 +85,8 @@ struct Remembered<'a> {
 }
 
 impl Loop {
-    /// Begins a loop in `folder`, which must have none. Revisions are resolved now, so that a branch that moves
-    /// changes nothing.
+    /// Begins a loop in `folder`, which must have none. Revisions are resolved now, so that a branch that
+    /// moves changes nothing.
     ///
     /// # Errors
     /// [`EvalError::LoopExists`], [`EvalError::LoopRuns`], [`EvalError::LoopSettings`],

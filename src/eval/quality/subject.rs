@@ -45,8 +45,8 @@ impl<'a> Subject<'a> {
         Checkout::new(self.repo, &self.tree)
     }
 
-    /// Lines of the file at `path` that the fixing commit changed, 1-based and inclusive; `None` if the commit
-    /// is not known, or did not change the file.
+    /// Lines of the file at `path` that the fixing commit changed, 1-based and inclusive; `None` if the
+    /// commit is not known, or did not change the file.
     ///
     /// # Errors
     /// [`EvalError::Git`].

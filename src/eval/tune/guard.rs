@@ -12,8 +12,8 @@ pub struct Limits {
     pub margin: f64,
     /// A smaller group is shown and not judged.
     pub least_queries: usize,
-    /// A group of fewer queries than `many_queries` may lose this much NDCG@10: the limit at which a change is
-    /// taken back (document 003, "rollback procedure").
+    /// A group of fewer queries than `many_queries` may lose this much NDCG@10: the limit at which a change
+    /// is taken back (document 003, "rollback procedure").
     pub tolerance: f64,
     /// From so many queries on, a group may lose `strict_tolerance` only.
     pub many_queries: usize,

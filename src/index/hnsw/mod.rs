@@ -25,8 +25,8 @@ use crate::store::{StoreError, StoreReader};
 pub use certify::MIN_RECALL;
 use std::time::{Duration, Instant};
 
-/// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the largest
-/// number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
+/// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the
+/// largest number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
 pub const MIN_ROWS: u64 = 16_000_000;
 /// Fewest rows of a segment in a graph. Smaller ones are merged soon.
 const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;

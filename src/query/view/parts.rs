@@ -66,8 +66,8 @@ impl Parts {
         }
     }
 
-    /// Source files of the part of `path`, as a share of all, 0–1. Among many parts of similar size, all shares
-    /// are small: there is no main one.
+    /// Source files of the part of `path`, as a share of all, 0–1. Among many parts of similar size, all
+    /// shares are small: there is no main one.
     pub fn share(&self, path: &[u8]) -> f32 {
         let n = self.n_files.get(part_of(path)).copied().unwrap_or(0);
         if self.n_all == 0 { 0.0 } else { n as f32 / self.n_all as f32 }

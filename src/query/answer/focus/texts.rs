@@ -20,7 +20,8 @@ pub(super) struct Texts<'a> {
     /// Number of bytes of each text.
     lengths: Vec<f32>,
     marks: Option<&'a Evidence>,
-    /// The greatest weight of the terms of the query on a line of each text with a mark and the line after it.
+    /// The greatest weight of the terms of the query on a line of each text with a mark and the line after
+    /// it.
     marked: Vec<f32>,
 }
 

@@ -133,8 +133,9 @@ pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
     names
 }
 
-/// The capitalised names of a declaration outside of type arguments, parameters, annotations and comments: the
-/// type itself and what it is derived from. `are_parenthesised`: what it is derived from is in parentheses.
+/// The capitalised names of a declaration outside of type arguments, parameters, annotations and comments:
+/// the type itself and what it is derived from. `are_parenthesised`: what it is derived from is in
+/// parentheses.
 pub fn bases(declaration: &str, are_parenthesised: bool) -> Vec<&str> {
     let text = declaration.as_bytes();
     let max_depth = usize::from(are_parenthesised);
