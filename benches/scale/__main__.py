@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 from corpus import make  # noqa: E402
 from fit import exponent  # noqa: E402
 from growth import MEASURES, measure  # noqa: E402
-from plot import svg  # noqa: E402
+from plot import Line, svg  # noqa: E402
 
 SIZES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
 LARGE = 100_000
@@ -45,6 +45,11 @@ def table(points):
             ]
             lines.append([f"exponent, {what}", "", *(f"**{fit:.2f}**" for fit in fits)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def line(kind, points):
+    is_time = kind.unit in ("s", "ms")
+    return Line(f"{kind.title}, {kind.unit}", [(it.chunks, kind.value(it)) for it in points], not is_time)
 
 
 def main():
@@ -71,7 +76,7 @@ def main():
     print(f"Medians of {options.runs} runs (minimum–maximum).\n")
     print(table(points))
     if options.svg:
-        options.svg.write_text(svg(points, [kind for kind in MEASURES if kind.is_drawn]))
+        options.svg.write_text(svg([line(kind, points) for kind in MEASURES if kind.is_drawn], "chunks"))
 
 
 main()

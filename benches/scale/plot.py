@@ -1,6 +1,7 @@
 """A plot with logarithmic axes, as SVG."""
 
 import math
+from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 940, 620
@@ -23,11 +24,18 @@ class Axis:
         return [(10.0**power, power) for power in range(self.low, self.high + 1)]
 
 
-def svg(points, measures):
-    """A line for each measure over the number of chunks; each in its own unit, which the legend names."""
-    xs = Axis([point.chunks for point in points], LEFT, WIDTH - RIGHT)
-    values = [measure.value(point) for measure in measures for point in points]
-    ys = Axis(values, HEIGHT - BOTTOM, TOP)
+@dataclass
+class Line:
+    title: str
+    # Pairs of positive numbers, ascending.
+    points: list
+    is_dashed: bool = False
+
+
+def svg(lines, of_x):
+    """The lines, each in its own unit, which its title names; `of_x` says what they are drawn over."""
+    xs = Axis([x for it in lines for x, _ in it.points], LEFT, WIDTH - RIGHT)
+    ys = Axis([y for it in lines for _, y in it.points], HEIGHT - BOTTOM, TOP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         'font-size="13">',
@@ -41,24 +49,24 @@ def svg(points, measures):
         y = ys.place(value)
         parts.append(line((xs.start, y), (xs.end, y), "#ddd"))
         parts.append(label(LEFT - 8, y + 4, f"{value:,g}", "end"))
-    parts.append(label((xs.start + xs.end) / 2, HEIGHT - 10, "chunks", "middle"))
-    for n, measure in enumerate(measures):
-        parts += curve(points, measure, (xs, ys), n)
+    parts.append(label((xs.start + xs.end) / 2, HEIGHT - 10, of_x, "middle"))
+    for n, drawn in enumerate(lines):
+        parts += curve(drawn, (xs, ys), n)
     return "\n".join([*parts, "</svg>\n"])
 
 
-def curve(points, measure, axes, n):
+def curve(drawn, axes, n):
     xs, ys = axes
     colour = COLOURS[n % len(COLOURS)]
-    places = [(xs.place(point.chunks), ys.place(measure.value(point))) for point in points]
+    places = [(xs.place(x), ys.place(y)) for x, y in drawn.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    dash = "" if measure.unit in ("s", "ms") else ' stroke-dasharray="5 4"'
+    dash = ' stroke-dasharray="5 4"' if drawn.is_dashed else ""
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
     for x, y in places:
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
     x, y = WIDTH - RIGHT + 15, TOP + 20 + 22 * n
     yield line((x, y - 4), (x + 22, y - 4), colour)
-    yield label(x + 28, y, f"{measure.title}, {measure.unit}", "start")
+    yield label(x + 28, y, drawn.title, "start")
 
 
 def line(start, end, colour):

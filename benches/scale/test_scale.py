@@ -3,12 +3,13 @@
 import sys
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import corpus  # noqa: E402
 import fit  # noqa: E402
-from plot import Axis  # noqa: E402
+from plot import Axis, Line, svg  # noqa: E402
 from test_peers import Scratch, repository  # noqa: E402
 from trees import git  # noqa: E402
 
@@ -38,6 +39,19 @@ class Growth(Scratch):
     def test_decades_are_equally_long(self):
         axis = Axis([3, 2000], 0, 400)
         self.assertEqual([axis.place(value) for value, _ in axis.ticks()], [0, 100, 200, 300, 400])
+
+    def test_lines_have_points_of_their_own(self):
+        lines = [
+            Line("a < b, ms", [(10, 1), (100, 2), (1000, 4)]),
+            Line("c, MiB", [(100, 30)], is_dashed=True),
+        ]
+        root = ElementTree.fromstring(svg(lines, "rows"))
+        tag = "{http://www.w3.org/2000/svg}"
+        curves = list(root.iter(f"{tag}polyline"))
+        self.assertEqual([len(it.get("points").split()) for it in curves], [3, 1])
+        self.assertEqual([it.get("stroke-dasharray") for it in curves], [None, "5 4"])
+        texts = [it.text for it in root.iter(f"{tag}text")]
+        self.assertLessEqual({"a < b, ms", "c, MiB", "rows", "10", "1,000"}, set(texts))
 
 
 if __name__ == "__main__":
