@@ -136,9 +136,20 @@ impl Entries {
         let by_path: &[u32] = self.file.records(BY_PATH).unwrap_or(&[]);
         let (records, paths) = (self.records(), self.paths());
         let path_of = |&id: &u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
-        let start = by_path.partition_point(|id| path_of(id) < path);
-        let end = start + by_path[start..].partition_point(|id| path_of(id) == path);
-        &by_path[start..end]
+        let from = &by_path[by_path.partition_point(|id| path_of(id) < path)..];
+        // Few have one path, so the next ones are compared and not all others searched.
+        let n = from.iter().take_while(|id| path_of(id) == path).count();
+        &from[..n]
+    }
+
+    /// Local ids of all entries whose path begins with `prefix`, live or not, in path order.
+    pub fn below(&self, prefix: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
+        let by_path = self.by_path();
+        let (records, paths) = (self.records(), self.paths());
+        let path_of = move |id: u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
+        let start = by_path.partition_point(|&id| path_of(id) < prefix);
+        let prefix = prefix.to_vec();
+        by_path[start..].iter().copied().take_while(move |&id| path_of(id).starts_with(&prefix))
     }
 
     /// Local ids in path order.
@@ -205,6 +216,8 @@ mod tests {
         assert_eq!(entries.to_new(), new);
         assert_eq!(entries.find(b"README.md"), [1, 3]);
         assert_eq!(entries.find(b"src/http"), [0u32; 0]);
+        assert_eq!(entries.below(b"src/http").collect::<Vec<_>>(), [2, 0]);
+        assert_eq!(entries.below(b"src/https").next(), None);
         let mut ids = Vec::new();
         entries.list("http").unwrap().for_each(|id, _| ids.push(id));
         assert_eq!(ids, [0, 2]);

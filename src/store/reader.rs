@@ -237,6 +237,22 @@ impl StoreReader {
         files.flat_map(move |(r, e)| e.find(path).iter().map(|&local| r.entry_base + local))
     }
 
+    /// The paths of `live` that begin with `prefix`.
+    pub fn paths_below<'a>(
+        &'a self,
+        live: &'a RoaringBitmap,
+        prefix: &'a [u8],
+    ) -> impl Iterator<Item = &'a [u8]> + 'a {
+        let files = self.state.entries.iter().zip(&self.entries);
+        files.flat_map(move |(r, e)| {
+            let (records, paths) = (e.records(), e.paths());
+            let is_live = move |local: &u32| live.contains(r.entry_base + local);
+            e.below(prefix)
+                .filter(is_live)
+                .filter_map(move |local| Some(paths.of(records.get(local as usize)?)))
+        })
+    }
+
     /// Live entries with their records, in id order.
     pub fn live_entries<'a>(
         &'a self,

@@ -189,11 +189,11 @@ pub fn header_kind(
         let is_implemented = implementation >= MIN_IMPLEMENTATION_SIZE * size;
         return if is_implemented { HeaderKind::Implemented } else { HeaderKind::None };
     }
-    let has_sibling = extensions.iter().any(|implementation| {
-        let stem = &path[..path.len() - extension.len()];
-        let sibling = [stem, implementation.as_bytes()].concat();
-        view.reader.find_entry(&view.snapshot.entries, &sibling).is_some()
-    });
+    let stem = &path[..path.len() - extension.len()];
+    let has_sibling = view
+        .reader
+        .paths_below(&view.snapshot.entries, stem)
+        .any(|sibling| extensions.iter().any(|known| known.as_bytes() == &sibling[stem.len()..]));
     match has_sibling {
         true => HeaderKind::Implemented,
         false if C_HEADERS.contains(&extension) => HeaderKind::Alone,
