@@ -6,29 +6,22 @@
 //! without reading them.
 
 use crate::sys::SIGN_BLOCK;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The sign bits of a segment's vectors.
+#[derive(Debug, Clone, Copy)]
 pub struct SignBits<'a> {
-    /// The blocks of all rows, in segments that store them.
-    pub stored: Option<&'a [u8]>,
-    /// Row-major.
-    pub vectors: &'a [i8],
+    /// The blocks of all rows.
+    pub blocks: &'a [u8],
     pub dim: usize,
 }
 
 impl<'a> SignBits<'a> {
-    /// The blocks of `rows`, which must exist and start a block: stored or computed.
-    pub fn of(&self, rows: Range<u32>) -> Cow<'a, [u8]> {
+    /// The blocks of `rows`, which must exist and start a block.
+    pub fn of(&self, rows: Range<u32>) -> &'a [u8] {
         let (start, end) = (rows.start as usize, rows.end as usize);
         let row_bytes = self.dim.div_ceil(8);
-        match self.stored {
-            Some(stored) => {
-                Cow::Borrowed(&stored[start * row_bytes..end.next_multiple_of(SIGN_BLOCK) * row_bytes])
-            }
-            None => Cow::Owned(blocks(&self.vectors[start * self.dim..end * self.dim], self.dim)),
-        }
+        &self.blocks[start * row_bytes..end.next_multiple_of(SIGN_BLOCK) * row_bytes]
     }
 }
 

@@ -36,6 +36,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
@@ -469,6 +470,8 @@ pub struct Segment {
     languages: Vec<String>,
     /// Number of body terms of each doc plus one, computed on demand; 0 before.
     body_lens: Vec<AtomicU32>,
+    /// Those of a segment that does not store them, computed on demand.
+    sign_bits: OnceLock<Vec<u8>>,
 }
 
 impl Segment {
@@ -493,7 +496,8 @@ impl Segment {
             .ok_or_else(|| StoreError::damaged(file.path(), "its header is empty"))?;
         let languages = std::str::from_utf8(file.section(LANGUAGES)?).unwrap_or("");
         let languages = languages.split('\n').map(str::to_owned).collect();
-        let mut opened = Segment { file, shard: shard_map, header, languages, body_lens: Vec::new() };
+        let (body_lens, sign_bits) = (Vec::new(), OnceLock::new());
+        let mut opened = Segment { file, shard: shard_map, header, languages, body_lens, sign_bits };
         opened.check(shard)?;
         opened.body_lens.resize_with(header.n_docs as usize, AtomicU32::default);
         Ok(opened)
@@ -614,7 +618,9 @@ impl Segment {
     pub fn sign_bits(&self) -> SignBits<'_> {
         let n_bytes = binary_quantisation::bytes(self.header.n_rows, self.dim());
         let stored = self.file.section(SIGN_BITS).ok().filter(|stored| stored.len() == n_bytes);
-        SignBits { stored, vectors: self.vectors(), dim: self.dim() }
+        let computed =
+            || self.sign_bits.get_or_init(|| binary_quantisation::blocks(self.vectors(), self.dim()));
+        SignBits { blocks: stored.unwrap_or_else(|| computed()), dim: self.dim() }
     }
 
     /// Model-input hash of each row.
@@ -745,12 +751,10 @@ mod tests {
         std::fs::write(dir.path().join("g"), left.finish(encoded.vectors_at)).unwrap();
         let segment = Segment::open(&dir.path().join("g"), &dir.path().join("s")).unwrap();
         assert_eq!(segment.vectors(), data.vectors);
-        let sign_bits = segment.sign_bits();
-        assert!(sign_bits.stored.is_some());
-        for rows in [0..0, 0..segment.n_rows(), 32..segment.n_rows()] {
-            let computed = SignBits { stored: None, ..segment.sign_bits() };
-            assert_eq!(sign_bits.of(rows.clone()), computed.of(rows));
-        }
+        let computed = binary_quantisation::blocks(segment.vectors(), 64);
+        assert_eq!(segment.sign_bits().blocks, computed);
+        assert!(segment.sign_bits.get().is_none());
+        assert_eq!(segment.sign_bits().of(32..segment.n_rows()), &computed[32 * 8..]);
         for (i, doc) in data.docs.iter().enumerate() {
             assert_eq!(segment.find(&doc.key), Some(i as u32));
             assert_eq!(segment.doc_rows(i as u32).len(), data.n_rows[i] as usize);

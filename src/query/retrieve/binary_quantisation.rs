@@ -55,15 +55,20 @@ impl Estimates {
             if (search.is_over)() {
                 break;
             }
-            kernel.estimate(&signs.of(part), &mut of_rows);
+            kernel.estimate(signs.of(part), &mut of_rows);
         }
         let largest = of_rows.iter().max().map_or(0, |&largest| usize::from(largest));
-        let mut histogram = vec![0; largest + 1];
+        // Two tables in turn: the next estimate is often the same, and its counter still being written.
+        let (mut even, mut odd) = (vec![0; largest + 1], vec![0; largest + 1]);
         for run in rows.runs() {
-            for &estimate in of_run(&of_rows, &run) {
-                histogram[usize::from(estimate)] += 1;
+            for pair in of_run(&of_rows, &run).chunks(2) {
+                even[usize::from(pair[0])] += 1;
+                if let Some(&second) = pair.get(1) {
+                    odd[usize::from(second)] += 1;
+                }
             }
         }
+        let histogram = even.iter().zip(odd).map(|(even, odd): (&u32, u32)| even + odd).collect();
         Estimates { of_rows, histogram }
     }
 }
