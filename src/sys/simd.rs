@@ -83,17 +83,18 @@ unsafe fn dot_narrow_avx2(one: &[i8], other: &[i8]) -> i32 {
     of_lanes.iter().sum()
 }
 
-/// Prefetches `row` into the CPU cache.
-pub fn prefetch(row: &[i8]) {
+/// Prefetches `values` into the CPU cache.
+#[inline]
+pub fn prefetch<T>(values: &[T]) {
     const LINE: usize = 64;
     #[cfg(target_arch = "x86_64")]
-    for line in row.chunks(LINE) {
+    for at in (0..size_of_val(values)).step_by(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch is a hint and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().cast::<i8>().wrapping_add(at)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (row, LINE);
+    let _ = (values, LINE);
 }
 
 /// # Safety

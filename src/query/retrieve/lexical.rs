@@ -12,6 +12,7 @@ use crate::query::view::{RowId, View};
 use crate::store::live::LiveRows;
 use crate::store::postings::{BLOCK, FIELDS, Field, N_FIELDS, PostingList};
 use crate::store::records::RowRecord;
+use crate::sys;
 use crate::text::QueryTerm;
 
 /// Number of terms that are scored between two polls of [`IsOver`], and whose files are held in memory at
@@ -163,6 +164,10 @@ impl LexicalSearch<'_> {
         let mut block = Block::default();
         list.for_each_block(|rows, tfs| {
             let is_counted = |row| is_all || wanted.contains(row) || live.contains(row);
+            for &row in rows {
+                sys::prefetch(records.get(row as usize..=row as usize).unwrap_or(&[]));
+                scores.prefetch(row);
+            }
             block.fill(rows, tfs, field, records, is_counted);
             block.add_frequencies(&mut scores.frequencies, field_weight);
             let scored = block.scores.iter_mut().zip(&block.tfs).zip(&block.lens).take(block.n);

@@ -8,6 +8,7 @@ use super::top_k::TopK;
 use crate::query::view::RowId;
 use crate::store::segment::Segment;
 use crate::sync;
+use crate::sys;
 use std::sync::Mutex;
 
 /// Maximum number of rows for which buffers are kept, at 12 bytes each and some for files.
@@ -81,6 +82,12 @@ impl SegmentScores {
     pub fn of(&self, row: u32) -> RowScore {
         let known = self.rows.get(row as usize).filter(|score| score.query == self.query);
         known.copied().unwrap_or_default()
+    }
+
+    /// Prefetches the scores of a row into the CPU cache.
+    #[inline]
+    pub fn prefetch(&self, row: u32) {
+        sys::prefetch(self.rows.get(row as usize..=row as usize).unwrap_or(&[]));
     }
 
     /// The scores of a row that has a term; `None` if there is no such row.
