@@ -135,7 +135,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The bytes of a blob of this view.
-    pub fn bytes(&self, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+    pub fn bytes(&self, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         self.view.blob(self.codebase, oid)
     }
 

@@ -8,6 +8,7 @@ use crate::query::error::QueryError;
 use crate::query::view::{RowId, View};
 use crate::store::StoreError;
 use crate::store::records::RowRecord;
+use std::sync::Arc;
 
 /// Reads the texts of chunks. The last blob is kept, for further chunks of the same file.
 pub struct Texts<'a> {
@@ -15,7 +16,7 @@ pub struct Texts<'a> {
     view: &'a View,
     /// Opened when a blob is read that is not in memory.
     blobs: Option<BlobReader>,
-    last: Option<(Oid, Option<Vec<u8>>)>,
+    last: Option<(Oid, Option<Arc<[u8]>>)>,
 }
 
 impl<'a> Texts<'a> {

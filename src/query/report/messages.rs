@@ -12,6 +12,7 @@ use crate::store::postings::Field;
 use crate::text::{self, QueryTerm};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// A text that more files have does not tell them apart.
 const MAX_HOLDERS: usize = 5;
@@ -27,7 +28,7 @@ pub struct MessageSearch<'a> {
     view: &'a View,
     blobs: BlobReader,
     /// What was read, by doc.
-    read: FxHashMap<u32, Vec<u8>>,
+    read: FxHashMap<u32, Arc<[u8]>>,
     /// The docs of each term that was looked up, ascending.
     docs: FxHashMap<String, Vec<u32>>,
 }
@@ -120,10 +121,10 @@ impl<'a> MessageSearch<'a> {
             });
             let bytes = match blob {
                 Some(oid) => self.view.blob_from(&mut self.blobs, &oid)?.unwrap_or_default(),
-                None => Vec::new(),
+                None => Arc::default(),
             };
             self.read.insert(doc, bytes);
         }
-        Ok(self.read.get(&doc).map(Vec::as_slice))
+        Ok(self.read.get(&doc).map(|bytes| &**bytes))
     }
 }

@@ -7,20 +7,27 @@ use crate::query::error::QueryError;
 use crate::query::view::{RowId, View};
 use crate::store::segment::Segment;
 use crate::store::symbols::SymbolRecord;
+use std::sync::Arc;
 
 /// Maximum number of bytes of a definition that are compared, as of a chunk.
 const MAX_BYTES: usize = 16 << 10;
 
 /// The bytes of docs, of which the last one read is kept.
 pub struct Texts<'a> {
+    codebase: &'a Codebase,
     view: &'a View,
     blobs: BlobReader,
-    last: Option<(Oid, Vec<u8>)>,
+    last: Option<(Oid, Arc<[u8]>)>,
 }
 
 impl<'a> Texts<'a> {
-    pub fn new(codebase: &Codebase, view: &'a View) -> Texts<'a> {
-        Texts { view, blobs: codebase.repo.blobs(), last: None }
+    pub fn new(codebase: &'a Codebase, view: &'a View) -> Texts<'a> {
+        Texts { codebase, view, blobs: codebase.repo.blobs(), last: None }
+    }
+
+    /// The codebase whose blobs are read.
+    pub fn codebase(&self) -> &'a Codebase {
+        self.codebase
     }
 
     /// The bytes of the doc of a row; none if they are not in this clone.

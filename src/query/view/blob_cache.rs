@@ -38,9 +38,9 @@ impl BlobCache {
     }
 
     /// Keeps the text of a blob, unless it is so long that it would displace most others.
-    pub fn keep(&self, oid: Oid, text: &[u8]) {
+    pub fn keep(&self, oid: Oid, text: Arc<[u8]>) {
         if text.len() <= MAX_BYTES / 4 {
-            sync::lock(&self.0).insert(oid, text.into());
+            sync::lock(&self.0).insert(oid, text);
         }
     }
 }
@@ -69,14 +69,14 @@ mod tests {
         let text = |i: usize| vec![i as u8; MAX_BYTES / 16];
         let oid = |i: usize| hash_blob(&i.to_le_bytes(), gix::hash::Kind::Sha1);
         for i in 0..100 {
-            cache.keep(oid(i), &text(i));
+            cache.keep(oid(i), text(i).into());
             assert_eq!(cache.get(&oid(i)).as_deref(), Some(&text(i)[..]));
             // One that is used again and again stays.
             assert!(cache.get(&oid(0)).is_some(), "{i}");
         }
         assert!(cache.get(&oid(50)).is_none());
         let long = vec![1; MAX_BYTES];
-        cache.keep(oid(200), &long);
+        cache.keep(oid(200), long.into());
         assert!(cache.get(&oid(200)).is_none());
     }
 }

@@ -204,44 +204,42 @@ impl View {
 
     /// The contents of a file of the working tree that was not read when the view was opened; `None` if it
     /// has changed since.
-    fn unread(&self, oid: &Oid) -> Option<Vec<u8>> {
+    fn unread(&self, oid: &Oid) -> Option<Arc<[u8]>> {
         let path = self.worktree.unread.get(oid)?;
         // The overlay that decided not to read it has left its reader.
         let read = sync::lock(&self.files).as_mut()?.read_blob(path.as_ref(), oid);
-        read.ok().flatten().filter(|bytes| git::hash_blob(bytes, oid.kind()) == *oid)
+        let bytes = read.ok().flatten().filter(|bytes| git::hash_blob(bytes, oid.kind()) == *oid)?;
+        Some(text::to_utf8(&bytes).into())
     }
 
     /// The contents of a blob as UTF-8, from the working tree or from git; `None` if it is not in this clone.
-    pub fn blob(&self, codebase: &Codebase, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+    pub fn blob(&self, codebase: &Codebase, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         self.blob_from(&mut codebase.repo.blobs(), oid)
     }
 
     /// As [`Self::blob`], with a reader that keeps its pack lookups for the next blob.
-    pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+    pub fn blob_from(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         if let Some(text) = self.blob_in_memory(oid) {
             return Ok(Some(text));
         }
-        let Some(bytes) = self.committed(blobs, oid)? else {
-            return Ok(self.unread(oid).map(text::into_utf8));
-        };
-        let text = text::into_utf8(bytes);
-        self.blobs.keep(*oid, &text);
+        let Some(text) = self.committed(blobs, oid)? else { return Ok(self.unread(oid)) };
+        self.blobs.keep(*oid, text.clone());
         Ok(Some(text))
     }
 
     /// As [`Self::blob`], if it need not be read.
-    pub fn blob_in_memory(&self, oid: &Oid) -> Option<Vec<u8>> {
+    pub fn blob_in_memory(&self, oid: &Oid) -> Option<Arc<[u8]>> {
         match self.worktree.bytes.get(oid) {
-            Some(bytes) => Some(text::into_utf8(bytes.clone())),
-            None => self.blobs.get(oid).map(|text| text.to_vec()),
+            Some(bytes) => Some(text::to_utf8(bytes).into()),
+            None => self.blobs.get(oid),
         }
     }
 
-    /// The contents of a blob in git. In a catalogue, of the first member that has it and can be read.
-    fn committed(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
+    /// The contents of a blob in git as UTF-8. In a catalogue, of the first member that has it and can be read.
+    fn committed(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         let is_known = !blobs.is_unplaced(oid);
         if is_known && let Some(bytes) = blobs.read(oid)? {
-            return Ok(Some(bytes.to_vec()));
+            return Ok(Some(text::to_utf8(bytes).into()));
         }
         if !self.catalogue.all().is_empty()
             && let Ok(tree) = Oid::from_hex(self.tree_oid.as_bytes())
@@ -250,7 +248,7 @@ impl View {
                 if blobs.place(oid, &tree, path)
                     && let Some(bytes) = blobs.read(oid)?
                 {
-                    return Ok(Some(bytes.to_vec()));
+                    return Ok(Some(text::to_utf8(bytes).into()));
                 }
             }
         }
