@@ -7,12 +7,14 @@
 use super::answer::Ranking;
 use super::error::QueryError;
 use super::parse::intent::Intent;
+use super::rank::RankedFile;
 use super::request::{Mode, Request};
 use super::retrieve::parallel;
 use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
+use crate::index::Codebase;
 use crate::store::live::LiveRows;
 use crate::store::postings::{Field, PostingList};
 use crate::store::segment::Segment;
@@ -35,6 +37,8 @@ const MIN_MESSAGE_WORDS: usize = 4;
 const MAX_ROWS: usize = 128;
 /// Maximum number of files that are read.
 const MAX_READ: usize = 48;
+/// Number of them that are read before those with the text are counted.
+const READ_AT_ONCE: usize = 16;
 /// Number of files with the text after which no more are read.
 const ENOUGH: usize = 10;
 /// Number of words from which a part of a literal counts like the whole.
@@ -93,56 +97,114 @@ impl Searcher {
         if verbatim.by_doc.is_empty() {
             return Ok(());
         }
-        let is_lenient = verbatim.is_lenient;
         let folded = request.query.trim().to_ascii_lowercase();
-        let text = if is_lenient { folded.as_str() } else { request.query.trim() };
-        let finder = memmem::Finder::new(text);
-        let is_code = is_like_code(text);
-        let mut texts = Texts::new(&self.codebase, view);
-        let (mut n_read, mut n_found) = (0, 0);
-        let mut has_text = vec![false; ranking.files.len()];
-        for (file, has_text) in ranking.files.iter_mut().zip(&mut has_text) {
-            let Some(rows) = verbatim.by_doc.get(&file.doc) else { continue };
-            if n_found == ENOUGH || n_read == MAX_READ {
+        let text = if verbatim.is_lenient { folded.as_str() } else { request.query.trim() };
+        let copied = Copied {
+            text,
+            finder: memmem::Finder::new(text),
+            is_lenient: verbatim.is_lenient,
+            is_code: is_like_code(text),
+        };
+        let may_have_text =
+            |file: &RankedFile| verbatim.by_doc.get(&file.doc).filter(|_| !file.features.file.roles.is_prose);
+        let files = ranking.files.iter().enumerate();
+        let files: Vec<(usize, u32, &Vec<RowId>)> = files
+            .filter_map(|(at, file)| Some((at, file.entry, may_have_text(file)?)))
+            .take(MAX_READ)
+            .collect();
+        let mut found: Vec<(usize, RowId)> = Vec::new();
+        for batch in files.chunks(READ_AT_ONCE) {
+            let size = (view.n_rows(), self.tuning.min_parallel_rows);
+            let texts = || Texts::new(&self.codebase, view);
+            let of_batch = parallel::map_with(batch.len(), size, texts, |texts, i| {
+                let (at, entry, rows) = batch[i];
+                Ok(copied.row_of((entry, rows), view, texts)?.map(|row| (at, row)))
+            });
+            let of_batch: Result<Vec<Option<(usize, RowId)>>, QueryError> = of_batch.into_iter().collect();
+            found.extend(of_batch?.into_iter().flatten());
+            if found.len() >= ENOUGH {
                 break;
             }
-            if file.features.file.roles.is_prose {
-                continue;
-            }
-            n_read += 1;
-            for &id in rows {
-                let (_, row) = view.row(id);
-                let (start, end) = (row.start_byte as usize, row.end_byte as usize);
-                let chunk = texts.of_doc(id)?.get(start..end).unwrap_or_default();
-                let chunk =
-                    if is_lenient { Cow::Owned(chunk.to_ascii_lowercase()) } else { Cow::Borrowed(chunk) };
-                let is_text = |at| {
-                    is_lenient
-                        || is_code
-                        || literal_around(&chunk, at, text.len()).is_some_and(|l| fills(l, text))
-                };
-                if finder.find_iter(&chunk).any(is_text) {
-                    *has_text = true;
-                    // What is shown of the file is the text.
-                    if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == id) {
-                        file.chunks[..=at].rotate_right(1);
-                    }
-                    break;
-                }
-            }
-            n_found += usize::from(*has_text);
         }
-        if n_found > 0 {
-            let (mut first, rest): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut ranking.files).into_iter().zip(has_text).partition(|(_, it)| *it);
-            for (file, _) in &mut first {
-                file.relevance = file.relevance.max(RELEVANCE);
-                file.reasons.push(REASON.to_owned());
-            }
-            ranking.files = first.into_iter().chain(rest).map(|(file, _)| file).collect();
-            ranking.strategies.push(STRATEGY);
-        }
+        found.truncate(ENOUGH);
+        promote(ranking, &found);
         Ok(())
+    }
+}
+
+/// Moves the files of `ranking` at these positions, which ascend, to its front, with the rows that have the text.
+fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
+    if found.is_empty() {
+        return;
+    }
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    let mut found = found.iter().peekable();
+    for (at, mut file) in std::mem::take(&mut ranking.files).into_iter().enumerate() {
+        let Some((_, row)) = found.next_if(|(with_text, _)| *with_text == at) else {
+            rest.push(file);
+            continue;
+        };
+        // What is shown of the file is the text.
+        if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == *row) {
+            file.chunks[..=at].rotate_right(1);
+        }
+        file.relevance = file.relevance.max(RELEVANCE);
+        file.reasons.push(REASON.to_owned());
+        first.push(file);
+    }
+    ranking.files = first.into_iter().chain(rest).collect();
+    ranking.strategies.push(STRATEGY);
+}
+
+/// A query that may be copied.
+struct Copied<'a> {
+    /// In lower case if `is_lenient`.
+    text: &'a str,
+    finder: memmem::Finder<'a>,
+    is_lenient: bool,
+    is_code: bool,
+}
+
+impl Copied<'_> {
+    /// The first of `rows`, which are of the file at `entry`, that has the text.
+    fn row_of(
+        &self,
+        (entry, rows): (u32, &[RowId]),
+        view: &View,
+        texts: &mut Texts<'_>,
+    ) -> Result<Option<RowId>, QueryError> {
+        if self.is_absent(entry, texts.codebase(), view) {
+            return Ok(None);
+        }
+        for &id in rows {
+            let (_, row) = view.row(id);
+            let (start, end) = (row.start_byte as usize, row.end_byte as usize);
+            let chunk = texts.of_doc(id)?.get(start..end).unwrap_or_default();
+            let chunk =
+                if self.is_lenient { Cow::Owned(chunk.to_ascii_lowercase()) } else { Cow::Borrowed(chunk) };
+            let is_text = |at| {
+                self.is_lenient
+                    || self.is_code
+                    || literal_around(&chunk, at, self.text.len()).is_some_and(|l| fills(l, self.text))
+            };
+            if self.finder.find_iter(&chunk).any(is_text) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the file at `entry` of `view` does not have the text according to its unmodified copy on disk,
+    /// which is read faster than its blob. Conversion between the two keeps ASCII, unless it is to UTF-16 or
+    /// UTF-32.
+    fn is_absent(&self, entry: u32, codebase: &Codebase, view: &View) -> bool {
+        let (path, _) = view.entry(entry);
+        let (Some(status), Some(oid)) = (&view.status, view.reader.blob_of(entry)) else { return false };
+        if self.is_lenient || !self.text.is_ascii() {
+            return false;
+        }
+        let bytes = status.unmodified_file(&codebase.repo, path.into(), &oid);
+        bytes.is_some_and(|bytes| !bytes.contains(&0) && self.finder.find(&bytes).is_none())
     }
 }
 
@@ -243,20 +305,20 @@ fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], wor
         |lists: &[Option<PostingList<'_>>; 3]| -> u32 { lists.iter().flatten().map(PostingList::df).sum() };
     // The rarest first, so that few rows are compared.
     lists.sort_by_key(size);
-    let Some((rarest, others)) = lists.split_first() else { return Vec::new() };
-    let mut rows: Vec<u32> = Vec::new();
-    for list in rarest.iter().flatten() {
-        list.for_each(|row, _| rows.push(row));
-    }
-    let is_in_docs = |row: u32| {
-        let record = segment.rows().get(row as usize);
-        docs.as_ref().is_none_or(|docs| record.is_some_and(|record| docs.contains(record.doc)))
+    let Some(rarest) = lists.first() else { return Vec::new() };
+    let rows_of_docs = |docs: &DocSet| docs.iter().map(|doc| segment.doc_rows(doc).len()).sum::<usize>();
+    let is_doc =
+        |docs: &DocSet, row: u32| segment.rows().get(row as usize).is_some_and(|r| docs.contains(r.doc));
+    let mut rows: Vec<u32> = match &docs {
+        // Mostly few files have all words, and the rarest word many rows.
+        Some(docs) if rows_of_docs(docs) < size(rarest) as usize => {
+            docs.iter().flat_map(|doc| segment.doc_rows(doc)).collect()
+        }
+        Some(docs) => listed(rarest).into_iter().filter(|&row| is_doc(docs, row)).collect(),
+        None => listed(rarest),
     };
-    rows.retain(|&row| wanted.contains(row) && is_in_docs(row));
-    // Of a few ascending runs.
-    rows.sort();
-    rows.dedup();
-    for lists in others {
+    rows.retain(|&row| wanted.contains(row));
+    for lists in &lists {
         if rows.is_empty() {
             break;
         }
@@ -265,11 +327,27 @@ fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], wor
     rows
 }
 
+/// The rows that one of `lists` has, ascending.
+fn listed(lists: &[Option<PostingList<'_>>; 3]) -> Vec<u32> {
+    let mut rows: Vec<u32> = Vec::new();
+    for list in lists.iter().flatten() {
+        list.for_each(|row, _| rows.push(row));
+    }
+    // Of a few ascending runs.
+    rows.sort();
+    rows.dedup();
+    rows
+}
+
 /// The docs of `segment` that have all `needles`; `None` if its words are not stored.
 fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
     let words = segment.words()?;
     let mut docs: Option<DocSet> = None;
-    for of_needle in needles.iter().filter_map(|needle| words.docs_with(needle)) {
+    for needle in needles {
+        if docs.as_ref().is_some_and(DocSet::is_empty) {
+            break;
+        }
+        let Some(of_needle) = words.docs_with(needle) else { continue };
         match &mut docs {
             Some(docs) => docs.intersect(&of_needle),
             None => docs = Some(of_needle),
@@ -280,12 +358,16 @@ fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
     Some(docs)
 }
 
-/// The words of `text` as whole words. What was copied begins and ends with a word.
+/// The words of `text` as whole words, the longest first, which few files have. What was copied begins and ends
+/// with a word.
 fn needles_of(text: &str, ignore_case: bool) -> Vec<Needle> {
     let is_between = |c: char| c.is_ascii() && !is_word_byte(c as u8);
     let words = text.split(is_between).filter(|word| !word.is_empty());
     let needle = |word: &str| Needle { text: word.to_owned(), is_start: true, is_end: true, ignore_case };
-    words.map(needle).collect()
+    let mut needles: Vec<Needle> = words.map(needle).collect();
+    needles.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
+    needles.dedup();
+    needles
 }
 
 /// Keeps those of `rows`, which ascend, that one of `lists` has.

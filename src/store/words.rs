@@ -253,6 +253,14 @@ impl DocSet {
         self.bits.iter().all(|bits| *bits == 0)
     }
 
+    /// The docs, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let words = (0u32..).zip(&self.bits).filter(|(_, bits)| **bits != 0);
+        words.flat_map(|(word, bits)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
+        })
+    }
+
     pub fn contains(&self, doc: u32) -> bool {
         self.bits.get((doc / 64) as usize).is_some_and(|bits| bits >> (doc % 64) & 1 == 1)
     }
