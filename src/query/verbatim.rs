@@ -14,7 +14,6 @@ use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
-use crate::index::Codebase;
 use crate::store::live::LiveRows;
 use crate::store::postings::{Field, PostingList};
 use crate::store::segment::Segment;
@@ -37,8 +36,10 @@ const MIN_MESSAGE_WORDS: usize = 4;
 const MAX_ROWS: usize = 128;
 /// Maximum number of files that are read.
 const MAX_READ: usize = 48;
-/// Number of them that are read before those with the text are counted.
+/// Number of files that are read in parallel before those with the text are counted, and how many of them by
+/// one task. Independent of the number of threads, as is the result.
 const READ_AT_ONCE: usize = 16;
+const READ_BY_ONE: usize = 4;
 /// Number of files with the text after which no more are read.
 const ENOUGH: usize = 10;
 /// Number of words from which a part of a literal counts like the whole.
@@ -108,20 +109,23 @@ impl Searcher {
         let may_have_text =
             |file: &RankedFile| verbatim.by_doc.get(&file.doc).filter(|_| !file.features.file.roles.is_prose);
         let files = ranking.files.iter().enumerate();
-        let files: Vec<(usize, u32, &Vec<RowId>)> = files
-            .filter_map(|(at, file)| Some((at, file.entry, may_have_text(file)?)))
-            .take(MAX_READ)
-            .collect();
+        let files: Vec<(usize, &Vec<RowId>)> =
+            files.filter_map(|(at, file)| Some((at, may_have_text(file)?))).take(MAX_READ).collect();
+        let read = |files: &[(usize, &Vec<RowId>)]| -> Result<Vec<(usize, RowId)>, QueryError> {
+            let mut texts = Texts::new(&self.codebase, view);
+            let mut found = Vec::new();
+            for &(at, rows) in files {
+                found.extend(copied.row_of(rows, view, &mut texts)?.map(|row| (at, row)));
+            }
+            Ok(found)
+        };
         let mut found: Vec<(usize, RowId)> = Vec::new();
         for batch in files.chunks(READ_AT_ONCE) {
-            let size = (view.n_rows(), self.tuning.min_parallel_rows);
-            let texts = || Texts::new(&self.codebase, view);
-            let of_batch = parallel::map_with(batch.len(), size, texts, |texts, i| {
-                let (at, entry, rows) = batch[i];
-                Ok(copied.row_of((entry, rows), view, texts)?.map(|row| (at, row)))
-            });
-            let of_batch: Result<Vec<Option<(usize, RowId)>>, QueryError> = of_batch.into_iter().collect();
-            found.extend(of_batch?.into_iter().flatten());
+            let parts: Vec<_> = batch.chunks(READ_BY_ONE).collect();
+            let (n_rows, min_rows) = (view.n_rows(), self.tuning.min_parallel_rows);
+            for of_part in parallel::map(parts.len(), n_rows, min_rows, |part| read(parts[part])) {
+                found.extend(of_part?);
+            }
             if found.len() >= ENOUGH {
                 break;
             }
@@ -132,7 +136,8 @@ impl Searcher {
     }
 }
 
-/// Moves the files of `ranking` at these positions, which ascend, to its front, with the rows that have the text.
+/// Moves the files at the positions of `found`, which ascend, to the front of `ranking`. The row of each, which
+/// has the text, becomes its first chunk if it is one of its chunks.
 fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
     if found.is_empty() {
         return;
@@ -156,26 +161,24 @@ fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
     ranking.strategies.push(STRATEGY);
 }
 
-/// A query that may be copied.
+/// A query as it is compared with files.
 struct Copied<'a> {
     /// In lower case if `is_lenient`.
     text: &'a str,
     finder: memmem::Finder<'a>,
     is_lenient: bool,
+    /// Whether it counts outside of literals, since it looks like code.
     is_code: bool,
 }
 
 impl Copied<'_> {
-    /// The first of `rows`, which are of the file at `entry`, that has the text.
+    /// The first of `rows`, which are of one file, that has the text.
     fn row_of(
         &self,
-        (entry, rows): (u32, &[RowId]),
+        rows: &[RowId],
         view: &View,
         texts: &mut Texts<'_>,
     ) -> Result<Option<RowId>, QueryError> {
-        if self.is_absent(entry, texts.codebase(), view) {
-            return Ok(None);
-        }
         for &id in rows {
             let (_, row) = view.row(id);
             let (start, end) = (row.start_byte as usize, row.end_byte as usize);
@@ -192,19 +195,6 @@ impl Copied<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// Whether the file at `entry` of `view` does not have the text according to its unmodified copy on disk,
-    /// which is read faster than its blob. Conversion between the two keeps ASCII, unless it is to UTF-16 or
-    /// UTF-32.
-    fn is_absent(&self, entry: u32, codebase: &Codebase, view: &View) -> bool {
-        let (path, _) = view.entry(entry);
-        let (Some(status), Some(oid)) = (&view.status, view.reader.blob_of(entry)) else { return false };
-        if self.is_lenient || !self.text.is_ascii() {
-            return false;
-        }
-        let bytes = status.unmodified_file(&codebase.repo, path.into(), &oid);
-        bytes.is_some_and(|bytes| !bytes.contains(&0) && self.finder.find(&bytes).is_none())
     }
 }
 
@@ -310,7 +300,7 @@ fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], wor
     let is_doc =
         |docs: &DocSet, row: u32| segment.rows().get(row as usize).is_some_and(|r| docs.contains(r.doc));
     let mut rows: Vec<u32> = match &docs {
-        // Mostly few files have all words, and the rarest word many rows.
+        // Few files have all words; the rarest word may have many rows.
         Some(docs) if rows_of_docs(docs) < size(rarest) as usize => {
             docs.iter().flat_map(|doc| segment.doc_rows(doc)).collect()
         }
@@ -358,8 +348,8 @@ fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
     Some(docs)
 }
 
-/// The words of `text` as whole words, the longest first, which few files have. What was copied begins and ends
-/// with a word.
+/// The words of `text` as whole words, the longest first: few files have long words. What was copied begins
+/// and ends with a word.
 fn needles_of(text: &str, ignore_case: bool) -> Vec<Needle> {
     let is_between = |c: char| c.is_ascii() && !is_word_byte(c as u8);
     let words = text.split(is_between).filter(|word| !word.is_empty());

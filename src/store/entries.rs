@@ -137,7 +137,7 @@ impl Entries {
         let (records, paths) = (self.records(), self.paths());
         let path_of = |&id: &u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
         let from = &by_path[by_path.partition_point(|id| path_of(id) < path)..];
-        // Few have one path, so the next ones are compared and not all others searched.
+        // Few entries have the same path: comparing the next ones is faster than a second binary search.
         let n = from.iter().take_while(|id| path_of(id) == path).count();
         &from[..n]
     }

@@ -237,7 +237,8 @@ impl StoreReader {
         files.flat_map(move |(r, e)| e.find(path).iter().map(|&local| r.entry_base + local))
     }
 
-    /// The paths of `live` that begin with `prefix`.
+    /// The paths of live entries that begin with `prefix`, which is not empty; ascending within each entry
+    /// file.
     pub fn paths_below<'a>(
         &'a self,
         live: &'a RoaringBitmap,
@@ -415,5 +416,30 @@ impl OpenFiles {
         segments.retain(|name, _| state.segments.iter().any(|s| &s.name == name));
         let mut entries = sync::lock(&self.entries);
         entries.retain(|name, _| state.entries.iter().any(|e| &e.name == name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entries::{self, NewEntry};
+    use super::super::layout::Layout;
+    use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    #[test]
+    fn live_paths_are_found_by_their_beginning_in_all_files() {
+        let repo = TestRepo::init();
+        let mut reader = StoreReader::empty(&Layout::of(&repo.open()).store("test"));
+        let new = |path: &str| NewEntry { path: path.into(), doc: entries::NO_DOC, skipped: 0, flags: 0 };
+        for paths in [["src/a.h", "src/a.c", "src/ab.c"], ["src/a.cc", "src/a.d/x.c", "b.c"]] {
+            reader.push_entries(Entries::in_memory(&paths.map(new)).unwrap());
+        }
+        let below = |live: &[u32], prefix: &[u8]| -> Vec<String> {
+            let live: RoaringBitmap = live.iter().copied().collect();
+            reader.paths_below(&live, prefix).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+        };
+        assert_eq!(below(&[0, 1, 2, 3, 4, 5], b"src/a."), ["src/a.c", "src/a.h", "src/a.cc", "src/a.d/x.c"]);
+        assert_eq!(below(&[0, 3, 5], b"src/a."), ["src/a.h", "src/a.cc"]);
+        assert!(below(&[0, 1, 2], b"src/c.").is_empty());
     }
 }

@@ -470,7 +470,7 @@ pub struct Segment {
     languages: Vec<String>,
     /// Number of body terms of each doc plus one, computed on demand; 0 before.
     body_lens: Vec<AtomicU32>,
-    /// Those of a segment that does not store them, computed on demand.
+    /// Blocks of the sign bits of a segment that does not store them, computed on demand.
     sign_bits: OnceLock<Vec<u8>>,
 }
 
@@ -527,10 +527,11 @@ impl Segment {
         self.file.records(DOCS).unwrap_or(&[])
     }
 
-    /// The rows of a doc, never more than there are: another program may overwrite the file while it is
-    /// searched, and iterating over four billion rows would take minutes.
+    /// The rows of a doc; none if there is no such doc, as in damaged lists of words. Never more than there
+    /// are: another program may overwrite the file while it is searched, and iterating over four billion rows
+    /// would take minutes.
     pub fn doc_rows(&self, ordinal: u32) -> Range<u32> {
-        let rows = self.docs()[ordinal as usize].rows();
+        let rows = self.docs().get(ordinal as usize).map_or(0..0, DocRecord::rows);
         rows.start..rows.end.min(self.header.n_rows)
     }
 
@@ -615,6 +616,7 @@ impl Segment {
         &self.vectors()[row as usize * self.dim()..][..self.dim()]
     }
 
+    /// The sign bits of all vectors, stored or computed once.
     pub fn sign_bits(&self) -> SignBits<'_> {
         let n_bytes = binary_quantisation::bytes(self.header.n_rows, self.dim());
         let stored = self.file.section(SIGN_BITS).ok().filter(|stored| stored.len() == n_bytes);
@@ -759,6 +761,7 @@ mod tests {
             assert_eq!(segment.find(&doc.key), Some(i as u32));
             assert_eq!(segment.doc_rows(i as u32).len(), data.n_rows[i] as usize);
         }
+        assert!(segment.doc_rows(segment.n_docs()).is_empty());
         let absent = DocKey { variant: 1, ..data.docs[0].key };
         assert_eq!(segment.find(&absent), None);
         let symbol = segment.symbols_of(&segment.rows()[0]).next().unwrap();

@@ -253,7 +253,7 @@ impl DocSet {
         self.bits.iter().all(|bits| *bits == 0)
     }
 
-    /// The docs, ascending.
+    /// The docs, ascending. After damage there may be some that the segment does not have.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let words = (0u32..).zip(&self.bits).filter(|(_, bits)| **bits != 0);
         words.flat_map(|(word, bits)| {
@@ -557,6 +557,14 @@ mod tests {
                 words.for_each(|_, _| {});
             }
         }
+    }
+
+    #[test]
+    fn the_docs_of_a_set_are_listed_in_order() {
+        let mut docs = DocSet::empty(130);
+        [129, 0, 64, 63, 5].into_iter().for_each(|doc| docs.insert(doc));
+        assert_eq!(docs.iter().collect::<Vec<_>>(), [0, 5, 63, 64, 129]);
+        assert_eq!(DocSet::empty(130).iter().next(), None);
     }
 
     #[test]

@@ -20,11 +20,6 @@ impl LazyIndex {
         LazyIndex { state: state.into() }
     }
 
-    /// The parsed index, if it was read before.
-    pub fn known(&self) -> Option<&gix::index::State> {
-        self.state.get().map(Arc::as_ref)
-    }
-
     /// The parsed index.
     pub fn get(&self, repo: &Repo) -> Result<Arc<gix::index::State>, GitError> {
         if let Some(state) = self.state.get() {

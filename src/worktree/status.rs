@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use gix::index::entry::{Mode as EntryMode, Stage};
+use gix::index::entry::Stage;
 
 use super::changes::WorktreeChanges;
 use super::context::{StatusContext, Tuning};
@@ -244,19 +244,6 @@ impl WorktreeStatus {
         let position = index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
         let is_unmodified = tracked::is_unmodified(repo, repo.work_dir()?, &index, position);
         is_unmodified.then(|| index.entries()[position].id)
-    }
-
-    /// The bytes on disk of the file at `path`, not converted, if stat data proves now that the file is as
-    /// staged, with the blob `oid`. `None` also if git's index would have to be read for that.
-    pub fn unmodified_file(&self, repo: &Repo, path: &BStr, oid: &Oid) -> Option<Vec<u8>> {
-        let (index, root) = (self.index.known()?, repo.work_dir()?);
-        let position = index.entry_index_by_path_and_stage(path, Stage::Unconflicted)?;
-        let entry = &index.entries()[position];
-        let is_file = matches!(entry.mode, EntryMode::FILE | EntryMode::FILE_EXECUTABLE);
-        let is_blob = is_file && entry.id == *oid && tracked::is_checked(entry);
-        let is_unmodified = is_blob && tracked::is_unmodified(repo, root, index, position);
-        let path = gix::path::from_bstr(path).ok().filter(|_| is_unmodified)?;
-        std::fs::read(root.join(path)).ok()
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Jobs are cut into units of a few files. Workers take units in turn and build each into a small segment in
 //! memory. The calling thread merges them in job order and seals a segment when it is large enough, so the
-//! order of docs, and with it every byte written, does not depend on the number or speed of threads. Workers
-//! are threads of this module and not of a pool, since parsing needs a large stack.
+//! order of docs does not depend on the number or speed of threads. Checkpoints seal segments early, by time:
+//! where segments end may differ between runs, and what they hold together does not. Workers are threads of
+//! this module and not of a pool, since parsing needs a large stack.
 //!
 //! `worker` runs the jobs of a unit, by `embedding` and with `known_vectors`; `segments` merges units and
-//! seals segments, and `checkpoints` says when to publish them. `in_memory` builds overlays, and `estimate`
-//! only counts.
+//! seals segments, `tuning` has their sizes, and `checkpoints` says when to publish them. `in_memory` builds
+//! overlays, and `estimate` only counts.
 //!
 //! For a model that costs more than microseconds a unit is chunked twice: first for the inputs of all its
 //! files, which are embedded at once, so that the requests to an API are full, and kept in the vector cache;

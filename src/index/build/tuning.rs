@@ -1,4 +1,4 @@
-//! Where the segments of a build end.
+//! Tuning: the sizes and the time at which segments end.
 
 use std::time::Duration;
 

@@ -16,18 +16,14 @@ const MAX_BYTES: usize = 16 << 10;
 pub struct Texts<'a> {
     codebase: &'a Codebase,
     view: &'a View,
-    blobs: BlobReader,
+    /// Opened when the first blob is read.
+    blobs: Option<BlobReader>,
     last: Option<(Oid, Arc<[u8]>)>,
 }
 
 impl<'a> Texts<'a> {
     pub fn new(codebase: &'a Codebase, view: &'a View) -> Texts<'a> {
-        Texts { codebase, view, blobs: codebase.repo.blobs(), last: None }
-    }
-
-    /// The codebase whose blobs are read.
-    pub fn codebase(&self) -> &'a Codebase {
-        self.codebase
+        Texts { codebase, view, blobs: None, last: None }
     }
 
     /// The bytes of the doc of a row; none if they are not in this clone.
@@ -36,7 +32,8 @@ impl<'a> Texts<'a> {
         let Some(doc) = segment.docs().get(row.doc as usize) else { return Ok(&[]) };
         let oid = segment.blob_oid(doc);
         if self.last.as_ref().is_none_or(|(last, _)| *last != oid) {
-            let bytes = self.view.blob_from(&mut self.blobs, &oid)?.unwrap_or_default();
+            let blobs = self.blobs.get_or_insert_with(|| self.codebase.repo.blobs());
+            let bytes = self.view.blob_from(blobs, &oid)?.unwrap_or_default();
             self.last = Some((oid, bytes));
         }
         Ok(self.last.as_ref().map_or(&[], |(_, bytes)| bytes))

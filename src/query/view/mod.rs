@@ -235,7 +235,8 @@ impl View {
         }
     }
 
-    /// The contents of a blob in git as UTF-8. In a catalogue, of the first member that has it and can be read.
+    /// The contents of a blob in git as UTF-8. In a catalogue, of the first member that has it and can be
+    /// read.
     fn committed(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         let is_known = !blobs.is_unplaced(oid);
         if is_known && let Some(bytes) = blobs.read(oid)? {
