@@ -136,8 +136,8 @@ impl Searcher {
     }
 }
 
-/// Moves the files at the positions of `found`, which ascend, to the front of `ranking`. The row of each, which
-/// has the text, becomes its first chunk if it is one of its chunks.
+/// Moves the files at the positions of `found`, which ascend, to the front of `ranking`. The row of each,
+/// which has the text, becomes its first chunk if it is one of its chunks.
 fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
     if found.is_empty() {
         return;

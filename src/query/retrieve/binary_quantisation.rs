@@ -58,8 +58,8 @@ impl Estimates {
             kernel.estimate(signs.of(part), &mut of_rows);
         }
         let largest = of_rows.iter().max().map_or(0, |&largest| usize::from(largest));
-        // Two counters for each estimate, in turn: equal estimates often follow each other, and an increment waits
-        // for the previous one of the same counter.
+        // Two counters for each estimate, in turn: equal estimates often follow each other, and an increment
+        // waits for the previous one of the same counter.
         let (mut even, mut odd) = (vec![0; largest + 1], vec![0; largest + 1]);
         for run in rows.runs() {
             for pair in of_run(&of_rows, &run).chunks(2) {
