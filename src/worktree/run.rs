@@ -34,12 +34,15 @@ pub(super) struct Outcome {
 }
 
 impl StatusRun {
-    /// Whether no path was left out for lack of time, and few enough files have several hard links.
+    /// Whether no path was left out for lack of time.
     pub fn is_complete(&self) -> bool {
-        let n_hard_linked = self.scan.tracked.hard_linked.len();
-        self.scan.unchecked() == 0
-            && self.outcome.changes.unchecked == 0
-            && n_hard_linked <= MAX_TOUCHED_FILES
+        self.scan.unchecked() == 0 && self.outcome.changes.unchecked == 0
+    }
+
+    /// Whether later runs can rely on a file monitor: this one is complete, and few enough files have several
+    /// hard links, which a monitor does not cover.
+    pub fn is_watchable(&self) -> bool {
+        self.is_complete() && self.scan.tracked.hard_linked.len() <= MAX_TOUCHED_FILES
     }
 
     /// Whether the outcome holds while no file is touched. Files in conflict, and committed files that are

@@ -208,7 +208,7 @@ impl Inner {
         let run = StatusRun { index: Arc::new(LazyIndex::of(index)), inputs, scan, outcome };
         let status = WorktreeStatus::of(&run, false);
         if let Some(monitor) = monitor {
-            if monitor.is_complete() && run.is_complete() {
+            if monitor.is_complete() && run.is_watchable() {
                 self.monitored = Some(MonitoredRun { monitor, scanned_at: started, run });
                 self.watch_failure = None;
             }
@@ -288,7 +288,7 @@ impl MonitoredRun {
         }
         let monitor = &self.monitor;
         let run = self.run.update(context, touched, |path: &BStr| monitor.is_walked(path))?;
-        let run = run.filter(StatusRun::is_complete);
+        let run = run.filter(StatusRun::is_watchable);
         Ok(run.map(|run| MonitoredRun { run, ..self }))
     }
 }

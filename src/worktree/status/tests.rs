@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::git::BString;
+#[cfg(target_os = "linux")]
+use crate::worktree::fsmonitor::MAX_TOUCHED_FILES;
 use crate::testing::{OpenRepo as _, TestRepo};
 
 const AMPLE: Duration = Duration::from_secs(60);
@@ -291,6 +293,30 @@ fn touched_again(repo: &TestRepo, cache: &Path) -> (Option<Vec<BString>>, Worktr
             Touched::Unknown => None,
         });
     (touched, changes(&open, cache, AMPLE))
+}
+
+/// More files with several hard links than a monitored run checks each time.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_working_tree_of_hard_links_is_compared_once() {
+    let repo = TestRepo::with_files(&[("a.txt", "aaa\n")]);
+    let outside = repo.root().parent().unwrap().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    for i in 0..=MAX_TOUCHED_FILES {
+        let name = format!("{i}.txt");
+        repo.write(&name, &name);
+        std::fs::hard_link(repo.root().join(&name), outside.join(&name)).unwrap();
+    }
+    repo.git(["add", "-A"]).git(["commit", "-qm", "links"]);
+    let cache = cache(&repo);
+    settle();
+    assert!(touched_again(&repo, &cache).1.is_clean());
+    assert_eq!(touched_again(&repo, &cache).0, Some(Vec::new()));
+    std::fs::write(outside.join("7.txt"), "other\n").unwrap();
+    let (touched, found) = touched_again(&repo, &cache);
+    assert_eq!(touched, Some(vec!["7.txt".into()]));
+    assert_eq!(found, uncached_changes(&repo.open()));
+    assert_eq!(found.changes.len(), 1);
 }
 
 /// Longer than stat data is racy.
