@@ -101,8 +101,7 @@ impl Searcher {
             let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
                 let ranking = self.rank(request, view, &WEIGHTS, deadline);
                 request.view.cancel.check()?;
-                let fitted =
-                    content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
+                let fitted = content::matches(&self.codebase, view, &ranking, &budget)?;
                 Ok(Answer { fitted, ranking })
             })?;
             let Answer { fitted, mut ranking } = answer;

@@ -25,17 +25,18 @@ const FOCUSED_BY_TEXT: usize = 10;
 const MAX_CHUNKS: usize = 6;
 /// Maximum number of further definitions of a file.
 const MAX_MORE_IN_FILE: usize = 5;
+/// Minimum number of files to be read for which matches are made on several threads. Texts in memory are
+/// scanned by the time that another thread has begun.
+const MIN_PARALLEL_READS: u64 = 4;
 /// Number of matches from the best whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;
 
-/// The matches of `ranking` within `budget`, best first. They are made on several threads if the view has
-/// `min_parallel_rows`.
+/// The matches of `ranking` within `budget`, best first.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
     ranking: &Ranking,
     budget: &Budget<'_>,
-    min_parallel_rows: u64,
 ) -> Result<Fitted, QueryError> {
     let by = FocusBy::new(&ranking.evidence, &ranking.intent);
     let relations = budget.related.then(|| Relations::new(view));
@@ -62,7 +63,8 @@ pub fn matches(
         }
         Ok(draft)
     };
-    let sizes = (view.n_rows(), min_parallel_rows);
+    let n_to_read = files.iter().filter(|(_, file)| !is_in_memory(view, file)).count() as u64;
+    let sizes = (n_to_read, MIN_PARALLEL_READS);
     let drafts = parallel::map_with(files.len(), sizes, || Texts::new(codebase, view), draft);
     let drafts = drafts.into_iter().collect::<Result<Vec<Draft>, QueryError>>()?;
     let mut texts = Texts::new(codebase, view);
@@ -86,6 +88,12 @@ pub fn matches(
     })?;
     fitted.unread_repos = unread.into_iter().collect();
     Ok(fitted)
+}
+
+fn is_in_memory(view: &View, file: &RankedFile) -> bool {
+    let id = file.chunks[0].id;
+    let (segment, _) = view.row(id);
+    segment.doc_of(id.row).is_some_and(|(_, doc)| view.blob_in_memory(&segment.blob_oid(doc)).is_some())
 }
 
 /// How much is read for a match.

@@ -1,4 +1,4 @@
-//! Data-parallel loops over segments.
+//! Data-parallel loops over segments, and over the texts of matches.
 //!
 //! They run on rayon threads: the tasks are independent scans that need little stack, and results are put in
 //! the order of the items, so answers do not depend on scheduling. Parsing needs large stacks and uses
@@ -12,9 +12,9 @@ use std::sync::LazyLock;
 static POOL: LazyLock<Option<ThreadPool>> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().thread_name(|i| format!("query-{i}")).build().ok());
 
-/// The threads to use for work on `n_rows` rows; `None` for a sequential loop.
-fn pool(n_rows: u64, min_rows: u64) -> Option<&'static ThreadPool> {
-    if n_rows < min_rows { None } else { POOL.as_ref() }
+/// The threads to use for work of `size`, in rows or texts; `None` for a sequential loop.
+fn pool(size: u64, min_size: u64) -> Option<&'static ThreadPool> {
+    if size < min_size { None } else { POOL.as_ref() }
 }
 
 /// The results of `task` for `0..n`, in order. Threads are used from `min_rows` rows of work.
@@ -28,11 +28,11 @@ pub fn map<T: Send>(n: usize, n_rows: u64, min_rows: u64, task: impl Fn(usize) -
 /// As [`map`], where `task` also gets a state that `init` makes for it and for others on the same thread.
 pub fn map_with<S, T: Send>(
     n: usize,
-    (n_rows, min_rows): (u64, u64),
+    (size, min_size): (u64, u64),
     init: impl Fn() -> S + Sync + Send,
     task: impl Fn(&mut S, usize) -> T + Sync + Send,
 ) -> Vec<T> {
-    match pool(n_rows, min_rows) {
+    match pool(size, min_size) {
         Some(pool) if n > 1 => {
             pool.install(|| (0..n).into_par_iter().with_max_len(1).map_init(&init, &task).collect())
         }
