@@ -5,7 +5,7 @@ use super::answer::evidence::Evidence;
 use super::answer::{self, Answer, Ranking, content};
 use super::error::{QueryError, guarded};
 use super::parse::ParsedQuery;
-use super::parse::report::Report;
+use super::parse::report::{Report, title};
 use super::path_facts::PathCache;
 use super::rank::own_weights::OwnWeights;
 use super::rank::{self, Weights, near_duplicates};
@@ -200,6 +200,7 @@ impl Searcher {
         }
         let translation = translated::english(request, view);
         let words = translation.as_ref().map_or(&request.query, |translation| &translation.text);
+        let words = title::without_references(words);
         let query = ParsedQuery::parse(words, request.mode, request.intent);
         let copied = match has_words && translation.is_none() {
             true => {

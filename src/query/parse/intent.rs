@@ -356,18 +356,18 @@ const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "gu
 /// query that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with
 /// tests.
 pub fn names_tests(text: &str) -> bool {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '&').filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_lowercase).collect();
     let word = |i: usize| words.get(i).map_or("", String::as_str);
     (0..words.len()).any(|i| {
         let before = if i > 0 { word(i - 1) } else { "" };
         let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
         let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
-        // `a mock for tests`, `return as tests` and `failing tests` are about something else.
-        let is_aside = matches!(
-            before,
-            "for" | "in" | "during" | "with" | "by" | "under" | "as" | "pending" | "failing" | "skipped"
-        );
+        // `a mock for tests`, `add a parser and tests` and `failing tests` are about something else.
+        let is_aside = match before {
+            "for" | "in" | "during" | "with" | "by" | "under" | "as" | "and" | "&" => true,
+            _ => matches!(before, "pending" | "failing" | "skipped"),
+        };
         let is_last = i + 1 == words.len() && !is_aside;
         let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
             || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")

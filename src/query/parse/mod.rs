@@ -116,9 +116,14 @@ mod tests {
         {
             assert!(asks(text), "{text}");
         }
-        for text in
-            ["how test files are collected", "testing client", "test reporter", "snapshot testing", ""]
-        {
+        for text in [
+            "how test files are collected",
+            "testing client",
+            "test reporter",
+            "snapshot testing",
+            "add a renderer & tests",
+            "",
+        ] {
             assert!(!asks(text), "{text}");
         }
         let given = |text: &str, intent| ParsedQuery::parse(text, Mode::Hybrid, Some(intent));

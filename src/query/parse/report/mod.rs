@@ -4,7 +4,7 @@
 //! * [`trace`]: the frames of stack traces, by language;
 //! * `lines`: what each line is: prose, code, part of a trace, or noise;
 //! * `noise`: headings of issue templates, versions, logs, trailers;
-//! * `title`: the first line or sentence;
+//! * [`title`]: the first line or sentence;
 //! * [`messages`]: texts that the code may have verbatim;
 //! * `places`: paths and modules.
 //!
@@ -14,7 +14,7 @@ mod lines;
 pub mod messages;
 mod noise;
 mod places;
-mod title;
+pub mod title;
 pub mod trace;
 
 use crate::text::{self, Mention};

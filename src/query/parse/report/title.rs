@@ -45,18 +45,25 @@ fn without_tags(title: &str) -> String {
             .contains(&kind.to_ascii_lowercase().as_str())
             .then(|| (scope.trim_end_matches(')'), rest.trim()))
     });
-    let mut title = match scoped {
-        Some((scope, rest)) if !rest.is_empty() => format!("{scope} {rest}").trim().to_owned(),
+    let title = match scoped {
+        Some((scope, rest)) if !rest.is_empty() => format!("{scope} {rest}"),
         _ => title.to_owned(),
     };
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    while let Some(open) =
-        title.rfind("(#").filter(|&at| title[at + 2..].strip_suffix(')').is_some_and(is_number))
+    without_references(&title).trim_matches('*').trim().to_owned()
+}
+
+/// `text` without the numbers of issues at its end, such as `(#123)`, unless it is nothing else.
+pub fn without_references(text: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut rest = text;
+    while let Some(inner) = rest.trim_end().strip_suffix(')')
+        && let Some((before, number)) = inner.rsplit_once("(#")
+        && is_number(number)
+        && !before.trim().is_empty()
     {
-        title.truncate(open);
-        title.truncate(title.trim_end().len());
+        rest = before.trim_end();
     }
-    title.trim_matches('*').trim().to_owned()
+    rest
 }
 
 fn is_tag(tag: &str) -> bool {
@@ -80,6 +87,19 @@ mod tests {
             ("[core] it fails", "[core] it fails"),
         ] {
             assert_eq!(split(text).0, title);
+        }
+    }
+
+    #[test]
+    fn numbers_of_issues_are_no_part_of_a_query() {
+        for (text, query) in [
+            ("it fails (#12) (#13)", "it fails"),
+            ("(#12)", "(#12)"),
+            ("f(#12) fails", "f(#12) fails"),
+            ("f(x)", "f(x)"),
+            ("it fails (#)", "it fails (#)"),
+        ] {
+            assert_eq!(without_references(text), query);
         }
     }
 
