@@ -8,7 +8,11 @@ the whole message, for every second repository by name (which the weights were t
 `--noise`, messages are made like issue reports: half of their lines, with a template, versions and fifteen lines of a
 test of the same repository as a code block.
 
-    benches/reports.py --clones DIR [--program PATH] [--noise]
+With `--rows FILE`, each message is also asked, as it is and with noise, of its own repository and of another one of the
+same half, to which it is foreign; printed is how many of both are refused at the default `search.min_score`, and FILE
+gets the evidence of each for `reports_fit.py`.
+
+    benches/reports.py --clones DIR [--program PATH] [--noise | --rows FILE]
 
 DIR has clones with history, one directory each, or mirrors `OWNER+NAME/repo`. They are cloned into a temporary
 directory and not changed.
@@ -38,6 +42,7 @@ LEFT_OUT = (
 )
 FUNCTIONS = {"function", "method", "constructor", "macro", "test"}
 N_COMMITS, N_GROUP, GROUP_SECONDS = 40, 8, 150 * 86400
+MIN_SCORE = 0.3
 TEMPLATE = """{title}
 
 ### Describe the bug
@@ -159,6 +164,34 @@ def rank(program, repo, base, query, files, changed):
     return 0, None
 
 
+def evidence(program, repo, base, query):
+    """The relevance of the best match and what it follows from; nothing if the query is not a report or has no match."""
+    args = [program, "search", "--rev", base, "-o", "json", "--locations", "-l", "1", "--min-score", "0", "--explain", "-"]
+    run = subprocess.run(args, cwd=repo, input=query.encode(), capture_output=True, check=True)
+    for found in json.loads(run.stdout)["matches"]:
+        if report := found["explanation"].get("report"):
+            return found["relevance_score"], report
+    return None
+
+
+def ask_others(program, scratch, questions, rng):
+    """The evidence of each question in its own repository and in another of the same half, as it is and with noise."""
+    for question in questions:
+        others = [other for other in questions if other["half"] == question["half"] and other["repo"] != question["repo"]]
+        for is_own, asked in ((True, question), (False, rng.choice(others) if others else None)):
+            for form in ("text", "noisy"):
+                if asked and (found := evidence(program, f"{scratch}/{asked['repo']}", asked["base"], question[form])):
+                    yield {"half": question["half"], "is_own": is_own, "relevance": found[0], "evidence": found[1]}
+
+
+def refused(rows):
+    for half in ("tuned on", "kept aside"):
+        for is_own in (True, False):
+            of = [row["relevance"] for row in rows if (row["half"], row["is_own"]) == (half, is_own)]
+            share = 100 * sum(relevance < MIN_SCORE for relevance in of) / max(1, len(of))
+            print(f"{half:10} {'own' if is_own else 'foreign':7} {len(of):5} reports: refused {share:.2f} %")
+
+
 def figures(found):
     ranks = [place for place, _ in found]
     hits = [100 * sum(0 < place <= k for place in ranks) / len(ranks) for k in (1, 5, 10)]
@@ -176,10 +209,12 @@ def main():
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--program", default="git-codeweaver")
     parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--rows", type=Path)
     args = parser.parse_args()
     clones = sorted((path for path in args.clones.iterdir() if path.is_dir()), key=lambda path: path.name.lower())
     ranks = {(half, form): [] for half in ("tuned on", "kept aside") for form in ("title", "whole")}
     rng = random.Random(7)
+    questions = []
     with tempfile.TemporaryDirectory() as scratch:
         for number, clone in enumerate(clones):
             half = "kept aside" if number % 2 else "tuned on"
@@ -193,11 +228,19 @@ def main():
                 tree = set(git(repo, "ls-tree", "-r", "--name-only", base).split("\n"))
                 for commit in group:
                     files = tree.intersection(commit["files"])
-                    if files:
+                    if files and args.rows:
+                        text = noisy(repo, {**commit, "base": base}, rng)
+                        question = {"half": half, "repo": clone.name, "base": base, "text": commit["text"]}
+                        questions.append({**question, "noisy": text})
+                    elif files:
                         text = noisy(repo, {**commit, "base": base}, rng) if args.noise else commit["text"]
                         changed = functions(args.program, repo, commit, base, files)
                         for form, query in (("title", commit["title"]), ("whole", text)):
                             ranks[half, form].append(rank(args.program, repo, base, query, files, changed))
+        if args.rows:
+            rows = list(ask_others(args.program, scratch, questions, rng))
+            args.rows.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            refused(rows)
     for (half, form), places in ranks.items():
         if places:
             print(f"{half:10} {form:5} {figures(places)}")

@@ -46,13 +46,13 @@ def solve(matrix, right):
     return x
 
 
-def fit(samples, prior):
+def fit(samples, prior, pull=PULL):
     """The unknowns that make `samples`, pairs of values and class, most likely, by Newton's method."""
     n_of = [sum(is_real == of for _, is_real in samples) for of in (False, True)]
     unknowns = list(prior)
     for _ in range(STEPS):
-        gradient = [PULL * (unknown - before) for unknown, before in zip(unknowns, prior)]
-        hessian = [[PULL if i == j else 0.0 for j in range(len(prior))] for i in range(len(prior))]
+        gradient = [pull * (unknown - before) for unknown, before in zip(unknowns, prior)]
+        hessian = [[pull if i == j else 0.0 for j in range(len(prior))] for i in range(len(prior))]
         for values, is_real in samples:
             weight = 0.5 / n_of[is_real]
             p = probability(unknowns, values)

@@ -14,6 +14,7 @@ use crate::policy::PathFlags;
 use crate::query::parse::intent::Intent;
 use crate::query::parse::mentions;
 use crate::query::report::fusion::PartScores;
+use crate::query::report::relevance::ReportEvidence;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -111,6 +112,9 @@ pub struct Explanation {
     /// The parts of a long query, whose sum times `factor` is then the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartScores>,
+    /// What the relevance of a long query follows from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportEvidence>,
 }
 
 impl Explanation {

@@ -1,6 +1,7 @@
 //! Fusion: one list of files from those of the parts of a report.
 
 use super::evidence::{FileEvidence, Parts};
+use super::relevance::{AbsentTerms, ReportEvidence};
 use crate::policy::PathFlags;
 use crate::query::rank::RankedFile;
 use crate::query::view::View;
@@ -61,12 +62,12 @@ pub fn fuse(
     view: &View,
     title: Vec<RankedFile>,
     text: Vec<RankedFile>,
+    absent: AbsentTerms,
     found: &FileEvidence,
 ) -> Vec<RankedFile> {
     let by_title = shares(&title);
     let by_text = shares(&text);
-    let doubt = |files: &[RankedFile]| 1.0 - files.first().map_or(0.0, |file| file.relevance);
-    let doubt = doubt(&title) * doubt(&text);
+    let evidence = ReportEvidence::of(&title, &text, absent);
     let is_known = |file: &RankedFile| by_text.contains_key(&file.doc);
     let only_title: Vec<RankedFile> = title.into_iter().filter(|file| !is_known(file)).collect();
     let mut files: Vec<RankedFile> = text.into_iter().chain(only_title).collect();
@@ -86,6 +87,7 @@ pub fn fuse(
         };
         file.explanation.score = scores.factor * scores.sum();
         file.explanation.parts = Some(scores);
+        file.explanation.report = Some(evidence);
         file.reasons = found.reasons.get(&file.doc).cloned().unwrap_or_default();
     }
     let path = |file: &RankedFile| view.entry(file.entry).0;
@@ -96,7 +98,7 @@ pub fn fuse(
     let best = first.explanation.score.max(f32::MIN_POSITIVE);
     // Code that the report names by path or verbatim is meant, whatever else it says.
     let named = found.by_doc.get(&first.doc).map_or(0.0, Parts::named);
-    let most_relevant = 1.0 - doubt * (1.0 - 0.9 * named);
+    let most_relevant = 1.0 - (1.0 - evidence.probability()) * (1.0 - 0.9 * named);
     for file in &mut files {
         file.relevance = most_relevant * (file.explanation.score / best).clamp(0.0, 1.0).sqrt();
     }

@@ -7,13 +7,15 @@
 //! * the whole text, by its weighted words ([`words`]);
 //! * what names code: stack frames, paths, modules, messages and definitions ([`evidence`]).
 //!
-//! [`fusion`] joins the lists. Queries of a few words do not come here.
+//! [`fusion`] joins the lists, and [`relevance`] tells whether the repository answers the report at all.
+//! Queries of a few words do not come here.
 
 pub mod evidence;
 mod frames;
 pub mod fusion;
 mod messages;
 mod modules;
+pub mod relevance;
 mod words;
 
 use super::answer::Ranking;
@@ -25,7 +27,7 @@ use super::rank::{Weights, near_duplicates};
 use super::request::{Mode, Request};
 use super::search::{QueryPart, Searcher};
 use super::view::View;
-use crate::text::Mention;
+use crate::text::{Mention, QueryTerm};
 use evidence::FileEvidence;
 use std::time::Instant;
 
@@ -64,7 +66,8 @@ impl Searcher {
             weights,
             deadline,
         );
-        let whole = whole_query(report, &title, &found, view);
+        let (terms, absent) = words::weighted(view, report, &title);
+        let whole = whole_query(report, &title, &found, terms);
         let embedded = format!("{}\n{}", report.title, report.prose);
         let part = QueryPart {
             query: &whole,
@@ -76,7 +79,7 @@ impl Searcher {
         // Which files are named is evidence of its own.
         let unnamed = Weights { mention: 0.0, ..weights.clone() };
         let by_text = self.rank_part(request, &part, view, &unnamed, deadline);
-        let files = fusion::fuse(view, by_title.files, by_text.files, &found);
+        let files = fusion::fuse(view, by_title.files, by_text.files, absent, &found);
         Ranking {
             files: near_duplicates::fold(view, files),
             evidence: Evidence::new(view, &whole, &[], &request.filters.kinds),
@@ -99,9 +102,13 @@ fn title_query(report: &Report, request: &Request) -> ParsedQuery {
     ParsedQuery { is_report: true, ..ParsedQuery::parse(&report.title, Mode::Hybrid, request.intent) }
 }
 
-/// The whole text as a query: weighted words, the names that it gives, and the files of own frames.
-fn whole_query(report: &Report, title: &ParsedQuery, found: &FileEvidence, view: &View) -> ParsedQuery {
-    let terms = words::weighted(view, report, title);
+/// The whole text as a query: its weighted `terms`, the names that it gives, and the files of own frames.
+fn whole_query(
+    report: &Report,
+    title: &ParsedQuery,
+    found: &FileEvidence,
+    terms: Vec<QueryTerm>,
+) -> ParsedQuery {
     let mut names = title.names.clone();
     let mut add = |name: &str, certainty: f32| {
         if !names.iter().any(|known| known.name == name) {

@@ -2,6 +2,7 @@
 
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::report::Report;
+use crate::query::report::relevance::AbsentTerms;
 use crate::query::retrieve::lexical;
 use crate::query::view::View;
 use crate::text::{self, QueryTerm, TermKind};
@@ -21,11 +22,12 @@ const CODE: f32 = 0.05;
 const AGAIN: f32 = 0.1;
 
 /// The terms of the title, and those of the text that weigh most by where they are, how often, and how rare
-/// they are in `view`.
-pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> Vec<QueryTerm> {
+/// they are in `view`; and which share of the terms outside of code blocks `view` lacks.
+pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> (Vec<QueryTerm>, AbsentTerms) {
     let mut terms = title.terms.clone();
     let known: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
     let mut more = Vec::new();
+    let mut n_outside_code = 0;
     let mut count: FxHashMap<String, usize> = FxHashMap::default();
     let names = report.names.join(" ");
     let messages: Vec<&str> = report.messages.iter().map(|message| message.text.as_str()).collect();
@@ -36,16 +38,52 @@ pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> Vec<QueryT
         (report.prose.as_str(), PROSE),
         (report.code.as_str(), CODE),
     ] {
+        n_outside_code = more.len();
         add_terms(text, weight, &known, &mut count, &mut more);
     }
     let idf = lexical::idf_of(view, &more);
+    let title_idf = lexical::idf_of(view, &terms);
+    let outside_code = more.iter().zip(&idf).take(n_outside_code);
+    let absent = absent_terms(terms.iter().zip(&title_idf).chain(outside_code));
     let value = |at: usize| more[at].weight * idf[at];
     let mut order: Vec<usize> = (0..more.len()).filter(|&at| idf[at] > 0.0).collect();
     order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
     order.truncate(MAX_TERMS.saturating_sub(terms.len()));
     order.sort_unstable();
     terms.extend(order.into_iter().map(|at| more[at].clone()));
-    terms
+    (terms, absent)
+}
+
+/// The share of `terms`, each with its idf, that is absent.
+fn absent_terms<'t>(terms: impl Iterator<Item = (&'t QueryTerm, &'t f32)>) -> AbsentTerms {
+    let (mut words, mut names) = (Share::default(), Share::default());
+    for (term, &idf) in terms {
+        if term.is_identifier {
+            names.add(idf == 0.0);
+        } else if term.term.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            words.add(idf == 0.0);
+        }
+    }
+    AbsentTerms { words: words.value().unwrap_or_default(), names: names.value() }
+}
+
+/// A share that is counted.
+#[derive(Default)]
+struct Share {
+    n: usize,
+    n_of_all: usize,
+}
+
+impl Share {
+    fn add(&mut self, is_counted: bool) {
+        self.n += usize::from(is_counted);
+        self.n_of_all += 1;
+    }
+
+    /// 0–1; `None` of nothing.
+    fn value(&self) -> Option<f32> {
+        (self.n_of_all > 0).then(|| self.n as f32 / self.n_of_all as f32)
+    }
 }
 
 /// Adds the terms of `text` that are not `known`, in order. A term that is there already gets heavier.

@@ -2,9 +2,9 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::git::BString;
+use crate::testing::{OpenRepo as _, TestRepo};
 #[cfg(target_os = "linux")]
 use crate::worktree::fsmonitor::MAX_TOUCHED_FILES;
-use crate::testing::{OpenRepo as _, TestRepo};
 
 const AMPLE: Duration = Duration::from_secs(60);
 
