@@ -212,11 +212,7 @@ fn is_error_type(word: &str) -> bool {
 /// The intent of `query`: the `given` one, or the one that most of its words suggest. `terms` are those of
 /// the query.
 pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
-    let words: Vec<String> = query
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
+    let words = words_of(query);
     let complexity = match words.len() {
         0..=3 => Complexity::Simple,
         4..=9 => Complexity::Moderate,
@@ -356,8 +352,7 @@ const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "gu
 /// query that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with
 /// tests.
 pub fn names_tests(text: &str) -> bool {
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '&').filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let words = words_of(text);
     let word = |i: usize| words.get(i).map_or("", String::as_str);
     (0..words.len()).any(|i| {
         let before = if i > 0 { word(i - 1) } else { "" };
@@ -365,7 +360,7 @@ pub fn names_tests(text: &str) -> bool {
         let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
         // `a mock for tests`, `add a parser and tests` and `failing tests` are about something else.
         let is_aside = match before {
-            "for" | "in" | "during" | "with" | "by" | "under" | "as" | "and" | "&" => true,
+            "for" | "in" | "during" | "with" | "by" | "under" | "as" | "and" => true,
             _ => matches!(before, "pending" | "failing" | "skipped"),
         };
         let is_last = i + 1 == words.len() && !is_aside;
@@ -374,6 +369,13 @@ pub fn names_tests(text: &str) -> bool {
             || (is_last && (i == 0 || is_plural));
         (is_test && is_asked) || word(i) == "tested"
     })
+}
+
+/// The words of `text` in lower case; `&` is one.
+fn words_of(text: &str) -> Vec<String> {
+    let text = text.replace('&', " and ");
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]
