@@ -96,6 +96,36 @@ fn each_feature_ranks_its_file_first() {
 }
 
 #[test]
+fn waiting_for_the_index_leaves_time_to_search() {
+    let fixture = Fixture::new();
+    let (repo, searcher) = (&fixture._repo, &fixture.searcher);
+    // More files than an overlay takes.
+    for i in 0..=200 {
+        repo.write(
+            &format!("src/pool/part_{i}.py"),
+            &format!("def borrow_connection_{i}(pool):\n    return {i}\n"),
+        );
+    }
+    repo.commit("pool");
+    for (revision, is_indexed) in [(None, false), (Some("HEAD".to_owned()), true)] {
+        let mut request = Request::new("borrow a connection from the pool", &searcher.codebase.settings);
+        request.view.worktree = WorktreeMode::Exclude;
+        request.view.revision = revision;
+        request.min_score = 0.0;
+        request.view.timeout = Duration::from_millis(300);
+        let response = searcher.search(&request, &|target, _| {
+            std::thread::sleep(Duration::from_millis(350));
+            is_indexed && updater::run(&searcher.codebase, target, UpdateOptions::default(), &Silent).is_ok()
+        });
+        let response = response.unwrap();
+        let is_cut = response.warnings.iter().any(|warning| warning.contains("time budget"));
+        assert!(!is_cut, "{:?}", response.warnings);
+        let first = &response.matches[0].file.path;
+        assert_eq!(first.starts_with("src/pool/"), is_indexed, "{response:#?}");
+    }
+}
+
+#[test]
 fn pasted_texts_find_the_files_that_they_name() {
     let fixture = Fixture::new();
     let long =

@@ -34,30 +34,30 @@ enum Speculation {
 
 /// Calls `answer` with the view of `request` and the time at which it should end, and verifies the result.
 ///
-/// Each attempt has the full timeout of the request: a repeated attempt is not the caller's fault.
+/// Each attempt has the full timeout of the request once its view is open: neither a repeated attempt nor an
+/// update of the index leaves less time to search.
 pub fn answer_verified(
     source: &ViewSource<'_>,
     request: &ViewRequest,
     update: RequestUpdate<'_>,
     answer: impl Fn(&View, Instant) -> Result<Answer, QueryError>,
 ) -> Result<(View, Answer), QueryError> {
-    let deadline = Instant::now() + request.timeout;
+    let answer = |view: &View| answer(view, Instant::now() + request.timeout);
     let wanted = source.resolve(request)?;
     let open = |worktree| {
         let wanted = ViewTarget { worktree, ..wanted.clone() };
         source.open_or_update(&wanted, request.timeout, update)
     };
-    let (view, first) = match answer_as_expected(source, &wanted, |view| answer(view, deadline))? {
+    let (view, first) = match answer_as_expected(source, &wanted, answer)? {
         Speculation::Confirmed(view, first) => (*view, *first),
         Speculation::Refuted(status) => {
-            let deadline = Instant::now() + request.timeout;
             let view = open(WorktreeInput::Known(status))?;
-            let first = answer(&view, deadline)?;
+            let first = answer(&view)?;
             (view, first)
         }
         Speculation::Skipped => {
             let view = open(wanted.worktree.clone())?;
-            let first = answer(&view, deadline)?;
+            let first = answer(&view)?;
             (view, first)
         }
     };
@@ -89,7 +89,7 @@ pub fn answer_verified(
         wanted.files.extend(outdated);
         n_ahead *= 4;
         view = reopen(source, &wanted, view.freshness)?;
-        answered = answer(&view, Instant::now() + request.timeout)?;
+        answered = answer(&view)?;
     }
     let outdated = outdated_files(source, &view, &mut answered.fitted.matches)?;
     answered.leave_out(&outdated);
