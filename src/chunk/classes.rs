@@ -33,11 +33,22 @@ pub enum SemanticClass {
 /// Importance of a class for five kinds of work, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Importance {
+    #[serde(serialize_with = "hundredths")]
     pub discovery: f32,
+    #[serde(serialize_with = "hundredths")]
     pub comprehension: f32,
+    #[serde(serialize_with = "hundredths")]
     pub modification: f32,
+    #[serde(serialize_with = "hundredths")]
     pub debugging: f32,
+    #[serde(serialize_with = "hundredths")]
     pub documentation: f32,
+}
+
+/// Serialises `score` as a double with the two decimals of the table; converted directly, 0.95 would be
+/// 0.949999988079071.
+fn hundredths<S: serde::Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((f64::from(*score) * 100.0).round() / 100.0)
 }
 
 /// Task that the results of a query are for.

@@ -113,7 +113,7 @@ fn chunks_shows_the_class_of_a_chunk_with_its_category_and_importance() {
         (&json!("semantic"), &json!("DEFINITION_CALLABLE"), &json!("definition"), &json!(null)),
         "{listed:#}"
     );
-    let importance: BTreeMap<String, f32> = serde_json::from_value(chunk["importance"].clone()).unwrap();
+    let importance: BTreeMap<String, f64> = serde_json::from_value(chunk["importance"].clone()).unwrap();
     let expected = [
         ("comprehension", 0.92),
         ("debugging", 0.85),
