@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time limit of the status run after an update. Enough to read the files of a very large working tree.
-const COMPARE_BUDGET: Duration = Duration::from_secs(60);
+/// Time limit of the status run after an update.
+const COMPARE_BUDGET: Duration = Duration::from_secs(5);
 
 /// How long a run waits for the lease before it is refused, and its poll interval.
 const HOOK_PATIENCE: Duration = Duration::from_secs(2);

@@ -39,8 +39,9 @@ impl StatusRun {
         self.scan.unchecked() == 0 && self.outcome.changes.unchecked == 0
     }
 
-    /// Whether later runs can rely on a file monitor: this one is complete, and few enough files have several
-    /// hard links, which a monitor does not cover.
+    /// Whether later runs can rely on a file monitor: this run is complete, and at most
+    /// [`MAX_TOUCHED_FILES`] files have several hard links. A monitor misses writes under another name, so
+    /// each run checks these files.
     pub fn is_watchable(&self) -> bool {
         self.is_complete() && self.scan.tracked.hard_linked.len() <= MAX_TOUCHED_FILES
     }

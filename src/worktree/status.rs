@@ -64,8 +64,8 @@ struct Inner {
     /// The status cache, from [`StatusEngine::expected`] to the run that follows it.
     cache: Option<StatusCache>,
     monitored: Option<MonitoredRun>,
-    /// The last attempt to watch failed: events are unreliable here, there are too many directories, or the
-    /// scan was not completed in time.
+    /// The last attempt to watch failed: events are unreliable here, there are too many directories or hard
+    /// links, or the scan was not completed in time.
     watch_failure: Option<WatchFailure>,
 }
 
