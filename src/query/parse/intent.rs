@@ -354,24 +354,25 @@ const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "gu
 pub fn names_tests(text: &str) -> bool {
     let words = words_of(text);
     let word = |i: usize| words.get(i).map_or("", String::as_str);
+    let is_test = |word: &str| matches!(word, "tests" | "specs" | "testcases" | "test" | "spec" | "testcase");
     (0..words.len()).any(|i| {
         let before = if i > 0 { word(i - 1) } else { "" };
         let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
-        let is_test = is_plural || matches!(word(i), "test" | "spec" | "testcase");
         // `a mock for tests`, `add a parser and tests` and `failing tests` are about something else.
         let is_aside = match before {
-            "for" | "in" | "during" | "with" | "by" | "under" | "as" | "and" => true,
+            "for" | "in" | "during" | "with" | "by" | "under" | "as" => true,
+            "and" => i < 2 || !is_test(word(i - 2)),
             _ => matches!(before, "pending" | "failing" | "skipped"),
         };
         let is_last = i + 1 == words.len() && !is_aside;
         let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
             || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
             || (is_last && (i == 0 || is_plural));
-        (is_test && is_asked) || word(i) == "tested"
+        (is_test(word(i)) && is_asked) || word(i) == "tested"
     })
 }
 
-/// The words of `text` in lower case; `&` is one.
+/// The words of `text` in lower case; `&` counts as `and`.
 fn words_of(text: &str) -> Vec<String> {
     let text = text.replace('&', " and ");
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

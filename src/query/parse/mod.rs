@@ -111,9 +111,14 @@ mod tests {
     #[test]
     fn queries_that_ask_for_tests_are_told_from_those_that_speak_of_them() {
         let asks = |text: &str| ParsedQuery::parse(text, Mode::Hybrid, None).asks_for_tests();
-        for text in
-            ["tests for the parser", "unit test of Foo", "parser tests", "where is retry tested", "test"]
-        {
+        for text in [
+            "tests for the parser",
+            "unit test of Foo",
+            "parser tests",
+            "where is retry tested",
+            "test",
+            "tests and specs",
+        ] {
             assert!(asks(text), "{text}");
         }
         for text in [
