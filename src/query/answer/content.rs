@@ -25,8 +25,8 @@ const FOCUSED_BY_TEXT: usize = 10;
 const MAX_CHUNKS: usize = 6;
 /// Maximum number of further definitions of a file.
 const MAX_MORE_IN_FILE: usize = 5;
-/// Minimum number of files to be read for which matches are made on several threads. Texts in memory are
-/// scanned by the time that another thread has begun.
+/// Minimum number of files not in memory for which matches are made on several threads. Texts in memory are
+/// scanned faster than another thread starts.
 const MIN_PARALLEL_READS: u64 = 4;
 /// Number of matches from the best whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;
@@ -42,13 +42,14 @@ pub fn matches(
     let relations = budget.related.then(|| Relations::new(view));
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     let files: Vec<(usize, &RankedFile)> = files.enumerate().skip(budget.offset).take(budget.limit).collect();
+    let depth = |at: usize| Depth {
+        by_text: files[at].0 < FOCUSED_BY_TEXT,
+        has_text: !budget.without_content && at < budget.texts,
+    };
     let draft = |texts: &mut Texts<'_>, at: usize| -> Result<Draft, QueryError> {
         budget.cancel.check()?;
         let (place, file) = files[at];
-        let depth = Depth {
-            by_text: place < FOCUSED_BY_TEXT,
-            has_text: !budget.without_content && at < budget.texts,
-        };
+        let depth = depth(at);
         let mut draft = draft(texts, file, &by, &depth, budget)?;
         if let Some(relations) = relations.as_ref().filter(|_| depth.has_text && place < WITH_RELATED_SYMBOLS)
             && let Some(symbol) = draft.symbol
@@ -63,8 +64,12 @@ pub fn matches(
         }
         Ok(draft)
     };
-    let n_to_read = files.iter().filter(|(_, file)| !is_in_memory(view, file)).count() as u64;
-    let sizes = (n_to_read, MIN_PARALLEL_READS);
+    let is_to_read = |at: &usize| {
+        let Depth { by_text, has_text } = depth(*at);
+        (by_text || has_text) && !is_in_memory(view, files[*at].1)
+    };
+    let n_to_read = (0..files.len()).filter(is_to_read).count();
+    let sizes = (n_to_read as u64, MIN_PARALLEL_READS);
     let drafts = parallel::map_with(files.len(), sizes, || Texts::new(codebase, view), draft);
     let drafts = drafts.into_iter().collect::<Result<Vec<Draft>, QueryError>>()?;
     let mut texts = Texts::new(codebase, view);
@@ -93,7 +98,7 @@ pub fn matches(
 fn is_in_memory(view: &View, file: &RankedFile) -> bool {
     let id = file.chunks[0].id;
     let (segment, _) = view.row(id);
-    segment.doc_of(id.row).is_some_and(|(_, doc)| view.blob_in_memory(&segment.blob_oid(doc)).is_some())
+    segment.doc_of(id.row).is_some_and(|(_, doc)| view.has_in_memory(&segment.blob_oid(doc)))
 }
 
 /// How much is read for a match.
@@ -190,7 +195,7 @@ fn draft(
         also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
-        evidence: budget.explain.then_some(file.evidence),
+        evidence: (budget.explain && file.explanation.report.is_none()).then_some(file.evidence),
         reasons: if budget.explain { file.reasons.clone() } else { Vec::new() },
     };
     Ok(Draft {

@@ -26,6 +26,7 @@ pub fn map<T: Send>(n: usize, n_rows: u64, min_rows: u64, task: impl Fn(usize) -
 }
 
 /// As [`map`], where `task` also gets a state that `init` makes for it and for others on the same thread.
+/// Threads are used if `size` is at least `min_size`.
 pub fn map_with<S, T: Send>(
     n: usize,
     (size, min_size): (u64, u64),

@@ -227,6 +227,11 @@ impl View {
         Ok(Some(text))
     }
 
+    /// Whether [`Self::blob_in_memory`] has the blob.
+    pub fn has_in_memory(&self, oid: &Oid) -> bool {
+        self.worktree.bytes.contains_key(oid) || self.blobs.get(oid).is_some()
+    }
+
     /// As [`Self::blob`], if it need not be read.
     pub fn blob_in_memory(&self, oid: &Oid) -> Option<Arc<[u8]>> {
         match self.worktree.bytes.get(oid) {
