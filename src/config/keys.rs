@@ -124,7 +124,7 @@ static KEYS: &[KeySpec] = &[
     key!("search.min_score", search.min_score, Number { min: 0.0, max: 1.0 }, SHARED,
         "Minimum relevance of a match."),
     key!("search.timeout_ms", search.timeout_ms, Integer { min: 1, max: 3_600_000 }, SHARED,
-        "Time limit of a search, in milliseconds; after it, the response is partial."),
+        "Time limit of a search, in milliseconds, after which the response is partial; also of an update to HEAD that the search waits for, after which the older index answers."),
     key!("search.token_limit", search.token_limit, Integer { min: 1, max: 1_000_000 }, SHARED,
         "Maximum number of tokens in a response."),
     key!("search.limit", search.limit, Integer { min: 1, max: 1000 }, SHARED,

@@ -112,9 +112,9 @@ fn waiting_for_the_index_leaves_time_to_search() {
         request.view.worktree = WorktreeMode::Exclude;
         request.view.revision = revision;
         request.min_score = 0.0;
-        request.view.timeout = Duration::from_millis(300);
+        request.view.timeout = Duration::from_millis(1000);
         let response = searcher.search(&request, &|target, _| {
-            std::thread::sleep(Duration::from_millis(350));
+            std::thread::sleep(Duration::from_millis(1050));
             is_indexed && updater::run(&searcher.codebase, target, UpdateOptions::default(), &Silent).is_ok()
         });
         let response = response.unwrap();
