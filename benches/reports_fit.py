@@ -5,7 +5,7 @@
     benches/reports_fit.py rows.jsonl
 
 Logistic regression on the half that is tuned on, both classes weighing the same, with a pull towards 0. The bias is then
-raised until `LOST` of the repository's own reports are refused. Printed are the coefficients for
+set so that the share `LOST` of the repository's own reports is refused. Printed are the coefficients for
 `src/query/report/relevance.rs`, and the share of own and foreign reports that each half refuses with them.
 """
 

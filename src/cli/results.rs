@@ -185,12 +185,9 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         if let Some(parts) = &explanation.parts {
             writeln!(out, "   {}", paint.dim(format!("parts: {}", listed_values(parts)?)))?;
         }
-        let evidence = match (&explanation.report, &found.evidence) {
-            (Some(of_report), _) => Some(listed_values(of_report)?),
-            (None, of_query) => of_query.as_ref().map(listed_values).transpose()?,
-        };
-        if let Some(evidence) = evidence {
-            writeln!(out, "   {}", paint.dim(format!("relevance from: {evidence}")))?;
+        let of_report = explanation.report.as_ref().map(listed_values);
+        if let Some(evidence) = of_report.or(found.evidence.as_ref().map(listed_values)) {
+            writeln!(out, "   {}", paint.dim(format!("relevance from: {}", evidence?)))?;
         }
         for reason in &found.reasons {
             writeln!(out, "   {}", paint.dim(output.fit(&format!("because of {}", safe(reason)), INDENT)))?;

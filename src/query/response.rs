@@ -164,7 +164,8 @@ pub struct Match {
     /// How the score came about, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// What the relevance follows from, if the request asks for an explanation.
+    /// What the relevance follows from, if the request asks for an explanation. That of a long query is in
+    /// the explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// What a long query says that the file has, or that it has the query verbatim, if the request asks for

@@ -78,6 +78,8 @@ fn the_innermost_own_frame_comes_first_and_its_function_is_the_focus() {
     let first = &answer["matches"][0];
     assert_eq!(first["focus"]["symbol"], "Jar.filter", "{first:#}");
     assert!(first["explanation"]["parts"]["frames"].as_f64().unwrap() > 0.0);
+    assert!(first["explanation"]["report"]["text_coverage"].as_f64().unwrap() > 0.0);
+    assert!(first["evidence"].is_null(), "that of a short query: {first:#}");
     let reasons = first["reasons"].to_string();
     assert!(reasons.contains("web/jar.py:5 in filter"), "{reasons}");
     // An argument is the same as standard input.
@@ -101,6 +103,24 @@ fn messages_paths_and_modules_name_their_files() {
     ] {
         let answer = search(&repo, &["-o", "json", "--explain"], &text).success().json();
         assert_eq!(paths(&answer)[0], path, "{text}\n{answer:#}");
+    }
+}
+
+const FOREIGN: &str = "Brake pressure drops after the calibration of the hydraulic actuator
+
+The telemetry of `BrakeController::calibrate_pressure` shows a drop of 12 bar on the rear axle,
+although the `HydraulicActuator` reports that its valves are shut. It began with the firmware of
+last winter and happens below five degrees only, on wet roads, on both kinds of vehicles.
+";
+
+#[test]
+fn a_report_about_other_code_has_no_answer() {
+    let repo = indexed();
+    for mode in ["hybrid", "keyword"] {
+        let refused = search(&repo, &["--mode", mode], FOREIGN);
+        assert_eq!(refused.code(), 1, "{}", refused.stdout());
+        let answer = search(&repo, &["--mode", mode, "--explain"], ISSUE).success();
+        assert!(answer.stdout().contains("relevance from: title_"), "{}", answer.stdout());
     }
 }
 

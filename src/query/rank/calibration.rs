@@ -59,10 +59,14 @@ pub struct Logistic {
 impl Logistic {
     /// Probability that a file with `evidence` answers the query, 0–1.
     pub fn probability(&self, evidence: &Evidence) -> f32 {
-        let products =
-            evidence.values().into_iter().zip(self.coefficients).map(|(value, factor)| value * factor);
-        1.0 / (1.0 + libm::expf(-(self.bias + products.sum::<f32>())))
+        probability(self.bias, &self.coefficients, &evidence.values())
     }
+}
+
+/// The probability that a logistic regression gives for `values`, 0–1.
+pub fn probability<const N: usize>(bias: f32, coefficients: &[f32; N], values: &[f32; N]) -> f32 {
+    let products = values.iter().zip(coefficients).map(|(value, factor)| value * factor);
+    1.0 / (1.0 + libm::expf(-(bias + products.sum::<f32>())))
 }
 
 /// The coefficients, by the evidence that is at hand.

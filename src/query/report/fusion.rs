@@ -68,6 +68,7 @@ pub fn fuse(
     let by_title = shares(&title);
     let by_text = shares(&text);
     let evidence = ReportEvidence::of(&title, &text, absent);
+    let has_vectors = title.iter().chain(&text).any(|file| file.evidence.cosine != 0.0);
     let is_known = |file: &RankedFile| by_text.contains_key(&file.doc);
     let only_title: Vec<RankedFile> = title.into_iter().filter(|file| !is_known(file)).collect();
     let mut files: Vec<RankedFile> = text.into_iter().chain(only_title).collect();
@@ -98,7 +99,7 @@ pub fn fuse(
     let best = first.explanation.score.max(f32::MIN_POSITIVE);
     // Code that the report names by path or verbatim is meant, whatever else it says.
     let named = found.by_doc.get(&first.doc).map_or(0.0, Parts::named);
-    let most_relevant = 1.0 - (1.0 - evidence.probability()) * (1.0 - 0.9 * named);
+    let most_relevant = 1.0 - (1.0 - evidence.probability(has_vectors)) * (1.0 - 0.9 * named);
     for file in &mut files {
         file.relevance = most_relevant * (file.explanation.score / best).clamp(0.0, 1.0).sqrt();
     }

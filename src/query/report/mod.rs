@@ -85,9 +85,10 @@ impl Searcher {
             evidence: Evidence::new(view, &whole, &[], &request.filters.kinds),
             strategies: fusion::strategies(&by_title.strategies, &by_text.strategies),
             intent: title.intent,
-            // A report has words of its own; that the code lacks some says nothing.
+            // Not listed: a report has words that even a repository that answers it lacks.
             absent_words: Vec::new(),
-            warnings: by_title.warnings,
+            // Those of the title are among them: the text is searched for later.
+            warnings: by_text.warnings,
             notes: Vec::new(),
             n_candidates: by_title.n_candidates.max(by_text.n_candidates),
             absent_languages: by_text.absent_languages,

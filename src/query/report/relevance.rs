@@ -1,29 +1,30 @@
-//! Relevance: how likely it is that a repository answers a report.
+//! Relevance: the probability that a repository answers a report.
 //!
-//! As that of short queries ([`crate::query::rank::calibration`]), the relevance of the best file is a
-//! probability, by logistic regression on absolute evidence. Reports have coefficients of their own: any
-//! repository has most words of a long text, and that it lacks a few says little. Learned from messages of
-//! commits, as they are and as reports with noise, and from the same about other repositories, by
-//! `benches/reports_fit.py`.
+//! By logistic regression on absolute evidence, as for short queries ([`crate::query::rank::calibration`]),
+//! with separate coefficients: nearly every repository has most words of a long text, and lacks a few even if
+//! it answers it. `benches/reports_fit.py` learned them from messages of commits, as they are and as reports
+//! with noise, asked of their own and of other repositories.
 
 use crate::query::rank::RankedFile;
+use crate::query::rank::calibration::probability;
 
-/// What the relevance of a report follows from. Values compare between reports and repositories.
+/// What the relevance of a report follows from, besides whether it names the best file. Values compare
+/// between reports and repositories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct ReportEvidence {
-    /// Cosine of the title and the nearest chunk of its best file, −1 to 1.
+    /// Cosine of the title and the nearest chunk of its best file, 0–1.
     pub title_cosine: f32,
     /// Share of the title, weighted by idf, that the best chunk of any file covers, 0–1.
     pub title_coverage: f32,
-    /// As `title_cosine`, of the prose.
+    /// As `title_cosine`, of title and prose.
     pub text_cosine: f32,
     /// As `title_coverage`, of the whole text.
     pub text_coverage: f32,
-    /// Share of the words of title and prose that no chunk has, 0–1.
+    /// Share of the words outside of code blocks that no chunk has, 0–1.
     pub absent_words: f32,
-    /// Share of their identifiers that no chunk has, 0–1.
+    /// Share of the identifiers outside of code blocks that no chunk has, 0–1.
     pub absent_names: f32,
-    /// 1 if there are identifiers, else 0.
+    /// 1 if there are such identifiers, else 0.
     pub has_names: f32,
     /// ln(1 + rows of the view) / 10, at most 1.
     pub rows: f32,
@@ -49,16 +50,18 @@ struct Logistic {
 const HYBRID: Logistic =
     Logistic { bias: 0.57, coefficients: [6.75, 1.48, 8.48, 4.56, -4.47, -4.35, 2.46, -6.25] };
 
-/// With words alone: the cosines are 0.
+/// With words alone: the cosines are 0. Learned from the evidence of hybrid searches without the cosines.
 const KEYWORD: Logistic =
     Logistic { bias: 3.31, coefficients: [0.0, 3.13, 0.0, 7.01, -6.29, -5.04, 3.5, -5.82] };
 
 impl ReportEvidence {
-    /// The evidence of the best files for the title and for the text, and of the terms.
+    /// The evidence of the best files for the title and for the text, and of the terms. Where one of the
+    /// searches found nothing, for lack of time, that of the other counts for both.
     pub fn of(title: &[RankedFile], text: &[RankedFile], absent: AbsentTerms) -> ReportEvidence {
-        let [title, text] = [title, text].map(|files| files.first().map(|file| file.evidence));
-        let rows = text.or(title).unwrap_or_default().rows;
-        let (title, text) = (title.unwrap_or_default(), text.unwrap_or_default());
+        let best = |files: &[RankedFile]| files.first().map(|file| file.evidence);
+        let (of_title, of_text) = (best(title), best(text));
+        let title = of_title.or(of_text).unwrap_or_default();
+        let text = of_text.or(of_title).unwrap_or_default();
         ReportEvidence {
             title_cosine: title.cosine,
             title_coverage: title.coverage,
@@ -67,29 +70,20 @@ impl ReportEvidence {
             absent_words: absent.words,
             absent_names: absent.names.unwrap_or_default(),
             has_names: f32::from(u8::from(absent.names.is_some())),
-            rows,
+            rows: text.rows,
         }
     }
 
-    /// Probability that the repository answers the report, 0–1.
-    pub fn probability(&self) -> f32 {
-        let has_vectors = self.title_cosine != 0.0 || self.text_cosine != 0.0;
-        let model = if has_vectors { HYBRID } else { KEYWORD };
-        let products = self.values().into_iter().zip(model.coefficients).map(|(value, by)| value * by);
-        1.0 / (1.0 + libm::expf(-(model.bias + products.sum::<f32>())))
+    /// The probability that the repository answers the report, 0–1. `has_vectors` tells whether there are
+    /// cosines.
+    pub fn probability(&self, has_vectors: bool) -> f32 {
+        let Logistic { bias, coefficients } = if has_vectors { HYBRID } else { KEYWORD };
+        probability(bias, &coefficients, &self.values())
     }
 
     fn values(&self) -> [f32; 8] {
-        let ReportEvidence {
-            title_cosine,
-            title_coverage,
-            text_cosine,
-            text_coverage,
-            absent_words,
-            absent_names,
-            has_names,
-            rows,
-        } = *self;
+        let &ReportEvidence { title_cosine, title_coverage, text_cosine, text_coverage, .. } = self;
+        let &ReportEvidence { absent_words, absent_names, has_names, rows, .. } = self;
         [
             title_cosine,
             title_coverage,
@@ -107,25 +101,58 @@ impl ReportEvidence {
 mod tests {
     use super::*;
 
+    /// Evidence of an own report, as it is typical.
+    const OWN: ReportEvidence = ReportEvidence {
+        title_cosine: 0.5,
+        title_coverage: 0.7,
+        text_cosine: 0.55,
+        text_coverage: 0.5,
+        absent_words: 0.1,
+        absent_names: 0.1,
+        has_names: 1.0,
+        rows: 0.8,
+    };
+
     #[test]
-    fn what_is_absent_makes_a_report_less_relevant() {
-        let words = ReportEvidence {
-            title_coverage: 0.5,
-            text_coverage: 0.3,
-            has_names: 1.0,
-            rows: 0.8,
-            ..ReportEvidence::default()
-        };
-        for some in [words, ReportEvidence { title_cosine: 0.3, text_cosine: 0.3, ..words }] {
-            let probability = some.probability();
-            assert!((0.0..=1.0).contains(&probability));
+    fn each_piece_of_evidence_has_its_effect() {
+        for has_vectors in [true, false] {
+            let probability = OWN.probability(has_vectors);
+            assert!((0.9..=1.0).contains(&probability), "{probability}");
             for less in [
-                ReportEvidence { absent_words: 0.5, ..some },
-                ReportEvidence { absent_names: 1.0, ..some },
-                ReportEvidence { text_coverage: 0.1, ..some },
+                ReportEvidence { title_coverage: 0.3, ..OWN },
+                ReportEvidence { text_coverage: 0.2, ..OWN },
+                ReportEvidence { absent_words: 0.5, ..OWN },
+                ReportEvidence { absent_names: 1.0, ..OWN },
+                ReportEvidence { rows: 1.0, ..OWN },
             ] {
-                assert!(less.probability() < probability, "{less:?}");
+                assert!(less.probability(has_vectors) < probability, "{less:?}");
             }
         }
+        for less in [ReportEvidence { title_cosine: 0.2, ..OWN }, ReportEvidence { text_cosine: 0.2, ..OWN }]
+        {
+            assert!(less.probability(true) < OWN.probability(true), "{less:?}");
+            assert_eq!(less.probability(false), OWN.probability(false), "there are no vectors");
+        }
+    }
+
+    #[test]
+    fn a_report_about_other_code_is_refused() {
+        let foreign = ReportEvidence {
+            title_cosine: 0.2,
+            title_coverage: 0.3,
+            text_cosine: 0.25,
+            text_coverage: 0.2,
+            absent_words: 0.5,
+            absent_names: 0.9,
+            ..OWN
+        };
+        for has_vectors in [true, false] {
+            assert!(foreign.probability(has_vectors) < 0.3);
+        }
+    }
+
+    #[test]
+    fn a_search_that_found_nothing_is_no_evidence() {
+        assert_eq!(ReportEvidence::of(&[], &[], AbsentTerms::default()), ReportEvidence::default());
     }
 }

@@ -60,29 +60,53 @@ fn absent_terms<'t>(terms: impl Iterator<Item = (&'t QueryTerm, &'t f32)>) -> Ab
     for (term, &idf) in terms {
         if term.is_identifier {
             names.add(idf == 0.0);
-        } else if term.term.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        } else if term.term.chars().all(char::is_alphabetic) {
             words.add(idf == 0.0);
         }
     }
     AbsentTerms { words: words.value().unwrap_or_default(), names: names.value() }
 }
 
-/// A share that is counted.
+/// Counts how many of all terms are absent.
 #[derive(Default)]
 struct Share {
-    n: usize,
-    n_of_all: usize,
+    n_absent: usize,
+    n_all: usize,
 }
 
 impl Share {
-    fn add(&mut self, is_counted: bool) {
-        self.n += usize::from(is_counted);
-        self.n_of_all += 1;
+    fn add(&mut self, is_absent: bool) {
+        self.n_absent += usize::from(is_absent);
+        self.n_all += 1;
     }
 
-    /// 0–1; `None` of nothing.
+    /// 0–1; `None` if nothing was counted.
     fn value(&self) -> Option<f32> {
-        (self.n_of_all > 0).then(|| self.n as f32 / self.n_of_all as f32)
+        (self.n_all > 0).then(|| self.n_absent as f32 / self.n_all as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(term: &str, is_identifier: bool) -> QueryTerm {
+        QueryTerm { term: term.to_owned(), weight: 1.0, is_identifier }
+    }
+
+    #[test]
+    fn words_and_names_are_counted_apart() {
+        let terms = [
+            (term("lock", false), 1.0),
+            (term("queue", false), 0.0),
+            (term("очередь", false), 0.0),
+            (term("404", false), 0.0),
+            (term("lock_queue", true), 0.0),
+        ];
+        let absent = |n: usize| absent_terms(terms[..n].iter().map(|(term, idf)| (term, idf)));
+        assert_eq!(absent(5), AbsentTerms { words: 2.0 / 3.0, names: Some(1.0) });
+        assert_eq!(absent(2), AbsentTerms { words: 0.5, names: None });
+        assert_eq!(absent(0), AbsentTerms::default());
     }
 }
 
