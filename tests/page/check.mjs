@@ -82,7 +82,13 @@ async function check(name, test, { expectsErrors = false, ...options } = {}) {
 
 const paths = (page) => page.locator(".result .open").allInnerTexts();
 const focused = (page) => page.evaluate(() => document.activeElement?.innerText || document.activeElement?.id);
-const selectedLines = (page) => page.locator(".line.selected .n").allInnerTexts();
+
+// Waits for the first one: a page that is being left has no lines that can be read.
+async function selectedLines(page) {
+  const lines = page.locator(".line.selected .n");
+  await lines.first().waitFor();
+  return lines.allInnerTexts();
+}
 
 async function open(page, path) {
   const response = await page.goto(base + path);
