@@ -103,7 +103,7 @@ fn waiting_for_the_index_leaves_time_to_search() {
     for i in 0..=200 {
         repo.write(
             &format!("src/pool/part_{i}.py"),
-            &format!("def borrow_connection_{i}(pool):\n    return {i}\n"),
+            format!("def borrow_connection_{i}(pool):\n    return {i}\n"),
         );
     }
     repo.commit("pool");

@@ -86,30 +86,6 @@ impl Share {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn term(term: &str, is_identifier: bool) -> QueryTerm {
-        QueryTerm { term: term.to_owned(), weight: 1.0, is_identifier }
-    }
-
-    #[test]
-    fn words_and_names_are_counted_apart() {
-        let terms = [
-            (term("lock", false), 1.0),
-            (term("queue", false), 0.0),
-            (term("очередь", false), 0.0),
-            (term("404", false), 0.0),
-            (term("lock_queue", true), 0.0),
-        ];
-        let absent = |n: usize| absent_terms(terms[..n].iter().map(|(term, idf)| (term, idf)));
-        assert_eq!(absent(5), AbsentTerms { words: 2.0 / 3.0, names: Some(1.0) });
-        assert_eq!(absent(2), AbsentTerms { words: 0.5, names: None });
-        assert_eq!(absent(0), AbsentTerms::default());
-    }
-}
-
 /// Adds the terms of `text` that are not `known`, in order. A term that is there already gets heavier.
 fn add_terms(
     text: &str,
@@ -138,4 +114,28 @@ fn add_terms(
             None => {}
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(term: &str, is_identifier: bool) -> QueryTerm {
+        QueryTerm { term: term.to_owned(), weight: 1.0, is_identifier }
+    }
+
+    #[test]
+    fn words_and_names_are_counted_apart() {
+        let terms = [
+            (term("lock", false), 1.0),
+            (term("queue", false), 0.0),
+            (term("очередь", false), 0.0),
+            (term("404", false), 0.0),
+            (term("lock_queue", true), 0.0),
+        ];
+        let absent = |n: usize| absent_terms(terms[..n].iter().map(|(term, idf)| (term, idf)));
+        assert_eq!(absent(5), AbsentTerms { words: 2.0 / 3.0, names: Some(1.0) });
+        assert_eq!(absent(2), AbsentTerms { words: 0.5, names: None });
+        assert_eq!(absent(0), AbsentTerms::default());
+    }
 }
