@@ -101,7 +101,8 @@ impl Searcher {
             let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
                 let ranking = self.rank(request, view, &WEIGHTS, deadline);
                 request.view.cancel.check()?;
-                let fitted = content::matches(&self.codebase, view, &ranking, &budget)?;
+                let fitted =
+                    content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
                 Ok(Answer { fitted, ranking })
             })?;
             let Answer { fitted, mut ranking } = answer;

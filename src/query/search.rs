@@ -167,7 +167,8 @@ impl Searcher {
         let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
             let ranking = rank(view, deadline)?;
             request.view.cancel.check()?;
-            let fitted = content::matches(&self.codebase, view, &ranking, &budget)?;
+            let fitted =
+                content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
             Ok(Answer { fitted, ranking })
         })?;
         Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))

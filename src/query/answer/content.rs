@@ -25,18 +25,20 @@ const FOCUSED_BY_TEXT: usize = 10;
 const MAX_CHUNKS: usize = 6;
 /// Maximum number of further definitions of a file.
 const MAX_MORE_IN_FILE: usize = 5;
-/// Minimum number of files not in memory for which matches are made on several threads. Texts in memory are
-/// scanned faster than another thread starts.
-const MIN_PARALLEL_READS: u64 = 4;
+/// Minimum number of files not in memory for which matches are made on several threads, however small the
+/// view. Texts in memory are scanned faster than another thread starts.
+const MIN_PARALLEL_READS: usize = 4;
 /// Number of matches from the best whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;
 
-/// The matches of `ranking` within `budget`, best first.
+/// The matches of `ranking` within `budget`, best first. They are made on several threads if the view has
+/// `min_parallel_rows`, or if files have to be read.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
     ranking: &Ranking,
     budget: &Budget<'_>,
+    min_parallel_rows: u64,
 ) -> Result<Fitted, QueryError> {
     let by = FocusBy::new(&ranking.evidence, &ranking.intent);
     let relations = budget.related.then(|| Relations::new(view));
@@ -68,9 +70,9 @@ pub fn matches(
         let Depth { by_text, has_text } = depth(*at);
         (by_text || has_text) && !is_in_memory(view, files[*at].1)
     };
-    let n_to_read = (0..files.len()).filter(is_to_read).count();
-    let sizes = (n_to_read as u64, MIN_PARALLEL_READS);
-    let drafts = parallel::map_with(files.len(), sizes, || Texts::new(codebase, view), draft);
+    let is_parallel = view.n_rows() >= min_parallel_rows
+        || (0..files.len()).filter(is_to_read).count() >= MIN_PARALLEL_READS;
+    let drafts = parallel::map_with(files.len(), is_parallel, || Texts::new(codebase, view), draft);
     let drafts = drafts.into_iter().collect::<Result<Vec<Draft>, QueryError>>()?;
     let mut texts = Texts::new(codebase, view);
     let mut unread = BTreeSet::new();

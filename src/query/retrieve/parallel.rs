@@ -12,9 +12,9 @@ use std::sync::LazyLock;
 static POOL: LazyLock<Option<ThreadPool>> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().thread_name(|i| format!("query-{i}")).build().ok());
 
-/// The threads to use for work of `size`, in rows or texts; `None` for a sequential loop.
-fn pool(size: u64, min_size: u64) -> Option<&'static ThreadPool> {
-    if size < min_size { None } else { POOL.as_ref() }
+/// The threads to use for work on `n_rows` rows; `None` for a sequential loop.
+fn pool(n_rows: u64, min_rows: u64) -> Option<&'static ThreadPool> {
+    if n_rows < min_rows { None } else { POOL.as_ref() }
 }
 
 /// The results of `task` for `0..n`, in order. Threads are used from `min_rows` rows of work.
@@ -26,14 +26,14 @@ pub fn map<T: Send>(n: usize, n_rows: u64, min_rows: u64, task: impl Fn(usize) -
 }
 
 /// As [`map`], where `task` also gets a state that `init` makes for it and for others on the same thread.
-/// Threads are used if `size` is at least `min_size`.
+/// Threads are used if it `is_parallel`.
 pub fn map_with<S, T: Send>(
     n: usize,
-    (size, min_size): (u64, u64),
+    is_parallel: bool,
     init: impl Fn() -> S + Sync + Send,
     task: impl Fn(&mut S, usize) -> T + Sync + Send,
 ) -> Vec<T> {
-    match pool(size, min_size) {
+    match is_parallel.then(|| POOL.as_ref()).flatten() {
         Some(pool) if n > 1 => {
             pool.install(|| (0..n).into_par_iter().with_max_len(1).map_init(&init, &task).collect())
         }
@@ -64,7 +64,7 @@ mod tests {
             let expected: Vec<usize> = (0..n).map(|at| at * at).collect();
             for n_rows in [0, u64::MAX] {
                 assert_eq!(map(n, n_rows, 8, |at| at * at), expected);
-                let with_state = map_with(n, (n_rows, 8), Vec::new, |seen, at| {
+                let with_state = map_with(n, n_rows > 0, Vec::new, |seen, at| {
                     seen.push(at);
                     at * seen[seen.len() - 1]
                 });
