@@ -126,6 +126,29 @@ fn waiting_for_the_index_leaves_time_to_search() {
 }
 
 #[test]
+fn a_working_tree_that_cannot_be_compared_in_time_is_compared_by_an_update() {
+    let fixture = Fixture::new();
+    let root = fixture._repo.root();
+    // The stat data of what was just written would not be stored.
+    std::thread::sleep(Duration::from_millis(60));
+    let info = |budget| {
+        let searcher = Searcher::new(Codebase::open(root, &[]).unwrap());
+        let mut request = Request::new("how are routes registered", &searcher.codebase.settings);
+        request.view.budget = budget;
+        searcher.search(&request, &|_, _| false).unwrap().index
+    };
+    let compared = info(Duration::from_secs(60));
+    assert_eq!((compared.late_files, compared.needs_update), (0, false));
+    let codebase = &fixture.searcher.codebase;
+    let lock = std::fs::File::open(codebase.layout.work_lock(&codebase.worktree_key)).unwrap();
+    for (age, is_due) in [(0, false), (60, true)] {
+        lock.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+        let late = info(Duration::ZERO);
+        assert_eq!((late.late_files > 0, late.needs_update), (true, is_due));
+    }
+}
+
+#[test]
 fn pasted_texts_find_the_files_that_they_name() {
     let fixture = Fixture::new();
     let long =

@@ -146,9 +146,9 @@ fn answer_as_expected(
             return Ok(Speculation::Refuted(status));
         }
         match answered? {
-            Some((first, view)) if [Freshness::Fresh, freshness].contains(&view.freshness) => {
-                Ok(Speculation::Confirmed(Box::new(view.with_status(status)), Box::new(first)))
-            }
+            Some((first, view)) if [Freshness::Fresh, freshness].contains(&view.freshness) => Ok(
+                Speculation::Confirmed(Box::new(view.with_status(source.codebase, status)), Box::new(first)),
+            ),
             _ => Ok(Speculation::Refuted(status)),
         }
     })

@@ -3,7 +3,7 @@
 //! Whether it is behind follows from git and the state file alone. Nothing is written here: an update is
 //! requested from the updater, and not while a first index or a reindex is being built.
 
-use crate::index::{Codebase, Lifecycle, Target};
+use crate::index::{Codebase, Lifecycle, Target, background};
 use crate::query::error::QueryError;
 use crate::store::state::State;
 use std::time::Duration;
@@ -48,6 +48,12 @@ pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>
     let head = state.and_then(|state| codebase.head_in(state));
     let key = codebase.snapshot_key(tree.unwrap_or_default());
     head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
+}
+
+/// Whether an update is to compare the working tree, of which `n_unchecked` paths could not be compared in
+/// time, since the last update began long enough ago.
+pub fn is_comparison_due(codebase: &Codebase, n_unchecked: usize) -> bool {
+    n_unchecked > 0 && background::is_rested(codebase)
 }
 
 /// Requests an update to `target` and waits at most `timeout`: `synced`, `stale` if the time was not enough,

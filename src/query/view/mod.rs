@@ -331,9 +331,11 @@ impl View {
         self.snapshot.totals.n_rows
     }
 
-    /// This view with `status`, which has the changes that it shows.
-    pub(super) fn with_status(mut self, status: WorktreeStatus) -> View {
+    /// This view of `codebase` with `status`, which has the changes that it shows.
+    pub(super) fn with_status(mut self, codebase: &Codebase, status: WorktreeStatus) -> View {
         self.n_unchecked = status.changes.unchecked;
+        let is_due = freshness::is_comparison_due(codebase, self.n_unchecked);
+        self.needs_update |= self.reader.denied.is_none() && is_due;
         self.status = Some(status);
         self
     }

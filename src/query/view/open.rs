@@ -11,7 +11,7 @@ use super::{Freshness, View, short};
 use crate::embed::Embedder;
 use crate::git::{BString, GitError, Oid, quoting};
 use crate::index::overlay::{OverlaidFiles, Overlay, OverlayContext};
-use crate::index::{Codebase, IndexError, Lifecycle, Target, arrivals, background};
+use crate::index::{Codebase, IndexError, Lifecycle, Target, arrivals};
 use crate::policy::Policy;
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
@@ -448,7 +448,7 @@ impl<'a> Builder<'a> {
             // The updater could not read it either.
             needs_update: reader.denied.is_none()
                 && (!worktree.pending.is_empty()
-                    || n_unchecked > 0 && background::is_rested(codebase)
+                    || freshness::is_comparison_due(codebase, n_unchecked)
                     || !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref())),
             is_revision_overlaid: false,
             n_dirty: status.as_ref().map_or(0, |status| status.changes.changes.len()),
