@@ -102,7 +102,9 @@ def misspelt(query, chance):
 
 def questions(repositories):
     """Each question as repository, query, kind and whether it is real."""
+    present = {repository.name for repository in repositories}
     real = {name.split(":")[0]: lines for name, lines in sections(DATA / "real.txt").items()}
+    real = {name: lines for name, lines in real.items() if name in present}
     foreign = [(kind, *mark(line)) for kind, lines in sections(DATA / "foreign.txt").items() for line in lines]
     share = defaultdict(int)
     for word in {stem(word) for lines in real.values() for line in lines for word in WORD.findall(line)}:
@@ -191,7 +193,10 @@ def main():
     names = sorted(parts, key=str.lower)
     missing = [name for name in names if not (arguments.repositories / name / ".git").exists()]
     if missing:
-        sys.exit(f"not in {arguments.repositories}: {', '.join(missing)}")
+        print(f"left out, not in {arguments.repositories}: {', '.join(missing)}", file=sys.stderr)
+    names = [name for name in names if name not in missing]
+    if not names:
+        sys.exit("make the repositories with benches/refusal/fetch.sh")
     repositories = [Repository(arguments.repositories / name) for name in names]
     for repository in repositories:
         subprocess.run([binary, "index"], cwd=repository.directory, check=True, capture_output=True)

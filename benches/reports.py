@@ -208,8 +208,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--program", default="git-codeweaver")
-    parser.add_argument("--noise", action="store_true")
-    parser.add_argument("--rows", type=Path)
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--noise", action="store_true")
+    forms.add_argument("--rows", type=Path)
     args = parser.parse_args()
     clones = sorted((path for path in args.clones.iterdir() if path.is_dir()), key=lambda path: path.name.lower())
     ranks = {(half, form): [] for half in ("tuned on", "kept aside") for form in ("title", "whole")}

@@ -33,7 +33,7 @@ github="Rainbow=onevcat/Rainbow kramdown=gettalong/kramdown okio=square/okio os-
 shellcheck=koalaman/shellcheck"
 
 for pair in $debian_sources; do
-    apt-get source --download-only -q "${pair#*=}"
+    apt-get source --download-only -q "${pair#*=}" || { echo "no sources of ${pair#*=}" >&2; continue; }
     archive=$(ls -t ./*.orig.tar.* | grep -v '\.asc$' | head -1)
     mkdir -p "$repositories/${pair%=*}"
     tar xf "$archive" -C "$repositories/${pair%=*}" --strip-components=1
