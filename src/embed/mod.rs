@@ -232,10 +232,11 @@ pub enum EmbedError {
     Consent {
         url: String,
     },
-    /// The API has failed so often that it is not asked for `pause`.
+    /// The API has failed so often that it is not asked for `pause`. `failure` is the last failure.
     CircuitOpen {
         url: String,
         pause: std::time::Duration,
+        failure: Option<ApiError>,
     },
     /// The dimension of the vectors of an API must be known before the first one.
     DimensionUnknown {
@@ -297,8 +298,13 @@ impl EmbedError {
                 "embedding by an API sends the text of files and queries there, and you have not agreed to that"
                     .to_owned()
             }
-            Self::CircuitOpen { pause, .. } => {
-                format!("it has failed {} times in sequence, and is tried again after {} s", api::breaker::MAX_FAILURES, pause.as_secs())
+            Self::CircuitOpen { pause, failure, .. } => {
+                let failure = failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default();
+                format!(
+                    "it has failed {} times in sequence, and is asked again after {} s{failure}",
+                    api::breaker::MAX_FAILURES,
+                    pause.as_secs()
+                )
             }
             Self::DimensionUnknown { .. } => "the API is asked for nothing before the index has its form".to_owned(),
             Self::BadFile { message, .. } | Self::Inference { message, .. } => message.clone(),
@@ -327,7 +333,8 @@ impl EmbedError {
             Self::Download { error, .. } => error.fix().to_owned(),
             Self::Api { error, .. } => error.fix(&api::NAMES),
             Self::Consent { url } => format!("git codeweaver config set --user model.api_consent {url}"),
-            Self::CircuitOpen { .. } => "check model.api_base_url and the network".to_owned(),
+            Self::CircuitOpen { failure: Some(error), .. } => error.fix(&api::NAMES),
+            Self::CircuitOpen { failure: None, .. } => "check model.api_base_url and the network".to_owned(),
             Self::DimensionUnknown { .. } => {
                 "git codeweaver config set --user model.dimension N, as the documentation of the model says".to_owned()
             }

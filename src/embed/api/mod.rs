@@ -62,11 +62,19 @@ pub(super) struct ApiModel {
     fingerprint: String,
     dim: usize,
     batch_tokens: usize,
-    breaker: Mutex<Breaker>,
+    health: Mutex<Health>,
     figures: Mutex<Figures>,
     /// Requests that may still be sent at once.
     free: Mutex<usize>,
     freed: Condvar,
+}
+
+/// How the requests so far went.
+#[derive(Default)]
+struct Health {
+    breaker: Breaker,
+    /// Why the last failed request failed; `None` after a success.
+    failure: Option<ApiError>,
 }
 
 /// The name of the model at the API.
@@ -119,7 +127,7 @@ impl ApiModel {
             fingerprint: fingerprint(settings)?,
             dim: dimension(settings)?,
             batch_tokens: settings.api_batch_tokens as usize,
-            breaker: Mutex::default(),
+            health: Mutex::default(),
             figures: Mutex::default(),
             free: Mutex::new(MAX_REQUESTS),
             freed: Condvar::new(),
@@ -132,21 +140,24 @@ impl ApiModel {
 
     /// The vectors of `inputs`, within `patience` in all if that is given. Passes the breaker.
     fn request(&self, inputs: &[&str], patience: Option<Duration>) -> Result<Vec<Vec<f32>>, EmbedError> {
-        if !sync::lock(&self.breaker).admits(Instant::now()) {
+        let mut health = sync::lock(&self.health);
+        if !health.breaker.admits(Instant::now()) {
             let url = self.endpoint.base().to_owned();
-            return Err(EmbedError::CircuitOpen { url, pause: PAUSE });
+            return Err(EmbedError::CircuitOpen { url, pause: PAUSE, failure: health.failure.clone() });
         }
+        drop(health);
         let _slot = self.slot();
         let started = Instant::now();
         let result = self.retried(inputs, patience);
         sync::lock(&self.figures).requested(started.elapsed(), result.is_err());
-        let mut breaker = sync::lock(&self.breaker);
-        let before = breaker.state(Instant::now());
+        let mut health = sync::lock(&self.health);
+        let before = health.breaker.state(Instant::now());
         match &result {
-            Ok(_) => breaker.succeeded(),
-            Err(_) => breaker.failed(Instant::now()),
+            Ok(_) => health.breaker.succeeded(),
+            Err(_) => health.breaker.failed(Instant::now()),
         }
-        let after = breaker.state(Instant::now());
+        health.failure = result.as_ref().err().cloned();
+        let after = health.breaker.state(Instant::now());
         if before != after {
             if after == State::Open {
                 sync::lock(&self.figures).opened();
@@ -307,7 +318,7 @@ impl Embedder for ApiModel {
     }
 
     fn api_figures(&self) -> Option<ApiFigures> {
-        let state = sync::lock(&self.breaker).state(Instant::now());
+        let state = sync::lock(&self.health).breaker.state(Instant::now());
         Some(sync::lock(&self.figures).report(state))
     }
 }
