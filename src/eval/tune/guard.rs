@@ -42,6 +42,13 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Whether the median time to rank may change from `before` to `after` microseconds.
+    pub fn allow_time(&self, (before, after): (u64, u64)) -> bool {
+        after as f64 <= before.max(1) as f64 * self.time
+    }
+}
+
 /// One guard with what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Guard {
@@ -97,7 +104,7 @@ pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
     let (before, after) = micros;
     guards.push(Guard {
         name: "time".to_owned(),
-        holds: after as f64 <= before.max(1) as f64 * limits.time,
+        holds: limits.allow_time(micros),
         figure: format!(
             "{after} µs a query (median), {before} µs before; at most {} times as much",
             limits.time

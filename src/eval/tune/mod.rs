@@ -12,6 +12,7 @@
 //! * [`features`]: labelled queries → features of the files found.
 //! * [`fit`]: features → weights; folds.
 //! * [`gain`], [`bootstrap`]: figures before and after, with their interval.
+//! * [`ranking_time`]: time to rank before and after.
 //! * [`guard`]: what must hold before weights are changed.
 //! * [`table`]: renders a proposal.
 //! * [`weights_file`]: the user's own weights on disk, with backups.
@@ -21,6 +22,7 @@ pub mod features;
 pub mod fit;
 pub mod gain;
 pub mod guard;
+mod ranking_time;
 pub mod table;
 pub mod weights_file;
 
@@ -128,7 +130,9 @@ pub fn propose(runners: &[&Runner], initial: &Weights, options: &Options) -> Res
         gain,
         first_place: gains.first_place(),
         groups: &groups,
-        micros: time(runners, initial, &weights),
+        micros: ranking_time::measure(runners, (initial, &weights), |micros| {
+            options.limits.allow_time(micros)
+        }),
         largest: learned.iter().copied().fold(0.0, f32::max),
     };
     Ok(Proposal {
@@ -140,20 +144,6 @@ pub fn propose(runners: &[&Runner], initial: &Weights, options: &Options) -> Res
         changes: changes(&start, &learned),
         weights,
     })
-}
-
-/// Median time to rank with the weights before and after, in microseconds: the best of three runs of all
-/// queries with each, in turn, so that neither finds the caches colder.
-fn time(runners: &[&Runner], before: &Weights, after: &Weights) -> (u64, u64) {
-    let median = |weights: &Weights| {
-        let reports = runners.iter().map(|runner| runner.run(weights, super::metric::DEPTH));
-        let mut micros: Vec<u64> =
-            reports.flat_map(|report| report.queries.into_iter().map(|query| query.micros)).collect();
-        micros.sort_unstable();
-        micros.get(micros.len() / 2).copied().unwrap_or(0)
-    };
-    let runs = (0..3).map(|_| (median(before), median(after)));
-    runs.reduce(|best, run| (best.0.min(run.0), best.1.min(run.1))).unwrap_or_default()
 }
 
 fn changes(before: &Linear, after: &Linear) -> Vec<WeightChange> {
