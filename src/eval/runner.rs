@@ -195,7 +195,7 @@ impl OpenRepository {
         let symbols = file.chunks.iter().flat_map(|chunk| {
             let segment = &self.view.reader.segments[chunk.id.segment as usize];
             let symbols = segment.symbols_of(&segment.rows()[chunk.id.row as usize]);
-            symbols.map(|symbol| segment.string(symbol.name).to_owned())
+            symbols.map(|symbol| segment.name(symbol.name).to_owned())
         });
         Hit {
             path: git::quoting::text(self.view.entry(file.entry).0),

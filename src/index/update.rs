@@ -9,7 +9,7 @@ use super::order;
 use super::plan::{self, Plan};
 use super::progress::{Counters, Meter, Progress};
 use super::publish::{self, Publication, Published};
-use super::{vector_cache, words};
+use super::vector_cache;
 use crate::embed::{EmbedCost, Embedder};
 use crate::git::{self, Oid};
 use crate::policy::Policy;
@@ -132,9 +132,6 @@ pub fn update(
     let result = if run.options.reindex { run.reindex(&reader) } else { run.from(reader) };
     if let Err(e) = &result {
         run.record_failure(e);
-    } else if let Err(e) = words::complete(codebase, files, progress) {
-        // Without them grep reads more files.
-        tracing::warn!(component = "index", operation = "words", error = %e, "words could not be added");
     }
     result
 }

@@ -1,50 +1,9 @@
-//! Words of docs that were indexed without them, by an earlier version.
+//! Words of blobs: which blobs have them, and reading them for a segment that is rebuilt.
 
-use super::codebase::Codebase;
-use super::error::IndexError;
 use super::plan::skip_reason;
-use super::progress::Progress;
 use crate::git::BlobReader;
 use crate::policy::SkipReason;
-use crate::store::layout::write_content_addressed;
-use crate::store::reader::OpenFiles;
 use crate::store::rows::DocMeta;
-use crate::store::words::WordsBuilder;
-use crate::store::{StoreReader, shard};
-
-/// Whether a segment has no words.
-pub fn are_missing(reader: &StoreReader) -> bool {
-    reader.segments.iter().any(|segment| segment.words().is_none())
-}
-
-/// Adds the words to segments that have none. Everything else in them stays as it is, so readers are not
-/// affected. Ends early when `progress` asks to stop. The caller holds the work lease.
-pub fn complete(codebase: &Codebase, files: &OpenFiles, progress: &dyn Progress) -> Result<(), IndexError> {
-    let store = codebase.store();
-    let Some(reader) = StoreReader::open_with(&store, files)? else { return Ok(()) };
-    if are_missing(&reader) {
-        codebase.find_member_blobs()?;
-    }
-    for (reference, segment) in reader.state.segments.iter().zip(&reader.segments) {
-        if segment.words().is_some() {
-            continue;
-        }
-        let path = store.shard(&reference.name);
-        // A damaged segment must not be sealed again under a name that proves it whole.
-        segment.verify(&reference.name, &path)?;
-        let (docs, _) = shard::read_docs(&path)?;
-        let (mut blobs, mut words) = (codebase.repo.blobs(), WordsBuilder::default());
-        for doc in &docs {
-            if progress.stopped() {
-                return Ok(());
-            }
-            words.push_unknown();
-            set_last(&mut blobs, doc, |blob| words.set_last(blob));
-        }
-        write_content_addressed(&store.segment(&reference.name), &segment.with_words(words))?;
-    }
-    Ok(())
-}
 
 /// Maximum size of blobs that are read for their words alone.
 pub(super) const MAX_BYTES: u64 = 32 << 20;

@@ -103,7 +103,7 @@ pub fn kind_of(symbol: &SymbolRecord) -> SymbolKind {
 
 /// The name of a definition with its kind, as in the title of a chunk.
 pub fn title_of(segment: &Segment, symbol: &SymbolRecord) -> String {
-    format!("{} {}", kind_of(symbol).name(), segment.string(symbol.qualified_name))
+    format!("{} {}", kind_of(symbol).name(), segment.name(symbol.qualified_name))
 }
 
 #[cfg(test)]

@@ -109,12 +109,12 @@ impl Searcher {
             n_rows += 1;
             n_pieces += u32::from(!matches!(row.source, SEMANTIC | MARKDOWN));
             symbols.extend(segment.symbols_of(row).map(|symbol| OutlineSymbol {
-                name: segment.string(symbol.name).to_owned(),
-                qualified_name: segment.string(symbol.qualified_name).to_owned(),
+                name: segment.name(symbol.name).to_owned(),
+                qualified_name: segment.name(symbol.qualified_name).to_owned(),
                 kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),
                 class: SemanticClass::from_u8(symbol.class).unwrap_or(SemanticClass::Unknown).name(),
-                signature: segment.string(symbol.signature).to_owned(),
-                doc: segment.string(symbol.doc).to_owned(),
+                signature: segment.text(symbol.signature),
+                doc: segment.text(symbol.doc),
                 span: (symbol.start_line, symbol.end_line),
                 nesting: symbol.nesting,
             }));

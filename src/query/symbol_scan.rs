@@ -60,7 +60,7 @@ fn of_rows(
         let segment = &view.reader.segments[id.segment as usize];
         let Some(record) = segment.rows().get(id.row as usize) else { continue };
         for symbol in segment.symbols_of(record) {
-            let (name, qualified) = (segment.string(symbol.name), segment.string(symbol.qualified_name));
+            let (name, qualified) = (segment.name(symbol.name), segment.name(symbol.qualified_name));
             if !is_wanted(name, qualified) || !definitions::is_of_kind(&symbol, &filters.kinds) {
                 continue;
             }
@@ -76,7 +76,7 @@ fn of_rows(
                     name: name.to_owned(),
                     qualified_name: qualified.to_owned(),
                     kind: SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other),
-                    signature: segment.string(symbol.signature).to_owned(),
+                    signature: segment.text(symbol.signature),
                     lines: (symbol.start_line, symbol.end_line),
                     flags,
                     nesting: symbol.nesting,

@@ -29,6 +29,7 @@ pub mod segment;
 pub mod shard;
 pub mod snapshot;
 pub mod state;
+pub mod strings;
 pub mod symbols;
 pub mod time;
 mod trust;

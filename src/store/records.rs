@@ -2,6 +2,7 @@
 //! [`super::segment`].
 
 use super::postings::N_FIELDS;
+use super::strings::TextRef;
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ pub struct RowRecord {
     pub start_line: u32,
     pub end_line: u32,
     pub token_count: u32,
-    pub title: StringRef,
+    pub title: TextRef,
     /// Start of its symbols in section 6.
     pub symbols_at: u32,
     pub n_symbols: u16,
@@ -52,16 +53,4 @@ impl DocRecord {
     pub fn rows(&self) -> Range<u32> {
         self.first_row..self.first_row.saturating_add(self.n_rows)
     }
-}
-
-/// A range of the strings section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub struct StringRef {
-    pub(super) offset: u32,
-    pub(super) len: u32,
-}
-
-impl StringRef {
-    pub const EMPTY: StringRef = StringRef { offset: 0, len: 0 };
 }

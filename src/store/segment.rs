@@ -11,38 +11,40 @@
 //! | 4 | doc ordinals sorted by key, u32 |
 //! | 5 | first position in section 4 for each first byte of an object id, 257 × u32 |
 //! | 6 | the symbols of the chunks, in row order (see [`super::symbols`]) |
-//! | 7 | strings, UTF-8 |
+//! | 7 | names (see [`super::strings`]) |
 //! | 8, 9 | term dictionary and posting lists (see [`super::postings`]) |
 //! | 10 | language names, one per line |
 //! | 11 | input hash per row, 16 bytes each |
 //! | 12 | sign bits of the vectors (see [`super::binary_quantisation`]); only in segments with many rows |
-//! | 13–16 | words and their docs (see [`super::words`]); segments of earlier versions have none |
+//! | 13–16 | words and their docs (see [`super::words`]) |
+//! | 17, 18 | texts: titles, signatures, documentation (see [`super::strings`]) |
 
 use super::binary_quantisation::{self, SignBits};
 use super::container::{Container, ContainerWriter};
 use super::content;
 use super::error::StoreError;
 use super::postings::{FIELDS, Field, N_FIELDS, PostingList, Postings, PostingsBuilder};
-use super::records::{DocRecord, RowRecord, StringRef};
+use super::records::{DocRecord, RowRecord};
 use super::rows::{DocKey, DocMeta, RowMeta, SymbolMeta};
 use super::shard::{self, ShardData};
+use super::strings::{self, NameRef, NamesBuilder, RecentBlock, TextRef, Texts, TextsBuilder};
 use super::symbols::{self, SymbolRecord, Symbols};
 use super::words::{Words, WordsBuilder};
-use crate::git::{ByteSlice, Oid};
+use crate::git::Oid;
 use crate::sys::Mapped;
 use crate::text::{self, TermCount, TermCounts, TermTable};
 use bytemuck::{Pod, Zeroable};
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::BuildHasher;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 4 (3 had the sign bits row by row, 2 symbols of equal length, 1 frequencies of one), combined with
-/// the version of the terms: other terms make another format, which is rebuilt from shard and git.
-pub const VERSION: u32 = 4 + 100 * text::TERMS_VERSION;
+/// Format 5 (4 had strings and words uncompressed, 3 the sign bits row by row, 2 symbols of equal length, 1
+/// frequencies of one), combined with the version of the terms: other terms make another format, which is
+/// rebuilt from shard and git.
+pub const VERSION: u32 = 5 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
@@ -50,13 +52,14 @@ const DOCS: u32 = 3;
 const DOCS_SORTED: u32 = 4;
 const DOCS_FANOUT: u32 = 5;
 const SYMBOLS: u32 = 6;
-const STRINGS: u32 = 7;
+const NAMES: u32 = 7;
 const TERMS: u32 = 8;
 const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
 const INPUT_HASHES: u32 = 11;
 const SIGN_BITS: u32 = 12;
 const WORDS: [u32; 4] = [13, 14, 15, 16];
+const TEXTS: [u32; 2] = [17, 18];
 
 /// Segments with fewer rows have no section 12: repositories of that size are scanned exactly.
 const MIN_SIGN_BIT_ROWS: u32 = 16 * 1024;
@@ -245,7 +248,10 @@ impl SegmentBuilder {
         writer.section(DOCS_SORTED, bytemuck::cast_slice(&sorted).to_vec());
         writer.section(DOCS_FANOUT, bytemuck::cast_slice(&fanout).to_vec());
         writer.section(SYMBOLS, symbols);
-        writer.section(STRINGS, strings.bytes);
+        writer.section(NAMES, strings.names.finish());
+        for (id, section) in TEXTS.into_iter().zip(strings.texts.finish()) {
+            writer.section(id, section);
+        }
         let (terms, lists) = self.postings.finish();
         writer.section(TERMS, terms);
         writer.section(LISTS, lists);
@@ -328,42 +334,11 @@ impl Languages {
     }
 }
 
-/// The strings section under construction. Equal strings are stored once.
-///
-/// Declarations repeat much (registers of a family of devices, overridden methods), and each is named three
-/// times.
+/// Names and texts under construction.
 #[derive(Default)]
 struct Strings {
-    bytes: Vec<u8>,
-    /// By hash. A string whose hash is taken by another string is stored again.
-    known: FxHashMap<u64, StringRef>,
-}
-
-impl Strings {
-    fn put(&mut self, text: &str) -> StringRef {
-        if text.is_empty() {
-            return StringRef::EMPTY;
-        }
-        let place = StringRef { offset: self.bytes.len() as u32, len: text.len() as u32 };
-        let known = *self.known.entry(FxBuildHasher.hash_one(text)).or_insert(place);
-        if known.offset != place.offset && self.at(known) == text.as_bytes() {
-            return known;
-        }
-        self.bytes.extend_from_slice(text.as_bytes());
-        place
-    }
-
-    /// As [`Self::put`], for a string that is probably part of the one at `whole`.
-    fn put_within(&mut self, whole: StringRef, text: &str) -> StringRef {
-        match self.at(whole).find(text) {
-            Some(at) => StringRef { offset: whole.offset + at as u32, len: text.len() as u32 },
-            None => self.put(text),
-        }
-    }
-
-    fn at(&self, place: StringRef) -> &[u8] {
-        &self.bytes[place.offset as usize..][..place.len as usize]
-    }
+    names: NamesBuilder,
+    texts: TextsBuilder,
 }
 
 fn doc_records(data: &ShardData, languages: &mut Languages) -> (Vec<DocRecord>, Vec<u32>) {
@@ -406,7 +381,7 @@ fn row_records(
             start_line: row.lines.0,
             end_line: row.lines.1,
             token_count: row.token_count,
-            title: strings.put(&row.title),
+            title: strings.texts.put(&row.title),
             symbols_at: packed.len() as u32,
             n_symbols: of_row.len() as u16,
             language: languages.id(&row.language),
@@ -423,14 +398,12 @@ fn row_records(
 }
 
 fn symbol_record(symbol: &SymbolMeta, strings: &mut Strings) -> SymbolRecord {
-    // A signature nearly always contains the name, a qualified name always does: one string serves all three.
-    let signature = strings.put(&symbol.signature);
-    let qualified_name = strings.put_within(signature, &symbol.qualified_name);
+    let qualified_name = strings.names.put(&symbol.qualified_name);
     SymbolRecord {
-        name: strings.put_within(qualified_name, &symbol.name),
+        name: strings.names.put_within(qualified_name, &symbol.name),
         qualified_name,
-        signature,
-        doc: strings.put(&symbol.doc),
+        signature: strings.texts.put(&symbol.signature),
+        doc: strings.texts.put(&symbol.doc),
         start_byte: symbol.byte_range.start,
         end_byte: symbol.byte_range.end,
         start_line: symbol.lines.0,
@@ -472,6 +445,7 @@ pub struct Segment {
     body_lens: Vec<AtomicU32>,
     /// Blocks of the sign bits of a segment that does not store them, computed on demand.
     sign_bits: OnceLock<Vec<u8>>,
+    recent_text: RecentBlock,
 }
 
 impl Segment {
@@ -496,8 +470,15 @@ impl Segment {
             .ok_or_else(|| StoreError::damaged(file.path(), "its header is empty"))?;
         let languages = std::str::from_utf8(file.section(LANGUAGES)?).unwrap_or("");
         let languages = languages.split('\n').map(str::to_owned).collect();
-        let (body_lens, sign_bits) = (Vec::new(), OnceLock::new());
-        let mut opened = Segment { file, shard: shard_map, header, languages, body_lens, sign_bits };
+        let mut opened = Segment {
+            file,
+            shard: shard_map,
+            header,
+            languages,
+            body_lens: Vec::new(),
+            sign_bits: OnceLock::new(),
+            recent_text: RecentBlock::default(),
+        };
         opened.check(shard)?;
         opened.body_lens.resize_with(header.n_docs as usize, AtomicU32::default);
         Ok(opened)
@@ -596,10 +577,15 @@ impl Segment {
         Symbols::of(self.file.section(SYMBOLS).unwrap_or(&[]), row)
     }
 
-    pub fn string(&self, place: StringRef) -> &str {
-        let strings = self.file.section(STRINGS).unwrap_or(&[]);
-        let bytes = strings.get(place.offset as usize..).and_then(|rest| rest.get(..place.len as usize));
-        std::str::from_utf8(bytes.unwrap_or(&[])).unwrap_or("")
+    pub fn name(&self, place: NameRef) -> &str {
+        strings::name(self.file.section(NAMES).unwrap_or(&[]), place)
+    }
+
+    /// The text at `place`, which may have to be decompressed: microseconds.
+    pub fn text(&self, place: TextRef) -> String {
+        let [blocks, index] = TEXTS;
+        let (blocks, index) = (self.file.section(blocks), self.file.records(index));
+        Texts::new(blocks.unwrap_or(&[]), index.unwrap_or(&[]), &self.recent_text).get(place)
     }
 
     pub fn language(&self, id: u16) -> &str {
@@ -640,7 +626,7 @@ impl Segment {
         self.postings()?.get(field, term)
     }
 
-    /// The words of the blobs; `None` if they are not stored.
+    /// The words of the blobs; `None` if they are damaged.
     pub fn words(&self) -> Option<Words<'_>> {
         let [text, lists, blocks, unknown] = WORDS;
         Words::new(
@@ -650,20 +636,6 @@ impl Segment {
             self.file.records(unknown).ok()?,
             self.n_docs(),
         )
-    }
-
-    /// The bytes of this segment with the words of `builder`, which has its docs.
-    pub fn with_words(&self, builder: WordsBuilder) -> Vec<u8> {
-        let mut writer = ContainerWriter::new(MAGIC, VERSION);
-        for id in HEADER..WORDS[0] {
-            if let Ok(section) = self.file.section(id) {
-                writer.section(id, section.to_vec());
-            }
-        }
-        for (id, section) in WORDS.into_iter().zip(builder.finish()) {
-            writer.section(id, section);
-        }
-        writer.finish()
     }
 
     /// Hashes segment and shard, and compares their docs, by which a segment is that of its shard; `name` is
@@ -765,7 +737,7 @@ mod tests {
         let absent = DocKey { variant: 1, ..data.docs[0].key };
         assert_eq!(segment.find(&absent), None);
         let symbol = segment.symbols_of(&segment.rows()[0]).next().unwrap();
-        assert_eq!(segment.string(symbol.qualified_name), "Parser::f0");
+        assert_eq!(segment.name(symbol.qualified_name), "Parser::f0");
         let mut rows = 0;
         segment.list(Field::Body, "alpha").unwrap().for_each(|_, tf| rows += tf);
         assert_eq!(rows as usize, data.n_rows.iter().filter(|&&n| n > 0).count());

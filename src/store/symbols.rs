@@ -1,27 +1,38 @@
 //! The definitions of a segment's chunks, packed. Declaration-heavy code has millions of them.
 //!
-//! Every number is a varint of the difference to a prediction (`~ x` is the difference to `x`). Per
-//! definition:
+//! Every number is a varint of the difference to a prediction (`~ x` is the difference to `x`). "So far" is
+//! in this chunk. Per definition:
 //!
 //! ```text
-//! signature: length, offset ~ end of the strings met so far in this chunk
-//! qualified name: length, offset ~ that of the signature, of which it mostly is a part
-//! name: length, offset ~ that of the qualified name
-//! doc: length, and if that is not 0, offset ~ end of the strings met so far
+//! flags u8; those of what is as predicted make the number unnecessary
+//! signature: length, offset ~ end of the texts so far (AT_END)
+//! doc, if HAS_DOC: length, offset ~ end of the texts so far, with the signature (DOC_AT_END)
+//! qualified name: length, offset ~ end of the names so far (NAME_AT_END)
+//! name, unless it is the qualified name (IS_SAME): length, offset ~ that of the qualified name
 //! start byte ~ end of the one before, or start of the chunk; bytes; start line ~ that of the one before;
-//! lines; kind, class, nesting u8
+//! lines, unless it is one (ONE_LINE)
+//! kind, class, nesting u8, unless they are those of the one before (SAME_KIND)
 //! ```
 
-use super::records::{RowRecord, StringRef};
+use super::records::RowRecord;
+use super::strings::{NameRef, TextRef};
 use super::varint;
+
+const SAME_KIND: u8 = 1;
+const IS_SAME: u8 = 2;
+const NAME_AT_END: u8 = 4;
+const AT_END: u8 = 8;
+const HAS_DOC: u8 = 16;
+const DOC_AT_END: u8 = 32;
+const ONE_LINE: u8 = 64;
 
 /// A definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SymbolRecord {
-    pub name: StringRef,
-    pub qualified_name: StringRef,
-    pub signature: StringRef,
-    pub doc: StringRef,
+    pub name: NameRef,
+    pub qualified_name: NameRef,
+    pub signature: TextRef,
+    pub doc: TextRef,
     pub start_byte: u32,
     pub end_byte: u32,
     pub start_line: u32,
@@ -34,22 +45,36 @@ pub struct SymbolRecord {
 /// Predictions for the next definition of a chunk.
 #[derive(Clone, Copy)]
 struct Near {
-    end_of_strings: u32,
+    end_of_names: u32,
+    end_of_texts: u32,
     end_byte: u32,
     line: u32,
+    /// Kind, class and nesting.
+    kind: [u8; 3],
 }
 
 impl Near {
     fn start(row: &RowRecord) -> Near {
-        Near { end_of_strings: 0, end_byte: row.start_byte, line: row.start_line }
+        Near {
+            end_of_names: 0,
+            end_of_texts: 0,
+            end_byte: row.start_byte,
+            line: row.start_line,
+            kind: [0; 3],
+        }
     }
 
+    fn after_text(&mut self, place: TextRef) {
+        self.end_of_texts = self.end_of_texts.max(place.offset.wrapping_add(place.len));
+    }
+
+    /// After the texts of `symbol`.
     fn after(&mut self, symbol: &SymbolRecord) {
-        let strings = [symbol.signature, symbol.qualified_name, symbol.name, symbol.doc];
-        let end = strings.iter().map(|place| place.offset.wrapping_add(place.len)).max();
-        self.end_of_strings = self.end_of_strings.max(end.unwrap_or(0));
+        let ends = [symbol.qualified_name, symbol.name].map(|place| place.offset.wrapping_add(place.len));
+        self.end_of_names = self.end_of_names.max(ends[0]).max(ends[1]);
         self.end_byte = symbol.end_byte;
         self.line = symbol.start_line;
+        self.kind = [symbol.kind, symbol.class, symbol.nesting];
     }
 }
 
@@ -57,22 +82,46 @@ impl Near {
 pub fn put(out: &mut Vec<u8>, row: &RowRecord, symbols: &[SymbolRecord]) {
     let mut near = Near::start(row);
     for symbol in symbols {
-        let mut string = |place: StringRef, base: u32| {
-            varint::put(out, place.len);
-            varint::put_near(out, place.offset, base);
+        let flags_at = out.len();
+        out.push(0);
+        let mut flags = 0;
+        let mut is = |flag: u8, holds: bool| {
+            flags |= if holds { flag } else { 0 };
+            holds
         };
-        string(symbol.signature, near.end_of_strings);
-        string(symbol.qualified_name, symbol.signature.offset);
-        string(symbol.name, symbol.qualified_name.offset);
-        varint::put(out, symbol.doc.len);
-        if symbol.doc.len > 0 {
-            varint::put_near(out, symbol.doc.offset, near.end_of_strings);
+        let (signature, doc) = (symbol.signature, symbol.doc);
+        varint::put(out, signature.len);
+        if !is(AT_END, signature.offset == near.end_of_texts) {
+            varint::put_near(out, signature.offset, near.end_of_texts);
+        }
+        near.after_text(signature);
+        if is(HAS_DOC, doc.len > 0) {
+            varint::put(out, doc.len);
+            if !is(DOC_AT_END, doc.offset == near.end_of_texts) {
+                varint::put_near(out, doc.offset, near.end_of_texts);
+            }
+            near.after_text(doc);
+        }
+        let (name, qualified) = (symbol.name, symbol.qualified_name);
+        varint::put(out, qualified.len);
+        if !is(NAME_AT_END, qualified.offset == near.end_of_names) {
+            varint::put_near(out, qualified.offset, near.end_of_names);
+        }
+        if !is(IS_SAME, name == qualified) {
+            varint::put(out, name.len);
+            varint::put_near(out, name.offset, qualified.offset);
         }
         varint::put_near(out, symbol.start_byte, near.end_byte);
         varint::put_near(out, symbol.end_byte, symbol.start_byte);
         varint::put_near(out, symbol.start_line, near.line);
-        varint::put_near(out, symbol.end_line, symbol.start_line);
-        out.extend_from_slice(&[symbol.kind, symbol.class, symbol.nesting]);
+        if !is(ONE_LINE, symbol.end_line == symbol.start_line) {
+            varint::put_near(out, symbol.end_line, symbol.start_line);
+        }
+        let kind = [symbol.kind, symbol.class, symbol.nesting];
+        if !is(SAME_KIND, kind == near.kind) {
+            out.extend_from_slice(&kind);
+        }
+        out[flags_at] = flags;
         near.after(symbol);
     }
 }
@@ -94,24 +143,41 @@ impl<'a> Symbols<'a> {
     }
 
     fn take(&mut self) -> Option<SymbolRecord> {
-        let (bytes, at, near) = (self.bytes, &mut self.at, self.near);
-        let string = |at: &mut usize, base: u32| {
+        let bytes = self.bytes;
+        let flags = *bytes.get(self.at)?;
+        self.at += 1;
+        let has = |flag: u8| flags & flag != 0;
+        let (at, near) = (&mut self.at, &mut self.near);
+        let place = |at: &mut usize, is_at_end: bool, end: u32| {
             let len = varint::get(bytes, at)?;
-            Some(StringRef { offset: varint::get_near(bytes, at, base)?, len })
+            Some((if is_at_end { end } else { varint::get_near(bytes, at, end)? }, len))
         };
-        let signature = string(at, near.end_of_strings)?;
-        let qualified_name = string(at, signature.offset)?;
-        let name = string(at, qualified_name.offset)?;
-        let doc = match varint::get(bytes, at)? {
-            0 => StringRef::EMPTY,
-            len => StringRef { offset: varint::get_near(bytes, at, near.end_of_strings)?, len },
-        };
+        let (offset, len) = place(at, has(AT_END), near.end_of_texts)?;
+        let signature = TextRef { offset, len };
+        near.after_text(signature);
+        let mut doc = TextRef::EMPTY;
+        if has(HAS_DOC) {
+            let (offset, len) = place(at, has(DOC_AT_END), near.end_of_texts)?;
+            doc = TextRef { offset, len };
+            near.after_text(doc);
+        }
+        let (offset, len) = place(at, has(NAME_AT_END), near.end_of_names)?;
+        let qualified_name = NameRef { offset, len };
+        let mut name = qualified_name;
+        if !has(IS_SAME) {
+            let (offset, len) = place(at, false, qualified_name.offset)?;
+            name = NameRef { offset, len };
+        }
         let start_byte = varint::get_near(bytes, at, near.end_byte)?;
         let end_byte = varint::get_near(bytes, at, start_byte)?;
         let start_line = varint::get_near(bytes, at, near.line)?;
-        let end_line = varint::get_near(bytes, at, start_line)?;
-        let &[kind, class, nesting] = bytes.get(*at..*at + 3)?.first_chunk()?;
-        *at += 3;
+        let end_line = if has(ONE_LINE) { start_line } else { varint::get_near(bytes, at, start_line)? };
+        let mut kinds = near.kind;
+        if !has(SAME_KIND) {
+            kinds = *bytes.get(*at..*at + 3)?.first_chunk()?;
+            *at += 3;
+        }
+        let [kind, class, nesting] = kinds;
         let symbol = SymbolRecord {
             name,
             qualified_name,
@@ -125,7 +191,7 @@ impl<'a> Symbols<'a> {
             class,
             nesting,
         };
-        self.near.after(&symbol);
+        near.after(&symbol);
         Some(symbol)
     }
 }
@@ -149,11 +215,14 @@ mod tests {
 
     fn random_symbol(random: &mut fastrand::Rng) -> SymbolRecord {
         let mut any = || random.u32(..) >> random.u32(0..32);
-        let mut place = || StringRef { offset: any(), len: any() };
-        let (name, qualified_name, signature, doc) = (place(), place(), place(), place());
-        let doc = if doc.len == 0 { StringRef::EMPTY } else { doc };
-        let (start_byte, end_byte, start_line, end_line) = (any(), any(), any(), any());
-        let [kind, class, nesting] = [any(), any(), any()].map(|value| value as u8);
+        let (signature, doc) = (TextRef { offset: any(), len: any() }, TextRef { offset: any(), len: any() });
+        let doc = if doc.len == 0 { TextRef::EMPTY } else { doc };
+        let qualified_name = NameRef { offset: any(), len: any() };
+        let other_name = NameRef { offset: any(), len: any() };
+        let (start_byte, end_byte, start_line, other_line) = (any(), any(), any(), any());
+        let name = if random.bool() { qualified_name } else { other_name };
+        let end_line = if random.bool() { start_line } else { other_line };
+        let [kind, class, nesting] = [random.u8(0..2), random.u8(0..2), 0];
         SymbolRecord {
             name,
             qualified_name,

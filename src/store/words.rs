@@ -8,25 +8,31 @@
 //!
 //! | section | content |
 //! |---:|---|
-//! | 13 | the words in byte order, a line break before and after each |
+//! | 13 | the words in byte order, in blocks |
 //! | 14 | their lists of docs, in the same order |
-//! | 15 | for each 64 words the offsets of the first, u32, in sections 13 and 14 |
+//! | 15 | for each block its offset in section 13 and that of its first list in section 14, u32 each |
 //! | 16 | docs whose words are not stored, u32, ascending: every pattern may match them |
+//!
+//! A block is its first word, a line break, and in LZ4 all its words, a line break after each. It is
+//! decompressed to be searched.
 //!
 //! A list is the varint of `doc << 1 | 1` if there is one doc, else that of `length << 1` and the gaps
 //! between the docs as varints of so many bytes; without length it is a bitmap of all docs.
 
 use super::varint;
 use memchr::{memchr, memmem};
+use regex::bytes::{Regex, RegexBuilder};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Words between two entries of section 15.
-const BLOCK: usize = 64;
+/// A block ends with the word that brings it to this length.
+const BLOCK: usize = 8 * 1024;
 /// Longer words are stored as parts of this length.
 const MAX_WORD: usize = 255;
 /// Parts overlap by so much, so that any text of this length is in one of them.
 const OVERLAP: usize = 127;
+/// A block is at most this long.
+const MAX_BLOCK: usize = BLOCK + MAX_WORD + 1;
 /// With more words that have a text, it selects nothing.
 const MAX_HITS: usize = 1 << 16;
 
@@ -113,7 +119,7 @@ impl WordsBuilder {
             }
         }
         let Some(words) = words else { return };
-        words.for_each(|word, docs| {
+        let is_whole = words.for_each(|word, docs| {
             let docs =
                 docs.iter().filter_map(|&doc| renamed.get(doc as usize)).filter(|&&doc| doc != u32::MAX);
             let mut id = None;
@@ -122,6 +128,11 @@ impl WordsBuilder {
                 self.lists[id].push(doc);
             }
         });
+        if !is_whole {
+            self.unknown.extend(renamed.into_iter().filter(|&doc| doc != u32::MAX));
+            self.unknown.sort_unstable();
+            self.unknown.dedup();
+        }
     }
 
     fn id(&mut self, word: &[u8]) -> usize {
@@ -138,14 +149,24 @@ impl WordsBuilder {
     pub fn finish(self) -> [Vec<u8>; 4] {
         let mut words: Vec<(Box<[u8]>, u32)> = self.ids.into_iter().collect();
         words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let (mut text, mut lists, mut blocks) = (vec![b'\n'], Vec::new(), Vec::<u32>::new());
-        for (at, (word, id)) in words.iter().enumerate() {
-            if at % BLOCK == 0 {
-                blocks.extend([text.len() as u32, lists.len() as u32]);
+        let (mut text, mut lists, mut blocks) = (Vec::new(), Vec::new(), Vec::<[u32; 2]>::new());
+        let mut block = Vec::with_capacity(MAX_BLOCK);
+        for (word, id) in words {
+            if block.is_empty() {
+                blocks.push([text.len() as u32, lists.len() as u32]);
+                text.extend_from_slice(&word);
+                text.push(b'\n');
             }
-            text.extend_from_slice(word);
-            text.push(b'\n');
-            put_list(&mut lists, &self.lists[*id as usize], self.n_docs);
+            block.extend_from_slice(&word);
+            block.push(b'\n');
+            put_list(&mut lists, &self.lists[id as usize], self.n_docs);
+            if block.len() >= BLOCK {
+                text.extend(lz4_flex::block::compress(&block));
+                block.clear();
+            }
+        }
+        if !block.is_empty() {
+            text.extend(lz4_flex::block::compress(&block));
         }
         let unknown = bytemuck::cast_slice(&self.unknown).to_vec();
         [text, lists, bytemuck::cast_slice(&blocks).to_vec(), unknown]
@@ -249,6 +270,11 @@ impl DocSet {
         }
     }
 
+    /// Number of docs.
+    pub fn len(&self) -> u32 {
+        self.bits.iter().map(|bits| bits.count_ones()).sum()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|bits| *bits == 0)
     }
@@ -296,10 +322,9 @@ impl<'a> Words<'a> {
     ) -> Option<Words<'a>> {
         let is_in_order = blocks.is_sorted_by(|a, b| a[0] < b[0] && a[1] <= b[1]);
         let fits = blocks.last().is_none_or(|&[at, list]| {
-            (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [1, 0]
+            (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [0, 0]
         });
-        let ends = text.first() == Some(&b'\n') && text.last() == Some(&b'\n');
-        (is_in_order && fits && ends).then_some(Words { text, lists, blocks, unknown, n_docs })
+        (is_in_order && fits).then_some(Words { text, lists, blocks, unknown, n_docs })
     }
 
     /// The docs whose words are not stored.
@@ -310,104 +335,63 @@ impl<'a> Words<'a> {
     }
 
     /// The docs with a word that has `needle`, without those whose words are not stored. `None` if there are
-    /// too many such words to be worth the effort.
+    /// too many such words to be worth the effort, or the words are damaged.
     pub fn docs_with(&self, needle: &Needle) -> Option<DocSet> {
+        let search = NeedleSearch::new(needle)?;
+        let numbers = match &search.whole_word {
+            Some(word) => self.block_with(word),
+            None => 0..self.blocks.len(),
+        };
         let mut docs = DocSet::empty(self.n_docs);
-        // What is longer may be in no part of a word as a whole.
-        let text = &needle.text.as_bytes()[..needle.text.floor_char_boundary(OVERLAP)];
-        let is_end = needle.is_end && text.len() == needle.text.len();
-        let mut wanted = Vec::with_capacity(text.len() + 2);
-        wanted.extend(needle.is_start.then_some(b'\n'));
-        wanted.extend_from_slice(text);
-        wanted.extend(is_end.then_some(b'\n'));
-        let mut cursor = Cursor::default();
         let mut n_hits = 0;
-        let mut hit = |at: usize| {
-            n_hits += 1;
-            let start = at + usize::from(needle.is_start);
-            self.add_docs_at(&mut cursor, start, &mut docs);
-            n_hits <= MAX_HITS
-        };
-        let is_selective = if needle.ignore_case {
-            let pattern = String::from_utf8_lossy(&wanted);
-            let regex =
-                regex::bytes::RegexBuilder::new(&regex::escape(&pattern)).case_insensitive(true).build();
-            let regex = regex.ok()?;
-            self.scan(|from| regex.find_at(self.text, from).map(|found| found.range()), &mut hit)
-        } else if needle.is_start && is_end {
-            self.find(text).is_none_or(hit)
-        } else {
-            let finder = memmem::Finder::new(&wanted);
-            let find = |from: usize| {
-                let at = from + finder.find(&self.text[from..])?;
-                Some(at..at + wanted.len())
-            };
-            self.scan(find, &mut hit)
-        };
-        is_selective.then_some(docs)
-    }
-
-    /// Calls `hit` with the first of the ranges that `find` returns in each word, until it returns false.
-    fn scan(
-        &self,
-        find: impl Fn(usize) -> Option<Range<usize>>,
-        hit: &mut impl FnMut(usize) -> bool,
-    ) -> bool {
-        let mut from = 0;
-        while let Some(found) = find(from) {
-            if !hit(found.start) {
-                return false;
-            }
-            // The line break after this word, with which the next begins.
-            let inside = found.end.saturating_sub(1).max(found.start + 1);
-            match memchr(b'\n', &self.text[inside..]) {
-                Some(newline) => from = inside + newline,
-                None => break,
+        let mut block = Vec::new();
+        for number in numbers {
+            self.read(number, &mut block)?;
+            let mut list = self.blocks[number][1] as usize;
+            let (mut from, mut counted) = (0, 1);
+            while let Some(found) = search.find(&block, from) {
+                n_hits += 1;
+                if n_hits > MAX_HITS {
+                    return None;
+                }
+                // A match that begins with a line break is of the word behind it.
+                let start = found.start + usize::from(needle.is_start);
+                let skipped = memchr::memchr_iter(b'\n', &block[counted..start]).count();
+                (0..skipped).for_each(|_| self.list(&mut list, |_| {}));
+                self.list(&mut list.clone(), |doc| docs.insert(doc));
+                counted = start;
+                // The line break after this word, with which the next begins.
+                let inside = found.end.saturating_sub(1).max(found.start + 1);
+                match memchr(b'\n', &block[inside..]) {
+                    Some(newline) => from = inside + newline,
+                    None => break,
+                }
             }
         }
-        true
+        Some(docs)
     }
 
-    /// The position before the word that is exactly `word`, as [`Self::docs_with`] counts: of its line break.
-    fn find(&self, word: &[u8]) -> Option<usize> {
-        let first_of = |at: u32| self.word_at(at as usize);
-        let block = self.blocks.partition_point(|&[at, _]| first_of(at) <= word).checked_sub(1)?;
-        let mut at = self.blocks[block][0] as usize;
-        for _ in 0..BLOCK {
-            let here = self.word_at(at);
-            if here.is_empty() || here > word {
-                return None;
-            }
-            if here == word {
-                return Some(at - 1);
-            }
-            at += here.len() + 1;
-        }
-        None
+    /// The number of the block that may have `word`; none if it is before all words.
+    fn block_with(&self, word: &[u8]) -> Range<usize> {
+        let after = self.blocks.partition_point(|&[at, _]| self.first_word(at) <= word);
+        after.saturating_sub(1)..after
     }
 
-    fn word_at(&self, at: usize) -> &'a [u8] {
-        let rest = self.text.get(at..).unwrap_or_default();
+    fn first_word(&self, at: u32) -> &'a [u8] {
+        let rest = self.text.get(at as usize..).unwrap_or_default();
         &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]
     }
 
-    /// Adds the docs of the word that contains the byte at `at`, which is not before that of the last call.
-    fn add_docs_at(&self, cursor: &mut Cursor, at: usize, docs: &mut DocSet) {
-        let Some(block) = self.blocks.partition_point(|&[start, _]| start as usize <= at).checked_sub(1)
-        else {
-            return;
-        };
-        if !cursor.is_valid || cursor.block != block {
-            let [text, list] = self.blocks[block];
-            *cursor = Cursor { is_valid: true, block, text: text as usize, list: list as usize };
-        }
-        let skipped = memchr::memchr_iter(b'\n', self.text.get(cursor.text..at).unwrap_or_default()).count();
-        for _ in 0..skipped {
-            self.list(&mut cursor.list, |_| {});
-        }
-        cursor.text = at;
-        let mut list = cursor.list;
-        self.list(&mut list, |doc| docs.insert(doc));
+    /// The words of a block, a line break before and after each. `None` if it is damaged.
+    fn read(&self, number: usize, block: &mut Vec<u8>) -> Option<()> {
+        let [start, _] = *self.blocks.get(number)?;
+        let end = self.blocks.get(number + 1).map_or(self.text.len(), |&[next, _]| next as usize);
+        let compressed = self.text.get(start as usize + self.first_word(start).len() + 1..end)?;
+        block.resize(MAX_BLOCK + 1, 0);
+        block[0] = b'\n';
+        let len = lz4_flex::block::decompress_into(compressed, &mut block[1..]).ok()?;
+        block.truncate(len + 1);
+        block.ends_with(b"\n").then_some(())
     }
 
     /// Calls `visit` with the docs of the list at `at`, and moves `at` behind it.
@@ -429,25 +413,67 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Calls `visit` with every word and its docs, in byte order.
-    fn for_each(&self, mut visit: impl FnMut(&[u8], &[u32])) {
-        let (mut list, mut docs) = (0, Vec::new());
-        let words = self.text.get(1..).unwrap_or_default();
-        for word in words.split(|&byte| byte == b'\n').filter(|word| !word.is_empty()) {
-            docs.clear();
-            self.list(&mut list, |doc| docs.push(doc));
-            visit(word, &docs);
+    /// Calls `visit` with every word and its docs, in byte order. False if a block is damaged, after which
+    /// the others are not read.
+    fn for_each(&self, mut visit: impl FnMut(&[u8], &[u32])) -> bool {
+        let (mut block, mut docs) = (Vec::new(), Vec::new());
+        for number in 0..self.blocks.len() {
+            if self.read(number, &mut block).is_none() {
+                return false;
+            }
+            let mut list = self.blocks[number][1] as usize;
+            for word in block.split(|&byte| byte == b'\n').filter(|word| !word.is_empty()) {
+                docs.clear();
+                self.list(&mut list, |doc| docs.push(doc));
+                visit(word, &docs);
+            }
         }
+        true
     }
 }
 
-/// A position in the words and the list that belongs to it, for hits in ascending order.
-#[derive(Default)]
-struct Cursor {
-    is_valid: bool,
-    block: usize,
-    text: usize,
-    list: usize,
+/// How a needle is looked for in the words of a block.
+struct NeedleSearch {
+    /// The word that it is, if that is known as a whole.
+    whole_word: Option<Vec<u8>>,
+    find: Find,
+}
+
+enum Find {
+    Exactly(Box<memmem::Finder<'static>>),
+    InAnyCase(Regex),
+}
+
+impl NeedleSearch {
+    /// `None` for a text that makes no expression.
+    fn new(needle: &Needle) -> Option<NeedleSearch> {
+        // What is longer may be in no part of a word as a whole.
+        let text = &needle.text.as_bytes()[..needle.text.floor_char_boundary(OVERLAP)];
+        let is_end = needle.is_end && text.len() == needle.text.len();
+        let mut wanted = Vec::with_capacity(text.len() + 2);
+        wanted.extend(needle.is_start.then_some(b'\n'));
+        wanted.extend_from_slice(text);
+        wanted.extend(is_end.then_some(b'\n'));
+        let is_whole = needle.is_start && is_end && !needle.ignore_case;
+        let find = if needle.ignore_case {
+            let pattern = regex::escape(&String::from_utf8_lossy(&wanted));
+            Find::InAnyCase(RegexBuilder::new(&pattern).case_insensitive(true).build().ok()?)
+        } else {
+            Find::Exactly(Box::new(memmem::Finder::new(&wanted).into_owned()))
+        };
+        Some(NeedleSearch { whole_word: is_whole.then(|| text.to_vec()), find })
+    }
+
+    /// The next match in `block` from `from` on, with the line breaks that belong to the needle.
+    fn find(&self, block: &[u8], from: usize) -> Option<Range<usize>> {
+        match &self.find {
+            Find::Exactly(finder) => {
+                let at = from + finder.find(block.get(from..)?)?;
+                Some(at..at + finder.needle().len())
+            }
+            Find::InAnyCase(regex) => regex.find_at(block, from).map(|found| found.range()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -554,7 +580,7 @@ mod tests {
             let (blocks, unknown) = numbers(&sections);
             if let Some(words) = Words::new(&sections[0], &sections[1], &blocks, &unknown, docs.len() as u32) {
                 let _ = words.docs_with(&needle);
-                words.for_each(|_, _| {});
+                let _ = words.for_each(|_, _| {});
             }
         }
     }
@@ -565,6 +591,34 @@ mod tests {
         [129, 0, 64, 63, 5].into_iter().for_each(|doc| docs.insert(doc));
         assert_eq!(docs.iter().collect::<Vec<_>>(), [0, 5, 63, 64, 129]);
         assert_eq!(DocSet::empty(130).iter().next(), None);
+    }
+
+    #[test]
+    fn words_of_many_blocks_are_found() {
+        let docs: Vec<Option<String>> = (0..70)
+            .map(|doc| {
+                Some((0..100).map(|i| format!("name_{:05}_{doc} ", (i * 7919 + doc) % 10_000)).collect())
+            })
+            .collect();
+        let sections = built(&docs).finish();
+        assert!(numbers(&sections).0.len() > 5, "{} bytes", sections[0].len());
+        for (text, is_start, is_end) in [
+            ("name_00000_0", true, true),
+            ("name_09999_69", true, true),
+            ("name_07919_0", true, true),
+            ("aaa", true, true),
+            ("zzz", true, true),
+            ("name_0123", true, false),
+            ("_33", false, true),
+            ("79", false, false),
+            ("absent", false, false),
+        ] {
+            for ignore_case in [false, true] {
+                let text = if ignore_case { text.to_uppercase() } else { text.to_owned() };
+                let needle = Needle { text, is_start, is_end, ignore_case };
+                assert_eq!(found(built(&docs), &needle), expected(&docs, &needle), "{needle:?}");
+            }
+        }
     }
 
     #[test]

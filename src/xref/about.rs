@@ -352,7 +352,7 @@ impl About {
                     continue;
                 }
                 let is_log = ["change", "history", "news", "release"].iter().any(|word| lower.contains(word));
-                found.push(Document { is_log, path, line, title: segment.string(record.title).to_owned() });
+                found.push(Document { is_log, path, line, title: segment.text(record.title) });
             }
         }
         found.sort();

@@ -242,10 +242,10 @@ impl<'a> Definitions<'a> {
         for id in locate::rows(self.view, record.doc) {
             let row = segment.rows().get(id.row as usize)?;
             defs.extend(segment.symbols_of(row).map(|symbol| Def {
-                name: segment.string(symbol.name).to_owned(),
-                qualified: segment.string(symbol.qualified_name).to_owned(),
+                name: segment.name(symbol.name).to_owned(),
+                qualified: segment.name(symbol.qualified_name).to_owned(),
                 kind: SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other),
-                signature: segment.string(symbol.signature).to_owned(),
+                signature: segment.text(symbol.signature),
                 range: symbol.start_byte..symbol.end_byte,
                 lines: (symbol.start_line, symbol.end_line),
                 parent: None,
@@ -289,7 +289,7 @@ impl<'a> Definitions<'a> {
             let segment = &self.view.reader.segments[s];
             let Some(record) = segment.rows().get(row as usize) else { return };
             let base = self.view.reader.state.segments[s].doc_base;
-            for symbol in segment.symbols_of(record).filter(|symbol| segment.string(symbol.name) == name) {
+            for symbol in segment.symbols_of(record).filter(|symbol| segment.name(symbol.name) == name) {
                 found.extend(self.view.entries_of(base + record.doc).map(|entry| (entry, symbol.start_byte)));
             }
         };

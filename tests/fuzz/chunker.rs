@@ -434,10 +434,10 @@ fn store(bytes: &[u8], language: LanguageId, blob: &ChunkedBlob) {
     let segment = Segment::in_memory(builder).expect("any chunks make a segment");
     assert_eq!(segment.n_rows() as usize, rows.len());
     for (record, row) in segment.rows().iter().zip(&rows) {
-        assert_eq!(segment.string(record.title), row.title);
+        assert_eq!(segment.text(record.title), row.title);
         for (found, symbol) in segment.symbols_of(record).zip(&row.symbols) {
-            assert_eq!(segment.string(found.name), symbol.name);
-            assert_eq!(segment.string(found.qualified_name), symbol.qualified_name);
+            assert_eq!(segment.name(found.name), symbol.name);
+            assert_eq!(segment.name(found.qualified_name), symbol.qualified_name);
         }
     }
 }

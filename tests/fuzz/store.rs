@@ -258,11 +258,14 @@ fn use_segment(segment: &Segment) -> u64 {
     for row in 0..n_rows {
         let record = &segment.rows()[row as usize];
         assert!(segment.doc_of(row).is_none_or(|(ordinal, _)| ordinal < segment.n_docs()));
-        n_names += segment.string(record.title).len() + segment.language(record.language).len();
+        n_names += segment.text(record.title).len() + segment.language(record.language).len();
         for symbol in segment.symbols_of(record) {
-            for place in [symbol.name, symbol.qualified_name, symbol.signature, symbol.doc] {
-                n_names += segment.string(place).len();
-            }
+            n_names += [symbol.name, symbol.qualified_name]
+                .map(|place| segment.name(place).len())
+                .iter()
+                .sum::<usize>();
+            n_names +=
+                [symbol.signature, symbol.doc].map(|place| segment.text(place).len()).iter().sum::<usize>();
         }
         assert_eq!(segment.vector(row).len(), segment.dim());
     }

@@ -35,16 +35,16 @@ pub fn questions(
         let step = (rows.n_rows() as usize / N_QUESTIONS).max(1);
         return Ok((0..rows.n_rows()).step_by(step).map(|row| rows.at(row).to_vec()).collect());
     }
-    let texts = sentences(segments).into_iter().map(str::to_owned).chain(subjects(repo)?);
+    let texts = sentences(segments).into_iter().chain(subjects(repo)?);
     texts.map(|text| Ok(embedder.embed_query(&text)?)).collect()
 }
 
 /// Sentences of documentation, spread over the segments.
-fn sentences(segments: &[Arc<Segment>]) -> Vec<&str> {
-    let mut all: Vec<&str> = Vec::new();
+fn sentences(segments: &[Arc<Segment>]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
     for segment in segments {
         let symbols = segment.rows().iter().flat_map(|row| segment.symbols_of(row));
-        all.extend(symbols.map(|symbol| segment.string(symbol.doc)).filter(|text| is_question(text)));
+        all.extend(symbols.map(|symbol| segment.text(symbol.doc)).filter(|text| is_question(text)));
     }
     let step = (all.len() / N_QUESTIONS).max(1);
     all.into_iter().step_by(step).take(N_QUESTIONS).collect()

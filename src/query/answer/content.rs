@@ -14,7 +14,8 @@ use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
 use crate::query::retrieve::{Candidate, parallel};
 use crate::query::view::View;
-use crate::store::records::{RowRecord, StringRef};
+use crate::store::records::RowRecord;
+use crate::store::strings::TextRef;
 use crate::store::symbols::SymbolRecord;
 use std::collections::BTreeSet;
 
@@ -146,14 +147,14 @@ fn draft(
             (Focus { start_line, end_line, ..Focus::default() }, main_symbol(&symbols, row), None)
         }
     };
-    let of_head = |text: fn(&SymbolRecord) -> StringRef| {
-        head.map_or("", |symbol| segment.string(text(&symbol))).to_owned()
+    let of_head = |text: fn(&SymbolRecord) -> TextRef| {
+        head.map(|symbol| segment.text(text(&symbol))).unwrap_or_default()
     };
     let doc = segment.docs().get(row.doc as usize);
     let definitions = further.iter().map(|further| Span {
         span: (further.symbol.start_line, further.symbol.end_line),
         title: title_of(segment, &further.symbol),
-        symbol: segment.string(further.symbol.qualified_name).to_owned(),
+        symbol: segment.name(further.symbol.qualified_name).to_owned(),
         line: further.symbol.start_line,
         relevance_score: rounded(file.relevance * further.share),
     });
@@ -164,7 +165,7 @@ fn draft(
         let is_nameless = row.n_symbols == 0 && !focus_lines.contains(&row.start_line);
         (is_nameless && further.is_empty()).then(|| Span {
             span: (row.start_line, row.end_line),
-            title: segment.string(row.title).to_owned(),
+            title: segment.text(row.title),
             symbol: String::new(),
             line: row.start_line,
             relevance_score: rounded(file.relevance * chunk.share),
@@ -178,7 +179,7 @@ fn draft(
         },
         content: Content {
             text: String::new(),
-            title: segment.string(row.title).to_owned(),
+            title: segment.text(row.title),
             class: class.unwrap_or_else(|| class_of(view, best)).name(),
             signature: of_head(|symbol| symbol.signature),
             doc: of_head(|symbol| symbol.doc),

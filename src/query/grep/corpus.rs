@@ -7,7 +7,6 @@ use super::needles::Requirement;
 use super::request::GrepRequest;
 use crate::git::{self, BString, ByteSlice as _, Mode, Oid, quoting};
 use crate::index::plan::skip_reason;
-use crate::index::words;
 use crate::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReason};
 use crate::query::error::QueryError;
 use crate::query::request::Filters;
@@ -295,8 +294,7 @@ impl Gathering<'_> {
         let reader = &corpus.reader;
         let tree = Some(corpus.info.tree.as_str());
         let is_behind = !freshness::is_current(source.codebase, Some(&*reader.state), tree);
-        corpus.info.needs_update =
-            wanted.target.is_head && reader.denied.is_none() && (is_behind || words::are_missing(reader));
+        corpus.info.needs_update = wanted.target.is_head && reader.denied.is_none() && is_behind;
         corpus
     }
 

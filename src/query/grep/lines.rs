@@ -97,7 +97,7 @@ impl<'a> LineSearch<'a> {
             if first >= after {
                 continue;
             }
-            let name = segment.string(symbol.name);
+            let name = segment.name(symbol.name);
             has_definition = has_definition
                 || !name.is_empty()
                     && defines(self.matcher, bytes, symbol.start_byte, name)
@@ -108,7 +108,7 @@ impl<'a> LineSearch<'a> {
             for (line, innermost) in lines[first..after].iter_mut().zip(&mut innermost[first..after]) {
                 if end - start < *innermost {
                     *innermost = end - start;
-                    line.symbol = segment.string(symbol.qualified_name).to_owned();
+                    line.symbol = segment.name(symbol.qualified_name).to_owned();
                 }
             }
         }

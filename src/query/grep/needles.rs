@@ -14,6 +14,8 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 const MIN_PART: usize = 3;
 /// Number of needles that are looked for in all words. Whole words are looked up and cost nothing.
 const MAX_PARTS: usize = 3;
+/// So many docs are read sooner than another needle is looked for.
+const FEW_DOCS: u32 = 8;
 
 /// What a file with a match has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,11 +59,12 @@ impl Requirement {
                 let n_whole = parts.iter().filter(|(rank, _)| *rank == 0).count();
                 let mut found =
                     parts.iter().take(n_whole + MAX_PARTS).filter_map(|(_, part)| part.docs(words));
-                let first = found.next()?;
-                Some(found.fold(first, |mut docs, other| {
+                let mut docs = found.next()?;
+                while docs.len() > FEW_DOCS {
+                    let Some(other) = found.next() else { break };
                     docs.intersect(&other);
-                    docs
-                }))
+                }
+                Some(docs)
             }
         }
     }

@@ -109,7 +109,7 @@ fn best_type(context: &Context<'_>, file: &RankedFile, terms: &[(&str, f32)]) ->
             let kind = kind_of(&symbol);
             let is_type = (kind.has_members() || kind == SymbolKind::Module) && kind != SymbolKind::Impl;
             if is_type && symbol.nesting <= 1 {
-                let fit = name_fit(segment.string(symbol.name), share_of);
+                let fit = name_fit(segment.name(symbol.name), share_of);
                 if fit > best.0 {
                     best = (fit, Some(id));
                 }

@@ -50,10 +50,7 @@ fn norm(kernel: &DotKernel, vector: &[i8]) -> f64 {
 
 /// Whether the best chunks have the same title, which names what they define, and nearly the same length.
 fn has_same_title_and_length(view: &View, a: &RankedFile, b: &RankedFile) -> bool {
-    let title_and_length = |file: &RankedFile| {
-        let (segment, row) = view.row(file.chunks[0].id);
-        (segment.string(row.title), row.token_count as f32)
-    };
-    let ((title, n), (other_title, m)) = (title_and_length(a), title_and_length(b));
-    title == other_title && n.min(m) >= MIN_LENGTH_SHARE * n.max(m)
+    let ((segment, row), (other_segment, other_row)) = (view.row(a.chunks[0].id), view.row(b.chunks[0].id));
+    let (n, m) = (row.token_count as f32, other_row.token_count as f32);
+    n.min(m) >= MIN_LENGTH_SHARE * n.max(m) && segment.text(row.title) == other_segment.text(other_row.title)
 }

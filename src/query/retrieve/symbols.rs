@@ -98,8 +98,8 @@ impl Search<'_> {
                 }
                 let Some(record) = segment.rows().get(row as usize) else { return };
                 let fits = segment.symbols_of(record).map(|symbol| {
-                    let qualified = segment.string(symbol.qualified_name);
-                    name.fit(segment.string(symbol.name), qualified, symbol.kind, fuzzy)
+                    let qualified = segment.name(symbol.qualified_name);
+                    name.fit(segment.name(symbol.name), qualified, symbol.kind, fuzzy)
                 });
                 let fit = fits.fold(0.0, f32::max);
                 if fit > 0.0 {

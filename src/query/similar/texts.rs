@@ -45,7 +45,7 @@ impl<'a> Texts<'a> {
 pub fn input_of(segment: &Segment, symbol: &SymbolRecord, text: &[u8]) -> String {
     let (start, end) = (symbol.start_byte as usize, symbol.end_byte as usize);
     let own = text.get(start..end.min(start.saturating_add(MAX_BYTES))).unwrap_or_default();
-    let (own, doc) = (String::from_utf8_lossy(own), segment.string(symbol.doc));
-    let doc = if doc.is_empty() || own.contains(doc) { String::new() } else { format!("{doc}\n") };
+    let (own, doc) = (String::from_utf8_lossy(own), segment.text(symbol.doc));
+    let doc = if doc.is_empty() || own.contains(&doc) { String::new() } else { format!("{doc}\n") };
     format!("{}\n{doc}{own}", title_of(segment, symbol))
 }

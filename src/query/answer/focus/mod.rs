@@ -98,7 +98,7 @@ struct Definition<'a> {
     record: SymbolRecord,
     name: &'a str,
     qualified_name: &'a str,
-    doc: &'a str,
+    doc: String,
     /// Position of the best chunk that it overlaps.
     chunk: usize,
     /// Whether it begins in one of the chunks. The name of another one only qualifies what is in the chunk.
@@ -136,14 +136,14 @@ impl<'a> InFile<'a> {
             let mut of_chunk = Vec::new();
             // A definition is recorded in the chunk in which it begins.
             for (begins_in, record) in definitions::of_rows(view, rows_before(view, *id), overlaps) {
-                let qualified_name = segment.string(record.qualified_name);
+                let qualified_name = segment.name(record.qualified_name);
                 let key = (record.start_byte, record.end_byte, qualified_name);
                 let position = *positions.entry(key).or_insert_with(|| {
                     definitions.push(Definition {
                         record,
-                        name: segment.string(record.name),
+                        name: segment.name(record.name),
                         qualified_name,
-                        doc: segment.string(record.doc),
+                        doc: segment.text(record.doc),
                         chunk,
                         begins_here: false,
                     });
@@ -222,7 +222,7 @@ impl<'a> InFile<'a> {
             let name_weight = if definition.begins_here { NAME_WEIGHT } else { QUALIFIER_WEIGHT };
             counted.add_bonus(i, definition.name, name_weight);
             counted.add_bonus(i, qualifiers.unwrap_or_default(), QUALIFIER_WEIGHT);
-            counted.add_bonus(i, definition.doc, DOC_WEIGHT);
+            counted.add_bonus(i, &definition.doc, DOC_WEIGHT);
         }
         let mean = counted.mean_length();
         let is_wanted = |definition: &Definition<'_>| is_of_kind(&definition.record, &evidence.kinds);
@@ -335,9 +335,9 @@ fn focus_on(segment: &Segment, symbol: &SymbolRecord) -> Focus {
     Focus {
         start_line: symbol.start_line,
         end_line: symbol.end_line,
-        symbol: segment.string(symbol.qualified_name).to_owned(),
+        symbol: segment.name(symbol.qualified_name).to_owned(),
         kind: kind_of(symbol).name(),
-        signature: segment.string(symbol.signature).to_owned(),
+        signature: segment.text(symbol.signature),
     }
 }
 

@@ -144,7 +144,9 @@ impl<'a> Relations<'a> {
         let names = words::names(text, Calls::of(self.symbols.language_of(focus.id)));
         let own_types = parent.map(|parent| (parent.owner_name(), parent.bases(&self.symbols)));
         let is_of_own_type = |owner: &str| {
-            own_types.as_ref().is_some_and(|(own, bases)| owner == *own || bases.contains(&owner))
+            own_types
+                .as_ref()
+                .is_some_and(|(own, bases)| owner == *own || bases.iter().any(|base| base == owner))
         };
         let is_meant = |it: &Found<'a>, n: usize, is_certain: bool| match self.symbols.around(it) {
             // A member is called on a value whose type is not known.
@@ -190,13 +192,13 @@ impl<'a> Relations<'a> {
             return;
         }
         let supertypes = focus.bases(&self.symbols).into_iter().filter_map(|base| {
-            let all = self.symbols.named(base)?;
+            let all = self.symbols.named(&base)?;
             all.into_iter().filter(is_named_type).min_by_key(|it| it.distance(focus))
         });
         list.add(Relation::Supertype, supertypes.collect(), MAX_OF_RELATION);
         let mut subtypes = self.symbols.types_that_mention(focus.name);
         subtypes.retain(|it| {
-            it.name != focus.name && !is_alias(it) && it.bases(&self.symbols).contains(&focus.name)
+            it.name != focus.name && !is_alias(it) && it.is_derived_from(focus.name, &self.symbols)
         });
         subtypes.sort_by_key(|it| it.distance(focus));
         list.add(Relation::Subtype, subtypes, MAX_OF_RELATION);
@@ -217,8 +219,8 @@ impl<'a> Relations<'a> {
             let of_theirs = theirs.bases(&self.symbols);
             let relation = match () {
                 () if theirs.owner_name() == parent.owner_name() => continue,
-                () if bases.contains(&theirs.owner_name()) => 0,
-                () if of_theirs.contains(&parent.owner_name()) => 1,
+                () if bases.iter().any(|base| base == theirs.owner_name()) => 0,
+                () if of_theirs.iter().any(|base| base == parent.owner_name()) => 1,
                 () if bases.iter().any(|base| of_theirs.contains(base)) => 2,
                 () => continue,
             };

@@ -65,14 +65,18 @@ impl<'a> Found<'a> {
     }
 
     /// The names of what a type is derived from, by its declaration.
-    pub fn bases(&self, symbols: &Symbols<'a>) -> Vec<&'a str> {
+    pub fn bases(&self, symbols: &Symbols<'a>) -> Vec<String> {
         let (segment, _) = symbols.view.row(self.id);
-        let signature = segment.string(self.record.signature);
+        let signature = segment.text(self.record.signature);
         let own = self.owner_name();
         let are_parenthesised = symbols.language_of(self.id) == "python";
-        let mut bases = words::bases(signature, are_parenthesised);
-        bases.retain(|name| *name != own);
-        bases
+        let bases = words::bases(&signature, are_parenthesised).into_iter().filter(|name| *name != own);
+        bases.map(str::to_owned).collect()
+    }
+
+    /// Whether a type is derived from the one called `base`.
+    pub fn is_derived_from(&self, base: &str, symbols: &Symbols<'a>) -> bool {
+        self.bases(symbols).iter().any(|name| name == base)
     }
 }
 
@@ -101,8 +105,8 @@ impl<'a> Symbols<'a> {
             id,
             doc: self.view.doc_of(id),
             record,
-            name: segment.string(record.name),
-            qualified: segment.string(record.qualified_name),
+            name: segment.name(record.name),
+            qualified: segment.name(record.qualified_name),
             path,
             flags,
         }
@@ -117,7 +121,7 @@ impl<'a> Symbols<'a> {
 
     /// The name of a definition in the segment of `id`.
     pub fn name_of(&self, id: RowId, record: &SymbolRecord) -> &'a str {
-        self.view.row(id).0.string(record.name)
+        self.view.row(id).0.name(record.name)
     }
 
     /// The name of the language of a chunk.
@@ -136,7 +140,7 @@ impl<'a> Symbols<'a> {
         let mut found = Vec::new();
         for id in self.rows_with(Field::Symbol, name)? {
             let (segment, row) = self.view.row(id);
-            for record in segment.symbols_of(row).filter(|symbol| segment.string(symbol.name) == name) {
+            for record in segment.symbols_of(row).filter(|symbol| segment.name(symbol.name) == name) {
                 found.extend(self.at_first_path(id, record));
             }
         }
@@ -149,7 +153,7 @@ impl<'a> Symbols<'a> {
         for id in self.rows_with(Field::Body, name).unwrap_or_default() {
             let (segment, row) = self.view.row(id);
             for record in segment.symbols_of(row).filter(|symbol| is_type(kind_of(symbol))) {
-                if segment.string(record.signature).contains(name) {
+                if segment.text(record.signature).contains(name) {
                     found.extend(self.at_first_path(id, record));
                 }
             }
