@@ -8,7 +8,7 @@ use super::suite::{Suite, SuiteRepository};
 use crate::embed::Embedder;
 use crate::git::{self, BStr, ByteSlice};
 use crate::index::progress::Silent;
-use crate::index::{Codebase, IndexError, Target, updater};
+use crate::index::{Codebase, Target, updater};
 use crate::query::rank::{RankedFile, Weights};
 use crate::query::view::View;
 use crate::query::{Request, Searcher, ViewRequest, WorktreeMode};
@@ -163,7 +163,8 @@ fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
         }
     };
     let key = codebase.snapshot_key(&revision.tree.to_string());
-    let reader = StoreReader::open(&codebase.store()).map_err(IndexError::from)?;
+    // What cannot be read, as a store of an earlier version, is repaired by the update.
+    let reader = StoreReader::open(&codebase.store()).ok().flatten();
     if !reader.is_some_and(|reader| matches!(reader.snapshot(&key), Ok(Some(_)))) {
         updater::run(codebase, &target, Default::default(), &Silent)?;
     }

@@ -3,6 +3,7 @@
 use crate::reference;
 use codeweaver_testkit::TestRepo;
 use serde_json::Value;
+use std::path::Path;
 
 const READER: &str = "/// Reads lines of a log and skips blank ones.\npub fn read_log(text: &str) -> Vec<&str> {\n    text.lines().filter(|line| !line.is_empty()).collect()\n}\n";
 const WRITER: &str = "/// Writes a table of prices.\npub fn write_prices(prices: &[u32]) -> String {\n    format!(\"{prices:?}\")\n}\n";
@@ -41,6 +42,20 @@ fn yaml_json_and_lines_of_json_give_the_same_figures() {
     assert_eq!(untracked, "", "who only measures has no store among the untracked files");
     let at_one = json_of(&repo, &["s.yml", "--k", "1"]);
     assert_eq!((&at_one["k"], &at_one["overall"]["precision"]), (&Value::from(1), &Value::from(1.0)));
+}
+
+#[test]
+fn a_store_of_another_version_is_repaired_first() {
+    let repo = indexed();
+    repo.write("s.yml", SUITE);
+    let before = json_of(&repo, &["s.yml"]);
+    let segments = Path::new(&repo.root()).join(".codeweaver/v1");
+    let listing = std::process::Command::new("find").arg(segments).args(["-name", "*.seg"]).output().unwrap();
+    let path = String::from_utf8(listing.stdout).unwrap().trim().to_owned();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, b"CWSEG\0\0\0\xff\0\0\0").unwrap();
+    assert_eq!(json_of(&repo, &["s.yml"])["overall"], before["overall"]);
+    repo.codeweaver(["verify"]).success();
 }
 
 #[test]
