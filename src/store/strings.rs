@@ -12,10 +12,11 @@
 //! Equal strings are stored once. Declarations repeat much: registers of a family of devices, overridden
 //! methods.
 
+use crate::sync;
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// A block of texts ends with the text that brings it to this length.
 const BLOCK: usize = 4 * 1024;
@@ -165,7 +166,7 @@ impl<'a> Texts<'a> {
     fn read(&self, place: TextRef) -> Option<String> {
         let number = self.index.partition_point(|&[start, _]| start <= place.offset).checked_sub(1)?;
         let &[[start, from], [end, to]] = self.index.get(number..number + 2)?.first_chunk()?;
-        let mut recent = self.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = sync::lock(&self.recent.0);
         let (read, block) = &mut *recent;
         if *read != Some(number) {
             let compressed = self.blocks.get(from as usize..to as usize)?;
@@ -186,12 +187,12 @@ impl<'a> Texts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::container::read_u32;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     fn index(bytes: &[u8]) -> Vec<[u32; 2]> {
-        let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
-        bytes.chunks_exact(8).map(|pair| [number(&pair[..4]), number(&pair[4..])]).collect()
+        bytes.chunks_exact(8).map(|pair| [read_u32(pair, 0), read_u32(pair, 4)]).collect()
     }
 
     proptest! {

@@ -4,11 +4,11 @@
 //! in this chunk. Per definition:
 //!
 //! ```text
-//! flags u8; those of what is as predicted make the number unnecessary
-//! signature: length, offset ~ end of the texts so far (AT_END)
+//! flags u8; a number that is as predicted is left out, and a flag says so
+//! signature: length, offset ~ end of the texts so far (SIGNATURE_AT_END)
 //! doc, if HAS_DOC: length, offset ~ end of the texts so far, with the signature (DOC_AT_END)
 //! qualified name: length, offset ~ end of the names so far (NAME_AT_END)
-//! name, unless it is the qualified name (IS_SAME): length, offset ~ that of the qualified name
+//! name, unless it is the whole qualified name (NAME_IS_WHOLE): length, offset ~ that of the qualified name
 //! start byte ~ end of the one before, or start of the chunk; bytes; start line ~ that of the one before;
 //! lines, unless it is one (ONE_LINE)
 //! kind, class, nesting u8, unless they are those of the one before (SAME_KIND)
@@ -19,9 +19,9 @@ use super::strings::{NameRef, TextRef};
 use super::varint;
 
 const SAME_KIND: u8 = 1;
-const IS_SAME: u8 = 2;
+const NAME_IS_WHOLE: u8 = 2;
 const NAME_AT_END: u8 = 4;
-const AT_END: u8 = 8;
+const SIGNATURE_AT_END: u8 = 8;
 const HAS_DOC: u8 = 16;
 const DOC_AT_END: u8 = 32;
 const ONE_LINE: u8 = 64;
@@ -91,7 +91,7 @@ pub fn put(out: &mut Vec<u8>, row: &RowRecord, symbols: &[SymbolRecord]) {
         };
         let (signature, doc) = (symbol.signature, symbol.doc);
         varint::put(out, signature.len);
-        if !is(AT_END, signature.offset == near.end_of_texts) {
+        if !is(SIGNATURE_AT_END, signature.offset == near.end_of_texts) {
             varint::put_near(out, signature.offset, near.end_of_texts);
         }
         near.after_text(signature);
@@ -107,7 +107,7 @@ pub fn put(out: &mut Vec<u8>, row: &RowRecord, symbols: &[SymbolRecord]) {
         if !is(NAME_AT_END, qualified.offset == near.end_of_names) {
             varint::put_near(out, qualified.offset, near.end_of_names);
         }
-        if !is(IS_SAME, name == qualified) {
+        if !is(NAME_IS_WHOLE, name == qualified) {
             varint::put(out, name.len);
             varint::put_near(out, name.offset, qualified.offset);
         }
@@ -152,7 +152,7 @@ impl<'a> Symbols<'a> {
             let len = varint::get(bytes, at)?;
             Some((if is_at_end { end } else { varint::get_near(bytes, at, end)? }, len))
         };
-        let (offset, len) = place(at, has(AT_END), near.end_of_texts)?;
+        let (offset, len) = place(at, has(SIGNATURE_AT_END), near.end_of_texts)?;
         let signature = TextRef { offset, len };
         near.after_text(signature);
         let mut doc = TextRef::EMPTY;
@@ -164,7 +164,7 @@ impl<'a> Symbols<'a> {
         let (offset, len) = place(at, has(NAME_AT_END), near.end_of_names)?;
         let qualified_name = NameRef { offset, len };
         let mut name = qualified_name;
-        if !has(IS_SAME) {
+        if !has(NAME_IS_WHOLE) {
             let (offset, len) = place(at, false, qualified_name.offset)?;
             name = NameRef { offset, len };
         }
@@ -268,5 +268,33 @@ mod tests {
             let (row, symbols) = random.choice(&chunks).unwrap();
             assert!(Symbols::of(&bytes, row).count() <= symbols.len());
         }
+    }
+
+    #[test]
+    fn what_is_as_predicted_takes_few_bytes() {
+        let row = RowRecord { n_symbols: 20, ..bytemuck::Zeroable::zeroed() };
+        let symbols: Vec<SymbolRecord> = (0..20u32)
+            .map(|i| {
+                let qualified_name = NameRef { offset: i * 12, len: 12 };
+                SymbolRecord {
+                    name: qualified_name,
+                    qualified_name,
+                    signature: TextRef { offset: i * 50, len: 20 },
+                    doc: TextRef { offset: i * 50 + 20, len: 30 },
+                    start_byte: i * 40,
+                    end_byte: i * 40 + 38,
+                    start_line: i,
+                    end_line: i,
+                    kind: 3,
+                    class: 2,
+                    nesting: 1,
+                }
+            })
+            .collect();
+        let mut bytes = Vec::new();
+        put(&mut bytes, &row, &symbols);
+        assert_eq!(Symbols::of(&bytes, &row).collect::<Vec<_>>(), symbols);
+        // Flags, three lengths, start byte, length and line; the kind once.
+        assert_eq!(bytes.len(), 20 * 7 + 3);
     }
 }

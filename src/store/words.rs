@@ -479,14 +479,14 @@ impl NeedleSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::container::read_u32;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     /// The sections with numbers.
     fn numbers(sections: &[Vec<u8>; 4]) -> (Vec<[u32; 2]>, Vec<u32>) {
-        let all = |bytes: &[u8]| -> Vec<u32> {
-            bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect()
-        };
+        let all =
+            |bytes: &[u8]| -> Vec<u32> { bytes.chunks_exact(4).map(|four| read_u32(four, 0)).collect() };
         (all(&sections[2]).chunks_exact(2).map(|two| [two[0], two[1]]).collect(), all(&sections[3]))
     }
 
