@@ -25,12 +25,18 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of rows of a shard: the vectors stay below the 2³¹ limit of a Parquet page at every
 /// supported dimension.
 pub const MAX_ROWS: usize = 128 * 1024;
+
+/// Rows that are encoded at once.
+const BATCH_ROWS: usize = 2 * 1024;
+/// Size at which a page ends, except that of the vectors.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// Footer key of the doc table: JSON list of
 /// `[oid, variant, language, n_rows, skipped, blob_bytes, degradations]`.
@@ -105,13 +111,17 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
     if !data.rows.is_empty() {
         let columns = groups.create_column_writers(0).map_err(failed)?;
         let mut group = writer.next_row_group().map_err(failed)?;
-        // One column after the other, so that only one is in memory unencoded.
+        let doc_of_rows = doc_of_rows(data);
+        // One column after the other and a batch at a time, so that little is in memory unencoded.
         for (mut column, field) in columns.into_iter().zip(schema.fields()) {
-            let array = array(data, field).map_err(|e| failed(ParquetError::General(e.to_string())))?;
-            for leaf in compute_leaves(field, &array).map_err(failed)? {
-                column.write(&leaf).map_err(failed)?;
+            for start in (0..data.rows.len()).step_by(BATCH_ROWS) {
+                let batch = start..data.rows.len().min(start + BATCH_ROWS);
+                let array = array(data, field, &doc_of_rows[batch.clone()], batch)
+                    .map_err(|e| failed(ParquetError::General(e.to_string())))?;
+                for leaf in compute_leaves(field, &array).map_err(failed)? {
+                    column.write(&leaf).map_err(failed)?;
+                }
             }
-            drop(array);
             column.close().and_then(|chunk| chunk.append_to_row_group(&mut group)).map_err(failed)?;
         }
         group.close().map_err(failed)?;
@@ -195,15 +205,22 @@ fn properties(docs_json: String) -> WriterProperties {
         .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
         .set_offset_index_disabled(true)
         .set_max_row_group_row_count(Some(MAX_ROWS * 2))
-        .set_data_page_size_limit(usize::MAX / 2)
+        .set_data_page_size_limit(PAGE_BYTES)
         .set_data_page_row_count_limit(MAX_ROWS * 2)
         .set_write_batch_size(MAX_ROWS * 2)
         .set_key_value_metadata(Some(vec![
             KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA_VERSION.to_string()),
             KeyValue::new(DOCS_KEY.to_owned(), docs_json),
         ]));
+    let distinct = |builder: parquet::file::properties::WriterPropertiesBuilder, name: &str| {
+        builder.set_column_dictionary_enabled(ColumnPath::from(name), false)
+    };
+    let builder = distinct(distinct(builder, "symbols"), "detail");
     let builder = incompressible(incompressible(builder, "chunk_id"), "input_hash");
-    incompressible(builder, "vector").set_column_encoding(vector, Encoding::PLAIN).build()
+    incompressible(builder, "vector")
+        .set_column_encoding(vector.clone(), Encoding::PLAIN)
+        .set_column_data_page_size_limit(vector, usize::MAX / 2)
+        .build()
 }
 
 fn docs_json(data: &ShardData) -> String {
@@ -248,13 +265,16 @@ fn footer_value<T>(
     pairs.iter().find(|pair| pair.key == key)?.value.clone()
 }
 
-/// The values of a column of [`schema`].
-fn array(data: &ShardData, field: &Field) -> Result<ArrayRef, ArrowError> {
-    let rows = &data.rows;
-    let doc_of_rows = || {
-        let docs = data.docs.iter().zip(&data.n_rows).enumerate();
-        docs.flat_map(|(ordinal, (doc, &n_rows))| std::iter::repeat_n((ordinal as u32, doc), n_rows as usize))
-    };
+/// The ordinal of the doc of each row.
+fn doc_of_rows(data: &ShardData) -> Vec<u32> {
+    let docs = data.n_rows.iter().enumerate();
+    docs.flat_map(|(ordinal, &n_rows)| std::iter::repeat_n(ordinal as u32, n_rows as usize)).collect()
+}
+
+/// The values of a column of [`schema`] for a batch of rows, whose docs have the ordinals `docs`.
+fn array(data: &ShardData, field: &Field, docs: &[u32], batch: Range<usize>) -> Result<ArrayRef, ArrowError> {
+    let rows = &data.rows[batch.clone()];
+    let docs_of_rows = || docs.iter().map(|&ordinal| &data.docs[ordinal as usize]);
     let numbers = |of: fn(&RowMeta) -> u32| -> Result<ArrayRef, ArrowError> {
         Ok(Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))))
     };
@@ -264,11 +284,11 @@ fn array(data: &ShardData, field: &Field) -> Result<ArrayRef, ArrowError> {
     };
     let json = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".to_owned());
     match field.name().as_str() {
-        "doc" => Ok(Arc::new(UInt32Array::from_iter_values(doc_of_rows().map(|(ordinal, _)| ordinal)))),
-        "blob_oid" => fixed(field, rows.len(), doc_of_rows().map(|(_, doc)| doc.key.blob_oid.as_slice())),
-        "blob_language" => strings(rows.len(), doc_of_rows().map(|(_, doc)| &doc.language)),
+        "doc" => Ok(Arc::new(UInt32Array::from_iter_values(docs.iter().copied()))),
+        "blob_oid" => fixed(field, rows.len(), docs_of_rows().map(|doc| doc.key.blob_oid.as_slice())),
+        "blob_language" => strings(rows.len(), docs_of_rows().map(|doc| &doc.language)),
         "variant" => {
-            Ok(Arc::new(UInt64Array::from_iter_values(doc_of_rows().map(|(_, doc)| doc.key.variant))))
+            Ok(Arc::new(UInt64Array::from_iter_values(docs_of_rows().map(|doc| doc.key.variant))))
         }
         "chunk_id" => fixed(field, rows.len(), rows.iter().map(|row| &row.chunk_id[..])),
         "input_hash" => fixed(field, rows.len(), rows.iter().map(|row| &row.input_hash[..])),
@@ -298,7 +318,8 @@ fn array(data: &ShardData, field: &Field) -> Result<ArrayRef, ArrowError> {
         "symbols" => strings(rows.len(), rows.iter().map(|row| json(serde_json::to_string(&row.symbols)))),
         "detail" => strings(rows.len(), rows.iter().map(|row| &row.detail)),
         "vector" => {
-            let vectors = data.vectors.chunks_exact(data.dim.max(1)).map(bytemuck::cast_slice);
+            let vectors = &data.vectors[batch.start * data.dim..batch.end * data.dim];
+            let vectors = vectors.chunks_exact(data.dim.max(1)).map(bytemuck::cast_slice);
             fixed(field, rows.len(), vectors)
         }
         other => Err(ArrowError::SchemaError(format!("column `{other}` has no values"))),
