@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub const MAX_ROWS: usize = 128 * 1024;
 
 /// Rows that are encoded at once.
-const BATCH_ROWS: usize = 2 * 1024;
+const BATCH_ROWS: usize = 512;
 /// Size at which a page ends, except that of the vectors.
 const PAGE_BYTES: usize = 1 << 20;
 
@@ -287,9 +287,7 @@ fn array(data: &ShardData, field: &Field, docs: &[u32], batch: Range<usize>) -> 
         "doc" => Ok(Arc::new(UInt32Array::from_iter_values(docs.iter().copied()))),
         "blob_oid" => fixed(field, rows.len(), docs_of_rows().map(|doc| doc.key.blob_oid.as_slice())),
         "blob_language" => strings(rows.len(), docs_of_rows().map(|doc| &doc.language)),
-        "variant" => {
-            Ok(Arc::new(UInt64Array::from_iter_values(docs_of_rows().map(|doc| doc.key.variant))))
-        }
+        "variant" => Ok(Arc::new(UInt64Array::from_iter_values(docs_of_rows().map(|doc| doc.key.variant)))),
         "chunk_id" => fixed(field, rows.len(), rows.iter().map(|row| &row.chunk_id[..])),
         "input_hash" => fixed(field, rows.len(), rows.iter().map(|row| &row.input_hash[..])),
         "start_byte" => numbers(|row| row.byte_range.start),

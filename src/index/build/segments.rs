@@ -49,13 +49,11 @@ impl Merger<'_> {
 
 /// Writes a shard and its segment. The returned reference has no doc ids yet.
 pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<SegmentRef, IndexError> {
-    let encoded = shard::encode(&builder.data, store.root())?;
-    let name = blake3::hash(&encoded.bytes).to_hex().to_string();
-    write_content_addressed(&store.shard(&name), &encoded.bytes)?;
-    let shard_bytes = encoded.bytes.len() as u64;
-    drop(encoded.bytes);
     let (n_docs, n_rows) = (builder.n_docs() as u32, builder.n_rows() as u32);
-    let segment = builder.finish(encoded.vectors_at);
+    let (shard, segment) = builder.encode(store.root())?;
+    let name = blake3::hash(&shard.bytes).to_hex().to_string();
+    write_content_addressed(&store.shard(&name), &shard.bytes)?;
     write_content_addressed(&store.segment(&name), &segment)?;
-    Ok(SegmentRef { name, doc_base: 0, n_docs, n_rows, shard_bytes, segment_bytes: segment.len() as u64 })
+    let (shard_bytes, segment_bytes) = (shard.bytes.len() as u64, segment.len() as u64);
+    Ok(SegmentRef { name, doc_base: 0, n_docs, n_rows, shard_bytes, segment_bytes })
 }
