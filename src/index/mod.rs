@@ -3,7 +3,7 @@
 //! * [`codebase`]: one worktree with its settings and store.
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
-//! * `order`: recent files first in a first index.
+//! * `order`: which files a first index takes first.
 //! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds what
 //!   waits.
 //! * [`vector_cache`]: vectors of an unfinished run.

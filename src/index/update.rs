@@ -236,10 +236,7 @@ impl Run<'_> {
             Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
         let mut plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
         self.check_size(&plan)?;
-        if let Err(e) = order::recent_first(&self.codebase.repo, self.target.commit.as_ref(), &mut plan) {
-            // The order is only for those who ask before the run ends.
-            tracing::debug!(component = "index", operation = "order", error = %e, "the history could not be read");
-        }
+        order::for_early_answers(&self.codebase.repo, self.target.commit.as_ref(), &mut plan);
         self.progress.begin(plan.jobs.len() as u64);
         let meter = Tee { meter: Meter::default(), outer: self.progress };
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
