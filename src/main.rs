@@ -1,9 +1,10 @@
+#[cfg(target_os = "linux")]
+mod allocator;
+
 use std::process::ExitCode;
 
-#[cfg(target_os = "linux")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    allocator::keep_freed_memory();
     codeweaver::cli::main()
 }
