@@ -3,7 +3,7 @@
 
     python3 benches/sections.py DIR
 
-The format is that of `src/store/container.rs`, the sections are those of `src/store/segment.rs`.
+The format is that of `src/store/container.rs`, the sections are those of `src/store/segment/mod.rs`.
 """
 
 import struct
