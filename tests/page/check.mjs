@@ -90,6 +90,13 @@ async function selectedLines(page) {
   return lines.allInnerTexts();
 }
 
+// Waits until the address of the page satisfies `matches`, and returns it. A script has changed it a moment before
+// the browser says so.
+async function address(page, matches) {
+  await page.waitForURL(matches);
+  return new URL(page.url());
+}
+
 async function open(page, path) {
   const response = await page.goto(base + path);
   await page.waitForLoadState("load");
@@ -195,8 +202,7 @@ await check("keys only", async (page) => {
   await page.waitForURL("**/file?**");
   assert.ok((await selectedLines(page)).length > 0, "the lines of the result are selected");
   await page.keyboard.press("y");
-  const url = new URL(page.url());
-  assert.match(url.searchParams.get("blob"), /^[0-9a-f]{40}$/);
+  const url = await address(page, ({ searchParams }) => /^[0-9a-f]{40}$/.test(searchParams.get("blob")));
   assert.match(url.hash, /^#L\d+/);
   const text = await page.locator("#text").innerText();
   await open(page, url.pathname + url.search + url.hash);
@@ -224,16 +230,16 @@ await check("the tab key", async (page) => {
 await check("lines of a file", async (page) => {
   await open(page, PAGES.file);
   await page.locator("#L2 .n").click();
-  assert.equal(new URL(page.url()).hash, "#L2");
+  await address(page, ({ hash }) => hash === "#L2");
   await page.locator("#L4 .n").click({ modifiers: ["Shift"] });
-  assert.equal(new URL(page.url()).hash, "#L2-L4");
+  await address(page, ({ hash }) => hash === "#L2-L4");
   assert.deepEqual(await selectedLines(page), ["2", "3", "4"]);
   await page.reload();
   assert.deepEqual(await selectedLines(page), ["2", "3", "4"]);
   await open(page, "/file?lines=3-4&path=" + FILE + "#L3");
   assert.deepEqual(await selectedLines(page), ["3", "4"]);
   await page.locator("#outline a", { hasText: "retry_with_backoff" }).first().click();
-  assert.match(new URL(page.url()).hash, /^#L\d+$/);
+  await address(page, ({ hash }) => /^#L\d+$/.test(hash));
   await page.locator("#outline a.uses").first().click();
   await page.waitForURL("**/symbol?**");
   assert.match(await page.locator("main").innerText(), /fetch_page/, "its caller");
@@ -270,7 +276,7 @@ await check("pasted lines", async (page) => {
   await page.locator("#q").press("Control+v");
   await page.locator(".result").first().waitFor();
   assert.equal(await page.inputValue("textarea#q"), trace);
-  assert.equal(new URL(page.url()).searchParams.get("q"), trace);
+  await address(page, ({ searchParams }) => searchParams.get("q") === trace);
   assert.match((await paths(page))[0], /retry\.rs/);
   await page.reload();
   assert.equal(await page.inputValue("textarea#q"), trace);
