@@ -5,14 +5,27 @@
 use crate::eval::error::EvalError;
 use crate::git::{self, BString, ByteSlice, Mode, Oid, Repo};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A larger file is left empty.
 const MAX_BYTES: u64 = 8 << 20;
+/// Begins the names of the directories.
+const PREFIX: &str = "codeweaver-tree-";
+/// A file of the directory, locked as long as the process lives.
+const LOCK: &str = "lock";
+/// The files of the tree, below the directory.
+const TREE: &str = "tree";
+/// A directory younger than this may belong to a process that has not locked it yet.
+const STALE_AFTER: Duration = Duration::from_secs(60);
 
 /// The files of a tree in a temporary directory, which is removed at the end.
 pub struct Checkout {
-    directory: tempfile::TempDir,
+    // Closed before the directory is removed, as some systems demand.
+    _lock: File,
+    _directory: tempfile::TempDir,
+    tree: PathBuf,
     files: BTreeSet<BString>,
 }
 
@@ -23,10 +36,14 @@ impl Checkout {
     /// # Errors
     /// [`EvalError::Git`], [`EvalError::Write`].
     pub fn new(repo: &Repo, tree: &Oid) -> Result<Checkout, EvalError> {
-        let directory = tempfile::Builder::new()
-            .prefix("codeweaver-tree-")
-            .tempdir()
-            .map_err(|source| EvalError::Write { path: std::env::temp_dir(), source })?;
+        let place = std::env::temp_dir();
+        let directory =
+            tempfile::Builder::new().prefix(PREFIX).tempdir_in(&place).map_err(EvalError::write(&place))?;
+        let path = directory.path().join(LOCK);
+        let lock = File::create_new(&path).map_err(EvalError::write(&path))?;
+        lock.lock().map_err(EvalError::write(&path))?;
+        let root = directory.path().join(TREE);
+        std::fs::create_dir(&root).map_err(EvalError::write(&root))?;
         let mut blobs = repo.blobs();
         let mut files = BTreeSet::new();
         for file in git::walk_tree(repo, tree)? {
@@ -37,15 +54,20 @@ impl Checkout {
             let Ok(relative) = file.path.to_path() else { continue };
             let is_large = blobs.size(&file.oid)?.is_none_or(|size| size > MAX_BYTES);
             let bytes = if is_large { None } else { blobs.read(&file.oid)? };
-            let path = directory.path().join(relative);
+            let path = root.join(relative);
             write(&path, bytes.unwrap_or_default()).map_err(|source| EvalError::Write { path, source })?;
             files.insert(file.path);
         }
-        Ok(Checkout { directory, files })
+        Ok(Checkout { _lock: lock, _directory: directory, tree: root, files })
+    }
+
+    /// Removes what processes that were killed left behind.
+    pub fn sweep() {
+        sweep(&std::env::temp_dir(), STALE_AFTER);
     }
 
     pub fn path(&self) -> &Path {
-        self.directory.path()
+        &self.tree
     }
 
     /// The path in the tree of a file that a command named: relative to the tree, or below its directory.
@@ -54,6 +76,23 @@ impl Checkout {
         let below = self.path().to_str().and_then(|root| named.strip_prefix(root));
         let path = below.unwrap_or(named).trim_start_matches('/').trim_start_matches("./");
         self.files.contains(path.as_bytes().as_bstr()).then(|| path.to_owned())
+    }
+}
+
+/// Removes the checkouts below `place` that no process has locked and that are older than `stale_after`. What
+/// cannot be read or removed stays, as another user's does.
+fn sweep(place: &Path, stale_after: Duration) {
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
+        let age = lock.metadata().and_then(|it| it.modified()).ok().and_then(|time| time.elapsed().ok());
+        let is_stale = age.is_some_and(|age| age >= stale_after) && lock.try_lock().is_ok();
+        drop(lock);
+        if is_stale && let Err(error) = std::fs::remove_dir_all(entry.path()) {
+            tracing::debug!(path = %entry.path().display(), %error, "a stale checkout stays");
+        }
     }
 }
 
@@ -82,5 +121,24 @@ mod tests {
         assert_eq!(checkout.file("./a/b.rs").as_deref(), Some("a/b.rs"));
         assert_eq!(checkout.file("a"), None, "a directory");
         assert_eq!(checkout.file("../c.md"), None);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let [stale, held, other] =
+            [format!("{PREFIX}stale"), format!("{PREFIX}held"), "other".to_owned()].map(|name| {
+                let path = place.path().join(name);
+                std::fs::create_dir_all(path.join(TREE)).unwrap();
+                std::fs::write(path.join(LOCK), "").unwrap();
+                path
+            });
+        let lock = File::open(held.join(LOCK)).unwrap();
+        lock.lock().unwrap();
+        sweep(place.path(), STALE_AFTER);
+        assert!(stale.exists(), "it may not be locked yet");
+        sweep(place.path(), Duration::ZERO);
+        assert!(!stale.exists());
+        assert!(held.exists() && other.exists());
     }
 }

@@ -5,6 +5,7 @@ use super::artefact::{
     CONVERSATIONS, Conversation, Conversations, EVALUATION, EvaluatedIssue, Evaluation, Iteration, LEARNINGS,
     Learnings, Outcome, RolledBack, SEARCH_RESULTS, SearchResults, SearchedIssue,
 };
+use super::checkout::Checkout;
 use super::config::{BATCH, Config};
 use super::evaluate::{Evaluators, overlap};
 use super::explorer::Explorer;
@@ -159,6 +160,7 @@ impl Loop {
     /// # Errors
     /// Those of the steps. What is done stays done.
     pub fn run(&self, say: &dyn Fn(&str)) -> Result<Summary, EvalError> {
+        Checkout::sweep();
         let mut done: Vec<Iteration> = Vec::new();
         loop {
             let number = done.len();
