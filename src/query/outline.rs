@@ -113,7 +113,7 @@ impl Searcher {
                 qualified_name: segment.name(symbol.qualified_name).to_owned(),
                 kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),
                 class: SemanticClass::from_u8(symbol.class).unwrap_or(SemanticClass::Unknown).name(),
-                signature: segment.text(symbol.signature),
+                signature: segment.signature(&symbol),
                 doc: segment.text(symbol.doc),
                 span: (symbol.start_line, symbol.end_line),
                 nesting: symbol.nesting,

@@ -76,7 +76,7 @@ fn of_rows(
                     name: name.to_owned(),
                     qualified_name: qualified.to_owned(),
                     kind: SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other),
-                    signature: segment.text(symbol.signature),
+                    signature: segment.signature(&symbol),
                     lines: (symbol.start_line, symbol.end_line),
                     flags,
                     nesting: symbol.nesting,

@@ -27,6 +27,7 @@ pub mod records;
 pub mod rows;
 pub mod segment;
 pub mod shard;
+mod signature;
 pub mod snapshot;
 pub mod state;
 pub mod strings;

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! flags u8; a number that is as predicted is left out, and a flag says so
-//! signature: length, offset ~ end of the texts so far (SIGNATURE_AT_END)
+//! pattern of the signature, unless it is that of the one before (SAME_SIGNATURE): length, offset ~ end of the
+//! texts so far (SIGNATURE_AT_END)
 //! doc, if HAS_DOC: length, offset ~ end of the texts so far, with the signature (DOC_AT_END)
 //! qualified name: length, offset ~ end of the names so far (NAME_AT_END)
 //! name, unless it is the whole qualified name (NAME_IS_WHOLE): length, offset ~ that of the qualified name
@@ -25,13 +26,15 @@ const SIGNATURE_AT_END: u8 = 8;
 const HAS_DOC: u8 = 16;
 const DOC_AT_END: u8 = 32;
 const ONE_LINE: u8 = 64;
+const SAME_SIGNATURE: u8 = 128;
 
 /// A definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SymbolRecord {
     pub name: NameRef,
     pub qualified_name: NameRef,
-    pub signature: TextRef,
+    /// The pattern of it (see [`super::signature`]).
+    pub(super) signature: TextRef,
     pub doc: TextRef,
     pub start_byte: u32,
     pub end_byte: u32,
@@ -47,6 +50,7 @@ pub struct SymbolRecord {
 struct Near {
     end_of_names: u32,
     end_of_texts: u32,
+    signature: TextRef,
     end_byte: u32,
     line: u32,
     /// Kind, class and nesting.
@@ -58,6 +62,7 @@ impl Near {
         Near {
             end_of_names: 0,
             end_of_texts: 0,
+            signature: TextRef::EMPTY,
             end_byte: row.start_byte,
             line: row.start_line,
             kind: [0; 3],
@@ -72,6 +77,7 @@ impl Near {
     fn after(&mut self, symbol: &SymbolRecord) {
         let ends = [symbol.qualified_name, symbol.name].map(|place| place.offset.wrapping_add(place.len));
         self.end_of_names = self.end_of_names.max(ends[0]).max(ends[1]);
+        self.signature = symbol.signature;
         self.end_byte = symbol.end_byte;
         self.line = symbol.start_line;
         self.kind = [symbol.kind, symbol.class, symbol.nesting];
@@ -90,9 +96,11 @@ pub fn put(out: &mut Vec<u8>, row: &RowRecord, symbols: &[SymbolRecord]) {
             holds
         };
         let (signature, doc) = (symbol.signature, symbol.doc);
-        varint::put(out, signature.len);
-        if !is(SIGNATURE_AT_END, signature.offset == near.end_of_texts) {
-            varint::put_near(out, signature.offset, near.end_of_texts);
+        if !is(SAME_SIGNATURE, signature == near.signature) {
+            varint::put(out, signature.len);
+            if !is(SIGNATURE_AT_END, signature.offset == near.end_of_texts) {
+                varint::put_near(out, signature.offset, near.end_of_texts);
+            }
         }
         near.after_text(signature);
         if is(HAS_DOC, doc.len > 0) {
@@ -152,8 +160,11 @@ impl<'a> Symbols<'a> {
             let len = varint::get(bytes, at)?;
             Some((if is_at_end { end } else { varint::get_near(bytes, at, end)? }, len))
         };
-        let (offset, len) = place(at, has(SIGNATURE_AT_END), near.end_of_texts)?;
-        let signature = TextRef { offset, len };
+        let mut signature = near.signature;
+        if !has(SAME_SIGNATURE) {
+            let (offset, len) = place(at, has(SIGNATURE_AT_END), near.end_of_texts)?;
+            signature = TextRef { offset, len };
+        }
         near.after_text(signature);
         let mut doc = TextRef::EMPTY;
         if has(HAS_DOC) {
@@ -273,7 +284,7 @@ mod tests {
     #[test]
     fn what_is_as_predicted_takes_few_bytes() {
         let row = RowRecord { n_symbols: 20, ..bytemuck::Zeroable::zeroed() };
-        let symbols: Vec<SymbolRecord> = (0..20u32)
+        let mut symbols: Vec<SymbolRecord> = (0..20u32)
             .map(|i| {
                 let qualified_name = NameRef { offset: i * 12, len: 12 };
                 SymbolRecord {
@@ -296,5 +307,12 @@ mod tests {
         assert_eq!(Symbols::of(&bytes, &row).collect::<Vec<_>>(), symbols);
         // Flags, three lengths, start byte, length and line; the kind once.
         assert_eq!(bytes.len(), 20 * 7 + 3);
+        symbols.iter_mut().for_each(|symbol| symbol.signature = TextRef { offset: 900, len: 20 });
+        symbols.iter_mut().for_each(|symbol| symbol.doc = TextRef::EMPTY);
+        bytes.clear();
+        put(&mut bytes, &row, &symbols);
+        assert_eq!(Symbols::of(&bytes, &row).collect::<Vec<_>>(), symbols);
+        // Flags, length of the name, start byte, length and line; kind and signature once.
+        assert_eq!(bytes.len(), 20 * 5 + 3 + 3);
     }
 }

@@ -245,7 +245,7 @@ impl<'a> Definitions<'a> {
                 name: segment.name(symbol.name).to_owned(),
                 qualified: segment.name(symbol.qualified_name).to_owned(),
                 kind: SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other),
-                signature: segment.text(symbol.signature),
+                signature: segment.signature(&symbol),
                 range: symbol.start_byte..symbol.end_byte,
                 lines: (symbol.start_line, symbol.end_line),
                 parent: None,

@@ -64,7 +64,7 @@ impl StoreFile {
             shards.push(path);
             let bytes = match kind {
                 Kind::Shard => encoded.bytes,
-                Kind::Segment => builder.finish(encoded.vectors_at),
+                Kind::Segment => builder.finish(encoded.offsets),
                 Kind::Postings => lists(number),
                 Kind::Entries => entries::encode(&paths(number)),
                 Kind::Graph => graph(&builder.data),
@@ -240,7 +240,11 @@ fn use_shard(data: &ShardData) -> u64 {
         builder.push_doc(doc.clone(), rows, &data.vectors[at..end], b"fn main() {}");
         at = end;
     }
-    behaviour((size_class(data.rows.len()), size_class(data.dim), builder.finish(0).is_empty()))
+    behaviour((
+        size_class(data.rows.len()),
+        size_class(data.dim),
+        builder.finish(shard::Offsets::default()).is_empty(),
+    ))
 }
 
 fn use_segment(segment: &Segment) -> u64 {
@@ -264,8 +268,7 @@ fn use_segment(segment: &Segment) -> u64 {
                 .map(|place| segment.name(place).len())
                 .iter()
                 .sum::<usize>();
-            n_names +=
-                [symbol.signature, symbol.doc].map(|place| segment.text(place).len()).iter().sum::<usize>();
+            n_names += segment.signature(&symbol).len() + segment.text(symbol.doc).len();
         }
         assert_eq!(segment.vector(row).len(), segment.dim());
     }

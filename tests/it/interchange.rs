@@ -11,10 +11,10 @@ import glob, json, sys
 import duckdb, polars
 files = sorted(glob.glob(sys.argv[1] + "/v1/*/shards/*.parquet"))
 rows = duckdb.sql(f"SELECT language, count(*), min(start_line), max(octet_length(vector)) FROM read_parquet({files}) GROUP BY 1 ORDER BY 1").fetchall()
-names = duckdb.sql(f"""SELECT DISTINCT s->>'name' AS name FROM
-    (SELECT unnest(from_json(symbols, '["JSON"]')) AS s FROM read_parquet({files})) ORDER BY 1""").fetchall()
+signatures = duckdb.sql(f"""SELECT s.name, replace(s.signature, chr(26), s.name) FROM
+    (SELECT unnest(symbols) AS s FROM read_parquet({files}))""").fetchall()
 frame = polars.concat([polars.read_parquet(f) for f in files])
-print(json.dumps({"duckdb": rows, "names": [n for (n,) in names], "polars_rows": frame.height,
+print(json.dumps({"duckdb": rows, "signatures": dict(signatures), "polars_rows": frame.height,
                   "columns": frame.columns, "bytes": sum(len(v) for v in frame["vector"])}))
 "#;
 
@@ -33,9 +33,8 @@ fn duckdb_and_polars_read_the_shards() {
     let by_language: u64 =
         read["duckdb"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).sum();
     assert_eq!(by_language, chunks, "{read}");
-    let names: Vec<&str> =
-        read["names"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
-    assert!(names.contains(&"parse_header"), "{names:?}");
+    let signature = read["signatures"]["parse_header"].as_str().unwrap();
+    assert!(signature.contains("fn parse_header("), "{signature}");
     let columns: Vec<&str> =
         read["columns"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
     let documented = include_str!("../../docs/storage.md");

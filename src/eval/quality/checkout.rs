@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_removed() {
         let place = tempfile::tempdir().unwrap();
-        let [stale, held, other] =
-            [format!("{PREFIX}stale"), format!("{PREFIX}held"), "other".to_owned()].map(|name| {
+        let [stale, held, other] = [format!("{PREFIX}stale"), format!("{PREFIX}held"), "other".to_owned()]
+            .map(|name| {
                 let path = place.path().join(name);
                 std::fs::create_dir_all(path.join(TREE)).unwrap();
                 std::fs::write(path.join(LOCK), "").unwrap();

@@ -8,7 +8,7 @@ use crate::index::{Codebase, Target};
 use crate::policy::Policy;
 use crate::store::StoreReader;
 use crate::store::segment::{Segment, SegmentBuilder};
-use crate::store::shard::{self, ShardData};
+use crate::store::shard::{self, Offsets, ShardData};
 use crate::store::snapshot::Snapshot;
 use crate::store::state::SegmentRef;
 use crate::testing::TestRepo;
@@ -86,7 +86,7 @@ impl ManyNames {
             merged.append_segment(&segment, shard::read(&shard).unwrap(), |_| true);
         }
         std::fs::remove_dir_all(store.root()).unwrap();
-        Contents { segments, data: merged.data.clone(), merged: merged.finish(0) }
+        Contents { segments, data: merged.data.clone(), merged: merged.finish(Offsets::default()) }
     }
 
     /// Asserts that the docs of the segments are those of the jobs, in job order.

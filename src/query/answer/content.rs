@@ -15,7 +15,6 @@ use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, 
 use crate::query::retrieve::{Candidate, parallel};
 use crate::query::view::View;
 use crate::store::records::RowRecord;
-use crate::store::strings::TextRef;
 use crate::store::symbols::SymbolRecord;
 use std::collections::BTreeSet;
 
@@ -147,9 +146,6 @@ fn draft(
             (Focus { start_line, end_line, ..Focus::default() }, main_symbol(&symbols, row), None)
         }
     };
-    let of_head = |text: fn(&SymbolRecord) -> TextRef| {
-        head.map(|symbol| segment.text(text(&symbol))).unwrap_or_default()
-    };
     let doc = segment.docs().get(row.doc as usize);
     let definitions = further.iter().map(|further| Span {
         span: (further.symbol.start_line, further.symbol.end_line),
@@ -181,8 +177,8 @@ fn draft(
             text: String::new(),
             title: segment.text(row.title),
             class: class.unwrap_or_else(|| class_of(view, best)).name(),
-            signature: of_head(|symbol| symbol.signature),
-            doc: of_head(|symbol| symbol.doc),
+            signature: head.map(|symbol| segment.signature(&symbol)).unwrap_or_default(),
+            doc: head.map(|symbol| segment.text(symbol.doc)).unwrap_or_default(),
             elided: !depth.has_text,
         },
         span: (row.start_line, row.end_line),

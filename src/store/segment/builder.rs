@@ -1,8 +1,8 @@
 //! Docs to a shard and its segment.
 
 use super::{
-    DOCS, DOCS_FANOUT, DOCS_SORTED, HEADER, INPUT_HASHES, LANGUAGES, LISTS, MAGIC, NAMES, ROWS, SIGN_BITS,
-    SYMBOLS, Segment, SegmentHeader, TERMS, TEXTS, VERSION, WORDS, padded,
+    DOCS, DOCS_FANOUT, DOCS_SORTED, HEADER, LANGUAGES, LISTS, MAGIC, NAMES, ROWS, SIGN_BITS, SYMBOLS,
+    Segment, SegmentHeader, TERMS, TEXTS, VERSION, WORDS, padded,
 };
 use crate::store::binary_quantisation;
 use crate::store::container::ContainerWriter;
@@ -10,7 +10,8 @@ use crate::store::error::StoreError;
 use crate::store::postings::{FIELDS, Field, N_FIELDS, PostingsBuilder};
 use crate::store::records::{DocRecord, RowRecord};
 use crate::store::rows::{DocMeta, RowMeta, SymbolMeta};
-use crate::store::shard::{self, EncodedShard, ShardData};
+use crate::store::shard::{self, EncodedShard, Offsets, ShardData};
+use crate::store::signature;
 use crate::store::strings::{NamesBuilder, TextsBuilder};
 use crate::store::symbols::{self, SymbolRecord};
 use crate::store::words::WordsBuilder;
@@ -177,15 +178,15 @@ impl SegmentBuilder {
             let shard = scope.spawn(|| shard::encode(&data, path));
             let sections = self.sections(&data);
             let shard = shard.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            let segment = with_header(sections, &data, shard.vectors_at);
+            let segment = with_header(sections, &data, shard.offsets);
             Ok((shard, segment))
         })
     }
 
-    /// The bytes of the segment file; `vectors_at` is the offset of the shard's vectors.
-    pub fn finish(mut self, vectors_at: u64) -> Vec<u8> {
+    /// The bytes of the segment file; the offsets are those of its shard.
+    pub fn finish(mut self, offsets: Offsets) -> Vec<u8> {
         let data = std::mem::take(&mut self.data);
-        with_header(self.sections(&data), &data, vectors_at)
+        with_header(self.sections(&data), &data, offsets)
     }
 
     /// The sections but the header, for `data`, which was taken out of this builder.
@@ -209,7 +210,6 @@ impl SegmentBuilder {
         writer.section(TERMS, terms);
         writer.section(LISTS, lists);
         writer.section(LANGUAGES, languages.names.join("\n").into_bytes());
-        writer.section(INPUT_HASHES, data.rows.iter().flat_map(|row| row.input_hash).collect());
         if data.rows.len() >= self.min_sign_bit_rows as usize {
             writer.section(SIGN_BITS, binary_quantisation::blocks(&data.vectors, data.dim));
         }
@@ -248,10 +248,11 @@ impl SegmentBuilder {
 }
 
 /// The bytes of a segment file with these sections.
-fn with_header(mut sections: ContainerWriter, data: &ShardData, vectors_at: u64) -> Vec<u8> {
+fn with_header(mut sections: ContainerWriter, data: &ShardData, offsets: Offsets) -> Vec<u8> {
     let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len());
     let header = SegmentHeader {
-        vectors_at,
+        vectors_at: offsets.vectors,
+        input_hashes_at: offsets.input_hashes,
         n_rows: data.rows.len() as u32,
         n_docs: data.docs.len() as u32,
         dim: data.dim as u32,
@@ -368,7 +369,7 @@ fn symbol_record(symbol: &SymbolMeta, strings: &mut Strings) -> SymbolRecord {
     SymbolRecord {
         name: strings.names.put_within(qualified_name, &symbol.name),
         qualified_name,
-        signature: strings.texts.put(&symbol.signature),
+        signature: strings.texts.put(&signature::pattern(&symbol.signature, &symbol.name)),
         doc: strings.texts.put(&symbol.doc),
         start_byte: symbol.byte_range.start,
         end_byte: symbol.byte_range.end,

@@ -1,7 +1,7 @@
 //! Segments: the searchable form of a shard, derived from it and searched in place.
 //!
-//! A segment file has the name of its shard. It contains no vectors but their position in the shard. Its
-//! sections:
+//! A segment file has the name of its shard. It contains no vectors and input hashes but their positions in the
+//! shard. Its sections:
 //!
 //! | id | content |
 //! |---:|---|
@@ -14,7 +14,6 @@
 //! | 7 | names (see [`crate::store::strings`]) |
 //! | 8, 9 | term dictionary and posting lists (see [`crate::store::postings`]) |
 //! | 10 | language names, one per line |
-//! | 11 | input hash per row, 16 bytes each |
 //! | 12 | sign bits of the vectors (see [`crate::store::binary_quantisation`]); only in segments with many rows |
 //! | 13–16 | words and their docs (see [`crate::store::words`]) |
 //! | 17, 18 | texts: titles, signatures, documentation (see [`crate::store::strings`]) |
@@ -30,9 +29,10 @@ use super::error::StoreError;
 use super::postings::{Field, PostingList, Postings};
 use super::records::{DocRecord, RowRecord};
 use super::rows::{DocKey, DocMeta};
-use super::shard;
+use super::shard::{self, Offsets};
+use super::signature;
 use super::strings::{self, NameRef, RecentBlock, TextRef, Texts};
-use super::symbols::Symbols;
+use super::symbols::{SymbolRecord, Symbols};
 use super::words::Words;
 use crate::git::Oid;
 use crate::sys::Mapped;
@@ -44,10 +44,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 5 (4 had strings and words uncompressed, 3 the sign bits row by row, 2 symbols of equal length, 1
-/// frequencies of one), combined with the version of the terms: other terms make another format, which is
+/// Format 6 (5 had whole signatures and its own input hashes, 4 strings and words uncompressed, 3 the sign bits
+/// row by row, 2 symbols of equal length, 1 frequencies of one), combined with the version of the terms: other terms make another format, which is
 /// rebuilt from shard and git.
-pub const VERSION: u32 = 5 + 100 * text::TERMS_VERSION;
+pub const VERSION: u32 = 6 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
@@ -59,8 +59,8 @@ const NAMES: u32 = 7;
 const TERMS: u32 = 8;
 const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
-const INPUT_HASHES: u32 = 11;
 const SIGN_BITS: u32 = 12;
+const INPUT_HASH_BYTES: usize = 16;
 const WORDS: [u32; 4] = [13, 14, 15, 16];
 const TEXTS: [u32; 2] = [17, 18];
 
@@ -69,6 +69,8 @@ const TEXTS: [u32; 2] = [17, 18];
 pub struct SegmentHeader {
     /// Offset of the first vector in the shard file.
     pub vectors_at: u64,
+    /// Offset of the first input hash in the shard file.
+    pub input_hashes_at: u64,
     pub n_rows: u32,
     pub n_docs: u32,
     pub dim: u32,
@@ -101,9 +103,11 @@ impl Segment {
 
     /// A segment that is never written, for uncommitted files.
     pub fn in_memory(builder: SegmentBuilder) -> Result<Segment, StoreError> {
-        let vectors = Mapped::owned(bytemuck::cast_slice(&builder.data.vectors));
-        let file = Container::in_memory(&builder.finish(0), MAGIC, VERSION)?;
-        Segment::of(file, vectors, Path::new("(in memory)"))
+        let mut shard: Vec<u8> = bytemuck::cast_slice(&builder.data.vectors).to_vec();
+        let offsets = Offsets { vectors: 0, input_hashes: shard.len() as u64 };
+        shard.extend(builder.data.rows.iter().flat_map(|row| row.input_hash));
+        let file = Container::in_memory(&builder.finish(offsets), MAGIC, VERSION)?;
+        Segment::of(file, Mapped::owned(&shard), Path::new("(in memory)"))
     }
 
     fn of(file: Container, shard_map: Mapped, shard: &Path) -> Result<Segment, StoreError> {
@@ -231,6 +235,11 @@ impl Segment {
         Texts::new(blocks.unwrap_or(&[]), index.unwrap_or(&[]), &self.recent_text).get(place)
     }
 
+    /// The signature of `symbol`, which may have to be decompressed.
+    pub fn signature(&self, symbol: &SymbolRecord) -> String {
+        signature::of_pattern(&self.text(symbol.signature), self.name(symbol.name))
+    }
+
     pub fn language(&self, id: u16) -> &str {
         self.languages.get(usize::from(id)).map_or("text", String::as_str)
     }
@@ -256,7 +265,8 @@ impl Segment {
 
     /// Model-input hash of each row.
     pub fn input_hashes(&self) -> &[[u8; 16]] {
-        self.file.records(INPUT_HASHES).unwrap_or(&[])
+        let start = self.header.input_hashes_at as usize;
+        self.shard[start..start + self.header.n_rows as usize * INPUT_HASH_BYTES].as_chunks().0
     }
 
     /// The term dictionary. Opening it costs microseconds.
@@ -304,8 +314,12 @@ impl Segment {
     fn check(&self, shard: &Path) -> Result<(), StoreError> {
         let path = self.file.path();
         let header = &self.header;
-        let vectors_len = u64::from(header.n_rows) * u64::from(header.dim);
-        if header.vectors_at.checked_add(vectors_len).is_none_or(|end| end > self.shard.len() as u64) {
+        let has = |at: u64, bytes_of_row: u64| {
+            let len = u64::from(header.n_rows) * bytes_of_row;
+            at.checked_add(len).is_some_and(|end| end <= self.shard.len() as u64)
+        };
+        let hash_bytes = INPUT_HASH_BYTES as u64;
+        if !has(header.vectors_at, header.dim.into()) || !has(header.input_hashes_at, hash_bytes) {
             return Err(StoreError::damaged(shard, "it is shorter than its segment says"));
         }
         let is_oid = |bytes: &[u8]| gix::hash::oid::try_from_bytes(bytes).is_ok();
@@ -317,11 +331,9 @@ impl Segment {
         let n_sorted = self.file.records::<u32>(DOCS_SORTED)?.len();
         let fanout = self.file.records::<u32>(DOCS_FANOUT)?;
         self.file.section(SYMBOLS)?;
-        let n_hashes = self.file.records::<[u8; 16]>(INPUT_HASHES)?.len();
         let consistent = n_rows == header.n_rows as usize
             && n_docs == header.n_docs as usize
             && n_sorted == n_docs
-            && n_hashes == n_rows
             && (n_rows == 0 || header.dim > 0)
             && docs_cover_rows(self.docs(), header.n_rows)
             && fanout.len() == 257

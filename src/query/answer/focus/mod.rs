@@ -337,7 +337,7 @@ fn focus_on(segment: &Segment, symbol: &SymbolRecord) -> Focus {
         end_line: symbol.end_line,
         symbol: segment.name(symbol.qualified_name).to_owned(),
         kind: kind_of(symbol).name(),
-        signature: segment.text(symbol.signature),
+        signature: segment.signature(symbol),
     }
 }
 

@@ -67,7 +67,7 @@ impl<'a> Found<'a> {
     /// The names of what a type is derived from, by its declaration.
     pub fn bases(&self, symbols: &Symbols<'a>) -> Vec<String> {
         let (segment, _) = symbols.view.row(self.id);
-        let signature = segment.text(self.record.signature);
+        let signature = segment.signature(&self.record);
         let own = self.owner_name();
         let are_parenthesised = symbols.language_of(self.id) == "python";
         let bases = words::bases(&signature, are_parenthesised).into_iter().filter(|name| *name != own);
@@ -153,7 +153,7 @@ impl<'a> Symbols<'a> {
         for id in self.rows_with(Field::Body, name).unwrap_or_default() {
             let (segment, row) = self.view.row(id);
             for record in segment.symbols_of(row).filter(|symbol| is_type(kind_of(symbol))) {
-                if segment.text(record.signature).contains(name) {
+                if segment.signature(&record).contains(name) {
                     found.extend(self.at_first_path(id, record));
                 }
             }

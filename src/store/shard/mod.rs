@@ -1,13 +1,16 @@
 //! Shards: immutable Parquet files of chunks and vectors, named by the BLAKE3 hash of their bytes.
 //!
 //! One row per chunk, in (doc, position) order. The columns are those of [`schema`] and are documented for
-//! users in `docs/storage.md`. The vector column is a REQUIRED FixedSizeBinary, PLAIN, uncompressed, in one
-//! row group and one page, so that its values are contiguous bytes that search maps in place. Docs without
+//! users in `docs/storage.md`. The columns `vector` and `input_hash` are REQUIRED FixedSizeBinary, PLAIN,
+//! uncompressed, in one row group and one page, so that their values are contiguous bytes that are mapped in
+//! place. Docs without
 //! chunks are in the footer under [`DOCS_KEY`], since the fact that a blob has nothing to index must not be
 //! lost.
 
+pub mod symbols;
+
 use super::error::StoreError;
-use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta, SymbolMeta};
+use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta};
 use crate::chunk::SemanticClass;
 use crate::chunk::classes::Importance;
 use crate::git::Oid;
@@ -21,7 +24,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::compute_leaves;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
@@ -43,7 +46,10 @@ const PAGE_BYTES: usize = 1 << 20;
 pub const DOCS_KEY: &str = "codeweaver.docs";
 /// Footer key of the schema version.
 pub const SCHEMA_KEY: &str = "codeweaver.schema";
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
+
+/// Columns of positions, which grow within a doc.
+const POSITIONS: [&str; 4] = ["start_byte", "end_byte", "start_line", "end_line"];
 
 /// The content of a shard in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,11 +63,17 @@ pub struct ShardData {
     pub dim: usize,
 }
 
-/// The bytes of a shard and the position of its vectors.
+/// The bytes of a shard.
 pub struct EncodedShard {
     pub bytes: Vec<u8>,
-    /// Offset of the first vector in `bytes`. All vectors follow without gaps.
-    pub vectors_at: u64,
+    pub offsets: Offsets,
+}
+
+/// Where the columns begin in a shard that are read in place. All values of a column follow without gaps.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Offsets {
+    pub vectors: u64,
+    pub input_hashes: u64,
 }
 
 /// The columns of a shard for hashes of `oid_len` bytes and vectors of `dim` components.
@@ -93,7 +105,7 @@ pub fn schema(oid_len: i32, dim: i32) -> Schema {
         number("token_count"),
         utf8("title"),
         utf8("enclosing"),
-        utf8("symbols"),
+        symbols::field(),
         utf8("detail"),
         Field::new("vector", DataType::FixedSizeBinary(dim), false),
     ])
@@ -113,36 +125,52 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
         let mut group = writer.next_row_group().map_err(failed)?;
         let doc_of_rows = doc_of_rows(data);
         // One column after the other and a batch at a time, so that little is in memory unencoded.
-        for (mut column, field) in columns.into_iter().zip(schema.fields()) {
+        let mut columns = columns.into_iter();
+        for field in schema.fields() {
+            let mut leaves: Vec<_> = columns.by_ref().take(n_leaves(field)).collect();
             for start in (0..data.rows.len()).step_by(BATCH_ROWS) {
                 let batch = start..data.rows.len().min(start + BATCH_ROWS);
                 let array = array(data, field, &doc_of_rows[batch.clone()], batch)
                     .map_err(|e| failed(ParquetError::General(e.to_string())))?;
-                for leaf in compute_leaves(field, &array).map_err(failed)? {
+                for (column, leaf) in leaves.iter_mut().zip(compute_leaves(field, &array).map_err(failed)?) {
                     column.write(&leaf).map_err(failed)?;
                 }
             }
-            column.close().and_then(|chunk| chunk.append_to_row_group(&mut group)).map_err(failed)?;
+            for column in leaves {
+                column.close().and_then(|chunk| chunk.append_to_row_group(&mut group)).map_err(failed)?;
+            }
         }
         group.close().map_err(failed)?;
     }
     let metadata = writer.close().map_err(failed)?;
-    let vectors_at = match metadata.row_groups() {
-        [] => 0,
-        [group] => {
-            let column = group.column(group.num_columns() - 1);
-            let (start, len) = column.byte_range();
-            (start + len).saturating_sub(data.vectors.len() as u64)
-        }
-        _ => return Err(StoreError::damaged(path, "the writer made more than one row group")),
+    let input_hashes: Vec<u8> = data.rows.iter().flat_map(|row| row.input_hash).collect();
+    let in_place = |name: &str, values: &[u8]| match metadata.row_groups() {
+        [] => Ok(0),
+        [group] => offset_of(&bytes, group, name, values)
+            .ok_or_else(|| StoreError::damaged(path, format!("the writer did not keep `{name}` contiguous"))),
+        _ => Err(StoreError::damaged(path, "the writer made more than one row group")),
     };
-    let mapped = bytes.get(vectors_at as usize..vectors_at as usize + data.vectors.len());
-    if mapped != Some(bytemuck::cast_slice(&data.vectors)) {
-        // A Parquet writer that splits the page would break in-place search. No shard is better than wrong
-        // vectors.
-        return Err(StoreError::damaged(path, "the writer did not keep the vectors contiguous"));
+    let vectors = in_place("vector", bytemuck::cast_slice(&data.vectors))?;
+    let input_hashes = in_place("input_hash", &input_hashes)?;
+    Ok(EncodedShard { bytes, offsets: Offsets { vectors, input_hashes } })
+}
+
+/// The offset in `bytes` of the `values` of a column in one page, with which it ends. `None` if they are not
+/// there: a writer that splits the page would break search in place, and no shard is better than wrong vectors.
+fn offset_of(bytes: &[u8], group: &RowGroupMetaData, name: &str, values: &[u8]) -> Option<u64> {
+    let column = group.columns().iter().find(|column| column.column_path().string() == name)?;
+    let (start, len) = column.byte_range();
+    let at = (start + len).checked_sub(values.len() as u64)?;
+    bytes.get(at as usize..)?.starts_with(values).then_some(at)
+}
+
+/// The number of Parquet columns that `field` takes.
+fn n_leaves(field: &Field) -> usize {
+    match field.data_type() {
+        DataType::List(element) => n_leaves(element),
+        DataType::Struct(fields) => fields.iter().map(|field| n_leaves(field)).sum(),
+        _ => 1,
     }
-    Ok(EncodedShard { bytes, vectors_at })
 }
 
 /// Reads a whole shard.
@@ -192,13 +220,7 @@ fn decode(path: &Path) -> Result<ShardData, StoreError> {
 }
 
 fn properties(docs_json: String) -> WriterProperties {
-    let vector = ColumnPath::from("vector");
-    let incompressible = |builder: parquet::file::properties::WriterPropertiesBuilder, name: &str| {
-        builder
-            .set_column_dictionary_enabled(ColumnPath::from(name), false)
-            .set_column_compression(ColumnPath::from(name), Compression::UNCOMPRESSED)
-    };
-    let builder = WriterProperties::builder()
+    let mut builder = WriterProperties::builder()
         // The default contains the crate's version, which would change every hash on an upgrade.
         .set_created_by("codeweaver 1".to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -212,15 +234,25 @@ fn properties(docs_json: String) -> WriterProperties {
             KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA_VERSION.to_string()),
             KeyValue::new(DOCS_KEY.to_owned(), docs_json),
         ]));
-    let distinct = |builder: parquet::file::properties::WriterPropertiesBuilder, name: &str| {
-        builder.set_column_dictionary_enabled(ColumnPath::from(name), false)
-    };
-    let builder = distinct(distinct(builder, "symbols"), "detail");
-    let builder = incompressible(incompressible(builder, "chunk_id"), "input_hash");
-    incompressible(builder, "vector")
-        .set_column_encoding(vector.clone(), Encoding::PLAIN)
-        .set_column_data_page_size_limit(vector, usize::MAX / 2)
-        .build()
+    let path = |name: String| ColumnPath::new(name.split('.').map(str::to_owned).collect());
+    for distinct in symbols::texts().chain(["detail".to_owned()]) {
+        builder = builder.set_column_dictionary_enabled(path(distinct), false);
+    }
+    for growing in symbols::positions().chain(POSITIONS.map(str::to_owned)) {
+        builder = builder
+            .set_column_dictionary_enabled(path(growing.clone()), false)
+            .set_column_encoding(path(growing), Encoding::DELTA_BINARY_PACKED);
+    }
+    for incompressible in ["chunk_id", "input_hash", "vector"].map(ColumnPath::from) {
+        builder = builder
+            .set_column_dictionary_enabled(incompressible.clone(), false)
+            .set_column_encoding(incompressible.clone(), Encoding::PLAIN)
+            .set_column_compression(incompressible, Compression::UNCOMPRESSED);
+    }
+    for in_place in ["input_hash", "vector"].map(ColumnPath::from) {
+        builder = builder.set_column_data_page_size_limit(in_place, usize::MAX / 2);
+    }
+    builder.build()
 }
 
 fn docs_json(data: &ShardData) -> String {
@@ -313,7 +345,7 @@ fn array(data: &ShardData, field: &Field, docs: &[u32], batch: Range<usize>) -> 
         "enclosing" => {
             strings(rows.len(), rows.iter().map(|row| json(serde_json::to_string(&row.enclosing))))
         }
-        "symbols" => strings(rows.len(), rows.iter().map(|row| json(serde_json::to_string(&row.symbols)))),
+        symbols::COLUMN => symbols::encode(rows),
         "detail" => strings(rows.len(), rows.iter().map(|row| &row.detail)),
         "vector" => {
             let vectors = &data.vectors[batch.start * data.dim..batch.end * data.dim];
@@ -375,13 +407,11 @@ fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String>
     let (source, class, token_count) = (number("source")?, number("class")?, number("token_count")?);
     let container = column("container")?.as_boolean_opt().ok_or("column `container` has another type")?;
     let (language, title, detail) = (string("language")?, string("title")?, string("detail")?);
-    let (enclosing, symbols) = (string("enclosing")?, string("symbols")?);
+    let (enclosing, symbols) = (string("enclosing")?, symbols::decode(column(symbols::COLUMN)?)?);
     data.dim = vector.value_length() as usize;
-    for i in 0..batch.num_rows() {
+    for (i, symbols) in symbols.into_iter().enumerate() {
         let hash =
             |bytes: &[u8]| <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned());
-        let symbols: Vec<SymbolMeta> =
-            serde_json::from_str(symbols.value(i)).map_err(|e| format!("symbols of row {i}: {e}"))?;
         data.rows.push(RowMeta {
             chunk_id: hash(chunk_id.value(i))?,
             input_hash: hash(input_hash.value(i))?,
@@ -406,6 +436,7 @@ fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String>
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::store::rows::SymbolMeta;
 
     /// `n_docs` docs with random rows; every seventh has none.
     pub fn sample(n_docs: usize, dim: usize, seed: u64) -> ShardData {
