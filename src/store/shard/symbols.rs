@@ -52,6 +52,11 @@ pub fn texts() -> impl Iterator<Item = String> {
     TEXTS.into_iter().map(path)
 }
 
+/// Paths of the Parquet columns of names, which begin like the one before.
+pub fn names() -> impl Iterator<Item = String> {
+    TEXTS[..2].iter().copied().map(path)
+}
+
 /// Paths of the Parquet columns of positions.
 pub fn positions() -> impl Iterator<Item = String> {
     POSITIONS.into_iter().map(path)
