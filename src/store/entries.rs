@@ -14,8 +14,8 @@ use bytemuck::{Pod, Zeroable};
 use std::path::Path;
 
 pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
-/// 1: first version. 2: frequencies of one are not written.
-pub const VERSION: u32 = 2;
+/// 1: first version. 2: frequencies of one are not written. 3: lists of one posting without a length.
+pub const VERSION: u32 = 3;
 /// The value of [`EntryRecord::doc`] for "no doc".
 pub const NO_DOC: u32 = u32::MAX;
 

@@ -4,11 +4,14 @@
 //! list:
 //!
 //! ```text
-//! df varint,
+//! varint of 2 · df,
 //! then 12 bytes per full block of 128: last_row u32, payload offset u32, row bits u8, tf bits u8, zero u16,
 //! then the payloads (bit-packed row gaps, then tf − 1), then the tail × (df mod 128):
 //! varint of 2 · row gap + (1 if tf > 1), and tf as a varint if it is more than 1
 //! ```
+//!
+//! The list of a term that occurs in one row, as two thirds do, is the tail alone, of which the first varint is
+//! shifted left by one and has a 1 as lowest bit.
 //!
 //! Block headers make document frequencies over live rows cheap: a block whose whole row range is live counts
 //! without being decoded, a dead one is skipped, and only mixed blocks are decoded. Search libraries count
@@ -174,7 +177,10 @@ impl PostingsWriter {
         self.fst
             .insert(key, self.lists.len() as u64)
             .expect("keys come in ascending order, by the contract of `add`");
-        varint::put(&mut self.lists, rows.len() as u32);
+        if let (&[row], &[tf]) = (rows, tfs) {
+            return put_posting(&mut self.lists, row, tf, |head| head << 1 | 1);
+        }
+        varint::put(&mut self.lists, (rows.len() as u32) << 1);
         let packer = BitPacker4x::new();
         let n_blocks = rows.len() / BLOCK;
         let headers_at = self.lists.len();
@@ -200,11 +206,7 @@ impl PostingsWriter {
             previous = rows[BLOCK - 1];
         }
         for (&row, &tf) in rows.iter().zip(tfs).skip(n_blocks * BLOCK) {
-            // Most terms occur once in few chunks, so that case is the smallest.
-            varint::put(&mut self.lists, (row - previous) << 1 | u32::from(tf > 1));
-            if tf > 1 {
-                varint::put(&mut self.lists, tf);
-            }
+            put_posting(&mut self.lists, row - previous, tf, |head| head);
             previous = row;
         }
     }
@@ -212,6 +214,15 @@ impl PostingsWriter {
     pub fn finish(self) -> (Vec<u8>, Vec<u8>) {
         let fst = self.fst.into_inner().expect("writing an fst to memory does not fail");
         (fst, self.lists)
+    }
+}
+
+/// Appends a posting of a tail; `mark` changes its first number.
+fn put_posting(out: &mut Vec<u8>, gap: u32, tf: u32, mark: impl Fn(u32) -> u32) {
+    // Most terms occur once in few chunks, so that case is the smallest.
+    varint::put(out, mark(gap << 1 | u32::from(tf > 1)));
+    if tf > 1 {
+        varint::put(out, tf);
     }
 }
 
@@ -266,8 +277,13 @@ impl<'a> Postings<'a> {
     }
 
     fn list_at(&self, offset: u64) -> Option<PostingList<'a>> {
-        let mut at = usize::try_from(offset).ok()?;
-        let df = varint::get(self.lists, &mut at)?;
+        let start = usize::try_from(offset).ok()?;
+        let mut at = start;
+        let head = varint::get(self.lists, &mut at)?;
+        if head & 1 == 1 {
+            return Some(PostingList { df: 1, bytes: self.lists, headers_at: start, payload_at: start });
+        }
+        let df = head >> 1;
         let n_blocks = df as usize / BLOCK;
         let payload_at = at.checked_add(n_blocks.checked_mul(BLOCK_HEADER)?)?;
         if payload_at > self.lists.len() {
@@ -443,6 +459,7 @@ impl PostingList<'_> {
     fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
         for _ in 0..self.df as usize % BLOCK {
             let Some(head) = varint::get(self.bytes, &mut at) else { return };
+            let head = if self.df == 1 { head >> 1 } else { head };
             let tf = if head & 1 == 1 { varint::get(self.bytes, &mut at) } else { Some(1) };
             let Some(tf) = tf else { return };
             previous = previous.wrapping_add(head >> 1);
@@ -466,6 +483,7 @@ mod tests {
 
     fn lists() -> impl Strategy<Value = Lists> {
         let list = prop_oneof![
+            btree_map(0..ROWS, 1u32..3, 1..2),
             btree_map(0..ROWS, 1u32..300, 1..20),
             btree_map(0..ROWS, 1u32..300, 100..400),
             btree_map(0..ROWS, any::<u32>().prop_map(|tf| tf.max(1)), 120..140),
