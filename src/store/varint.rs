@@ -1,6 +1,9 @@
 //! Variable-length integers: seven bits per byte, lowest first, the eighth bit marks continuation (LEB128).
 //! Fifteen lines that the formats of this crate fix for good, so no dependency.
 
+/// The most bytes that a number takes.
+pub const MAX_LEN: usize = 5;
+
 pub fn put(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

@@ -9,12 +9,15 @@
 //! | section | content |
 //! |---:|---|
 //! | 13 | the words in byte order, in blocks |
-//! | 14 | their lists of docs, in the same order |
-//! | 15 | for each block its offset in section 13 and that of its first list in section 14, u32 each |
+//! | 14 | their lists of docs, in blocks of the same words |
+//! | 15 | for each block its offsets in sections 13 and 14, u32 each |
 //! | 16 | docs whose words are not stored, u32, ascending: every pattern may match them |
+//! | 19 | a filter for each block |
 //!
-//! A block is its first word, a line break, and in LZ4 all its words, a line break after each. It is
-//! decompressed to be searched.
+//! A block of words is its first word, a line break, and in zstd all its words, a line break after each. A block
+//! of lists is their length before compression as varint, and in zstd the lists. A block that may have a text is
+//! decompressed to be searched: all trigrams (three bytes in a row, line breaks included) of the text are in its
+//! filter, which is a Bloom filter with one hash.
 //!
 //! A list is the varint of `doc << 1 | 1` if there is one doc, else that of `length << 1` and the gaps
 //! between the docs as varints of so many bytes; without length it is a bitmap of all docs.
@@ -24,6 +27,7 @@ use memchr::{memchr, memmem};
 use regex::bytes::{Regex, RegexBuilder};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+use zstd::bulk::{Compressor, Decompressor};
 
 /// A block ends with the word that brings it to this length.
 const BLOCK: usize = 8 * 1024;
@@ -33,8 +37,12 @@ const MAX_WORD: usize = 255;
 const OVERLAP: usize = 127;
 /// A block is at most this long.
 const MAX_BLOCK: usize = BLOCK + MAX_WORD + 1;
+/// Bytes of the filter of a block, which has some 1,500 different trigrams.
+pub const FILTER: usize = 256;
 /// With more words that have a text, it selects nothing.
 const MAX_HITS: usize = 1 << 16;
+/// Level of zstd. Higher ones save 2 % and take several times as long.
+const LEVEL: i32 = 3;
 
 /// Words and their docs under construction.
 #[derive(Default)]
@@ -145,31 +153,78 @@ impl WordsBuilder {
         id
     }
 
-    /// The four sections.
-    pub fn finish(self) -> [Vec<u8>; 4] {
+    /// The five sections.
+    pub fn finish(self) -> [Vec<u8>; 5] {
         let mut words: Vec<(Box<[u8]>, u32)> = self.ids.into_iter().collect();
         words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let (mut text, mut lists, mut blocks) = (Vec::new(), Vec::new(), Vec::<[u32; 2]>::new());
-        let mut block = Vec::with_capacity(MAX_BLOCK);
+        let mut blocks = Blocks::new();
+        // As a reader has it: a line break before the first word.
+        let (mut block, mut lists) = (b"\n".to_vec(), Vec::new());
         for (word, id) in words {
-            if block.is_empty() {
-                blocks.push([text.len() as u32, lists.len() as u32]);
-                text.extend_from_slice(&word);
-                text.push(b'\n');
-            }
             block.extend_from_slice(&word);
             block.push(b'\n');
             put_list(&mut lists, &self.lists[id as usize], self.n_docs);
-            if block.len() >= BLOCK {
-                text.extend(lz4_flex::block::compress(&block));
-                block.clear();
+            if block.len() > BLOCK {
+                blocks.push(&block, &lists);
+                block.truncate(1);
+                lists.clear();
             }
         }
-        if !block.is_empty() {
-            text.extend(lz4_flex::block::compress(&block));
+        if block.len() > 1 {
+            blocks.push(&block, &lists);
         }
         let unknown = bytemuck::cast_slice(&self.unknown).to_vec();
-        [text, lists, bytemuck::cast_slice(&blocks).to_vec(), unknown]
+        [blocks.words, blocks.lists, bytemuck::cast_slice(&blocks.offsets).to_vec(), unknown, blocks.filters]
+    }
+}
+
+/// Sections 13, 14, 15 and 19 under construction.
+struct Blocks {
+    compressor: Compressor<'static>,
+    words: Vec<u8>,
+    lists: Vec<u8>,
+    offsets: Vec<[u32; 2]>,
+    filters: Vec<u8>,
+}
+
+impl Blocks {
+    fn new() -> Blocks {
+        Blocks {
+            compressor: Compressor::new(LEVEL).expect("the level is one that zstd has"),
+            words: Vec::new(),
+            lists: Vec::new(),
+            offsets: Vec::new(),
+            filters: Vec::new(),
+        }
+    }
+
+    /// Appends a block of words, with a line break before and after each, and their lists.
+    fn push(&mut self, block: &[u8], lists: &[u8]) {
+        let words = &block[1..];
+        self.offsets.push([self.words.len() as u32, self.lists.len() as u32]);
+        let first = memchr(b'\n', words).map_or(words.len(), |end| end + 1);
+        self.words.extend_from_slice(&words[..first]);
+        let compressed = self.compressed(words);
+        self.words.extend(compressed);
+        varint::put(&mut self.lists, lists.len() as u32);
+        let compressed = self.compressed(lists);
+        self.lists.extend(compressed);
+        let start = self.filters.len();
+        self.filters.resize(start + FILTER, 0);
+        let filter = &mut self.filters[start..];
+        for_each_trigram(block, |bit| filter[bit / 8] |= 1 << (bit % 8));
+    }
+
+    fn compressed(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.compressor.compress(bytes).expect("compression into a growing buffer does not fail")
+    }
+}
+
+/// Calls `visit` with the bit of each trigram of words, which may be repeated, in the filter of a block.
+fn for_each_trigram(text: &[u8], mut visit: impl FnMut(usize)) {
+    for trigram in text.windows(3).filter(|trigram| trigram[1] != b'\n') {
+        let number = u32::from_le_bytes([trigram[0], trigram[1], trigram[2], 0]);
+        visit(number.wrapping_mul(0x9e37_79b1) as usize >> 16 & (FILTER * 8 - 1));
     }
 }
 
@@ -308,6 +363,7 @@ pub struct Words<'a> {
     lists: &'a [u8],
     blocks: &'a [[u32; 2]],
     unknown: &'a [u32],
+    filters: &'a [[u8; FILTER]],
     n_docs: u32,
 }
 
@@ -318,13 +374,15 @@ impl<'a> Words<'a> {
         lists: &'a [u8],
         blocks: &'a [[u32; 2]],
         unknown: &'a [u32],
+        filters: &'a [[u8; FILTER]],
         n_docs: u32,
     ) -> Option<Words<'a>> {
-        let is_in_order = blocks.is_sorted_by(|a, b| a[0] < b[0] && a[1] <= b[1]);
+        let is_in_order = blocks.is_sorted_by(|a, b| a[0] < b[0] && a[1] < b[1]);
         let fits = blocks.last().is_none_or(|&[at, list]| {
             (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [0, 0]
         });
-        (is_in_order && fits).then_some(Words { text, lists, blocks, unknown, n_docs })
+        let is_whole = is_in_order && fits && filters.len() == blocks.len();
+        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs })
     }
 
     /// The docs whose words are not stored.
@@ -344,21 +402,24 @@ impl<'a> Words<'a> {
         };
         let mut docs = DocSet::empty(self.n_docs);
         let mut n_hits = 0;
-        let mut block = Vec::new();
-        for number in numbers {
-            self.read(number, &mut block)?;
-            let mut list = self.blocks[number][1] as usize;
-            let (mut from, mut counted) = (0, 1);
+        let mut decompressor = Decompressor::new().ok()?;
+        let (mut block, mut lists) = (Vec::new(), Vec::new());
+        for number in numbers.filter(|&number| search.may_be_in(&self.filters[number])) {
+            self.read(number, &mut decompressor, &mut block)?;
+            let (mut from, mut counted, mut list) = (0, 1, 0);
             while let Some(found) = search.find(&block, from) {
                 n_hits += 1;
                 if n_hits > MAX_HITS {
                     return None;
                 }
+                if from == 0 {
+                    self.read_lists(number, &mut decompressor, &mut lists)?;
+                }
                 // A match that begins with a line break is of the word behind it.
                 let start = found.start + usize::from(needle.is_start);
                 let skipped = memchr::memchr_iter(b'\n', &block[counted..start]).count();
-                (0..skipped).for_each(|_| self.list(&mut list, |_| {}));
-                self.list(&mut list.clone(), |doc| docs.insert(doc));
+                (0..skipped).for_each(|_| self.list(&lists, &mut list, |_| {}));
+                self.list(&lists, &mut list.clone(), |doc| docs.insert(doc));
                 counted = start;
                 // The line break after this word, with which the next begins.
                 let inside = found.end.saturating_sub(1).max(found.start + 1);
@@ -383,26 +444,45 @@ impl<'a> Words<'a> {
     }
 
     /// The words of a block, a line break before and after each. `None` if it is damaged.
-    fn read(&self, number: usize, block: &mut Vec<u8>) -> Option<()> {
+    fn read(&self, number: usize, decompressor: &mut Decompressor<'_>, block: &mut Vec<u8>) -> Option<()> {
         let [start, _] = *self.blocks.get(number)?;
         let end = self.blocks.get(number + 1).map_or(self.text.len(), |&[next, _]| next as usize);
         let compressed = self.text.get(start as usize + self.first_word(start).len() + 1..end)?;
         block.resize(MAX_BLOCK + 1, 0);
         block[0] = b'\n';
-        let len = lz4_flex::block::decompress_into(compressed, &mut block[1..]).ok()?;
+        let len = decompressor.decompress_to_buffer(compressed, &mut block[1..]).ok()?;
         block.truncate(len + 1);
         block.ends_with(b"\n").then_some(())
     }
 
-    /// Calls `visit` with the docs of the list at `at`, and moves `at` behind it.
-    fn list(&self, at: &mut usize, mut visit: impl FnMut(u32)) {
-        let Some(head) = varint::get(self.lists, at) else { return };
+    /// The lists of a block. `None` if they are damaged.
+    fn read_lists(
+        &self,
+        number: usize,
+        decompressor: &mut Decompressor<'_>,
+        lists: &mut Vec<u8>,
+    ) -> Option<()> {
+        let mut at = self.blocks.get(number)?[1] as usize;
+        let end = self.blocks.get(number + 1).map_or(self.lists.len(), |next| next[1] as usize);
+        let len = varint::get(self.lists, &mut at)? as usize;
+        // No list is longer than a bitmap of all docs, and no block has more than a word for every two bytes.
+        if len > MAX_BLOCK / 2 * (self.n_docs.div_ceil(8) as usize + varint::MAX_LEN) {
+            return None;
+        }
+        lists.resize(len, 0);
+        let n = decompressor.decompress_to_buffer(self.lists.get(at..end)?, lists.as_mut_slice()).ok()?;
+        (n == len).then_some(())
+    }
+
+    /// Calls `visit` with the docs of the list at `at` in `lists`, and moves `at` behind it.
+    fn list(&self, lists: &[u8], at: &mut usize, mut visit: impl FnMut(u32)) {
+        let Some(head) = varint::get(lists, at) else { return };
         if head & 1 == 1 {
             return visit(head >> 1);
         }
         let is_bitmap = head == 0;
         let len = if is_bitmap { self.n_docs.div_ceil(8) } else { head >> 1 } as usize;
-        let bytes = self.lists.get(*at..).unwrap_or_default();
+        let bytes = lists.get(*at..).unwrap_or_default();
         let bytes = &bytes[..len.min(bytes.len())];
         *at += len;
         if !is_bitmap {
@@ -416,15 +496,18 @@ impl<'a> Words<'a> {
     /// Calls `visit` with every word and its docs, in byte order. False if a block is damaged, after which
     /// the others are not read.
     fn for_each(&self, mut visit: impl FnMut(&[u8], &[u32])) -> bool {
-        let (mut block, mut docs) = (Vec::new(), Vec::new());
+        let Ok(mut decompressor) = Decompressor::new() else { return false };
+        let (mut block, mut lists, mut docs) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.blocks.len() {
-            if self.read(number, &mut block).is_none() {
+            if self.read(number, &mut decompressor, &mut block).is_none()
+                || self.read_lists(number, &mut decompressor, &mut lists).is_none()
+            {
                 return false;
             }
-            let mut list = self.blocks[number][1] as usize;
+            let mut list = 0;
             for word in block.split(|&byte| byte == b'\n').filter(|word| !word.is_empty()) {
                 docs.clear();
-                self.list(&mut list, |doc| docs.push(doc));
+                self.list(&lists, &mut list, |doc| docs.push(doc));
                 visit(word, &docs);
             }
         }
@@ -436,6 +519,8 @@ impl<'a> Words<'a> {
 struct NeedleSearch {
     /// The word that it is, if that is known as a whole.
     whole_word: Option<Vec<u8>>,
+    /// The bits of its trigrams in the filters of blocks; none if upper and lower case are the same.
+    trigrams: Vec<usize>,
     find: Find,
 }
 
@@ -455,13 +540,22 @@ impl NeedleSearch {
         wanted.extend_from_slice(text);
         wanted.extend(is_end.then_some(b'\n'));
         let is_whole = needle.is_start && is_end && !needle.ignore_case;
+        let mut trigrams = Vec::new();
+        if !needle.ignore_case {
+            for_each_trigram(&wanted, |bit| trigrams.push(bit));
+        }
         let find = if needle.ignore_case {
             let pattern = regex::escape(&String::from_utf8_lossy(&wanted));
             Find::InAnyCase(RegexBuilder::new(&pattern).case_insensitive(true).build().ok()?)
         } else {
             Find::Exactly(Box::new(memmem::Finder::new(&wanted).into_owned()))
         };
-        Some(NeedleSearch { whole_word: is_whole.then(|| text.to_vec()), find })
+        Some(NeedleSearch { whole_word: is_whole.then(|| text.to_vec()), trigrams, find })
+    }
+
+    /// Whether a block with this filter may have the needle.
+    fn may_be_in(&self, filter: &[u8; FILTER]) -> bool {
+        self.trigrams.iter().all(|bit| filter[bit / 8] >> (bit % 8) & 1 == 1)
     }
 
     /// The next match in `block` from `from` on, with the line breaks that belong to the needle.
@@ -483,18 +577,33 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    /// The sections with numbers.
-    fn numbers(sections: &[Vec<u8>; 4]) -> (Vec<[u32; 2]>, Vec<u32>) {
-        let all =
-            |bytes: &[u8]| -> Vec<u32> { bytes.chunks_exact(4).map(|four| read_u32(four, 0)).collect() };
-        (all(&sections[2]).chunks_exact(2).map(|two| [two[0], two[1]]).collect(), all(&sections[3]))
+    /// The sections as they are mapped.
+    struct Sections {
+        bytes: [Vec<u8>; 5],
+        blocks: Vec<[u32; 2]>,
+        unknown: Vec<u32>,
+        n_docs: u32,
+    }
+
+    impl Sections {
+        fn new(bytes: [Vec<u8>; 5], n_docs: u32) -> Sections {
+            let all =
+                |bytes: &[u8]| -> Vec<u32> { bytes.chunks_exact(4).map(|four| read_u32(four, 0)).collect() };
+            let blocks = all(&bytes[2]).chunks_exact(2).map(|two| [two[0], two[1]]).collect();
+            let unknown = all(&bytes[3]);
+            Sections { bytes, blocks, unknown, n_docs }
+        }
+
+        fn words(&self) -> Option<Words<'_>> {
+            let [text, lists, _, _, filters] = &self.bytes;
+            Words::new(text, lists, &self.blocks, &self.unknown, filters.as_chunks().0, self.n_docs)
+        }
     }
 
     fn found(builder: WordsBuilder, needle: &Needle) -> Vec<u32> {
         let n_docs = builder.n_docs;
-        let sections = builder.finish();
-        let (blocks, unknown) = numbers(&sections);
-        let words = Words::new(&sections[0], &sections[1], &blocks, &unknown, n_docs).unwrap();
+        let sections = Sections::new(builder.finish(), n_docs);
+        let words = sections.words().unwrap();
         let mut docs = words.docs_with(needle).unwrap();
         docs.unite(&words.unknown());
         (0..n_docs).filter(|&doc| docs.contains(doc)).collect()
@@ -553,12 +662,10 @@ mod tests {
             appended.append(built(&docs[split..]));
             prop_assert_eq!(&found(appended, &needle), &wanted);
             // Merged, without every third doc.
-            let sections = built(&docs).finish();
             let n_docs = docs.len() as u32;
-            let (blocks, unknown) = numbers(&sections);
-            let whole = Words::new(&sections[0], &sections[1], &blocks, &unknown, n_docs);
+            let sections = Sections::new(built(&docs).finish(), n_docs);
             let mut merged = built(&docs[..split]);
-            merged.extend(whole.as_ref(), n_docs, |doc| doc % 3 != 0);
+            merged.extend(sections.words().as_ref(), n_docs, |doc| doc % 3 != 0);
             let kept = docs.iter().enumerate().filter(|(at, _)| at % 3 != 0).map(|(_, doc)| doc.clone());
             let all: Vec<Option<String>> = docs[..split].iter().cloned().chain(kept).collect();
             prop_assert_eq!(&found(merged, &needle), &expected(&all, &needle));
@@ -567,7 +674,7 @@ mod tests {
         #[test]
         fn damaged_sections_do_not_panic(
             docs in vec(proptest::option::weighted(0.9, "([a-c]{1,4} ){0,40}"), 1..90),
-            changes in vec((0usize..3, any::<prop::sample::Index>(), any::<u8>()), 0..6),
+            changes in vec((0usize..5, any::<prop::sample::Index>(), any::<u8>()), 0..6),
             needle in needle(),
         ) {
             let mut sections = built(&docs).finish();
@@ -577,8 +684,8 @@ mod tests {
                     sections[section][at] = byte;
                 }
             }
-            let (blocks, unknown) = numbers(&sections);
-            if let Some(words) = Words::new(&sections[0], &sections[1], &blocks, &unknown, docs.len() as u32) {
+            let sections = Sections::new(sections, docs.len() as u32);
+            if let Some(words) = sections.words() {
                 let _ = words.docs_with(&needle);
                 let _ = words.for_each(|_, _| {});
             }
@@ -600,8 +707,13 @@ mod tests {
                 Some((0..100).map(|i| format!("name_{:05}_{doc} ", (i * 7919 + doc) % 10_000)).collect())
             })
             .collect();
-        let sections = built(&docs).finish();
-        assert!(numbers(&sections).0.len() > 5, "{} bytes", sections[0].len());
+        let sections = Sections::new(built(&docs).finish(), 70);
+        assert!(sections.blocks.len() > 5, "{} blocks", sections.blocks.len());
+        let absent =
+            Needle { text: "a_longer_text".to_owned(), is_start: false, is_end: false, ignore_case: false };
+        let search = NeedleSearch::new(&absent).unwrap();
+        let filters = sections.bytes[4].as_chunks().0;
+        assert!(filters.iter().all(|filter| !search.may_be_in(filter)), "no block is read for it");
         for (text, is_start, is_end) in [
             ("name_00000_0", true, true),
             ("name_09999_69", true, true),

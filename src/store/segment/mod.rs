@@ -15,7 +15,7 @@
 //! | 8, 9 | term dictionary and posting lists (see [`crate::store::postings`]) |
 //! | 10 | language names, one per line |
 //! | 12 | sign bits of the vectors (see [`crate::store::binary_quantisation`]); only in segments with many rows |
-//! | 13–16 | words and their docs (see [`crate::store::words`]) |
+//! | 13–16, 19 | words and their docs (see [`crate::store::words`]) |
 //! | 17, 18 | texts: titles, signatures, documentation (see [`crate::store::strings`]) |
 
 mod builder;
@@ -61,7 +61,7 @@ const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
 const SIGN_BITS: u32 = 12;
 const INPUT_HASH_BYTES: usize = 16;
-const WORDS: [u32; 4] = [13, 14, 15, 16];
+const WORDS: [u32; 5] = [13, 14, 15, 16, 19];
 const TEXTS: [u32; 2] = [17, 18];
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -281,12 +281,13 @@ impl Segment {
 
     /// The words of the blobs; `None` if they are damaged.
     pub fn words(&self) -> Option<Words<'_>> {
-        let [text, lists, blocks, unknown] = WORDS;
+        let [text, lists, blocks, unknown, filters] = WORDS;
         Words::new(
             self.file.section(text).ok()?,
             self.file.section(lists).ok()?,
             self.file.records(blocks).ok()?,
             self.file.records(unknown).ok()?,
+            self.file.records(filters).ok()?,
             self.n_docs(),
         )
     }
