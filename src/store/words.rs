@@ -16,8 +16,8 @@
 //!
 //! A block of words is its first word, a line break, and in zstd all its words, a line break after each. A block
 //! of lists is their length before compression as varint, and in zstd the lists. A block that may have a text is
-//! decompressed to be searched: all trigrams (three bytes in a row, line breaks included) of the text are in its
-//! filter, which is a Bloom filter with one hash.
+//! decompressed to be searched: all trigrams (three bytes in a row in lower case, line breaks included) of the text
+//! are in its filter, which is a Bloom filter with one hash.
 //!
 //! A list is the varint of `doc << 1 | 1` if there is one doc, else that of `length << 1` and the gaps
 //! between the docs as varints of so many bytes; without length it is a bitmap of all docs.
@@ -41,6 +41,8 @@ const MAX_BLOCK: usize = BLOCK + MAX_WORD + 1;
 pub const FILTER: usize = 256;
 /// With more words that have a text, it selects nothing.
 const MAX_HITS: usize = 1 << 16;
+/// Letters that are ASCII letters in another case: long s and the sign of Kelvin.
+const FOLDED_TO_ASCII: [&str; 2] = ["\u{17f}", "\u{212a}"];
 /// Level of zstd. Higher ones save 2 % and take several times as long.
 const LEVEL: i32 = 3;
 
@@ -213,6 +215,9 @@ impl Blocks {
         self.filters.resize(start + FILTER, 0);
         let filter = &mut self.filters[start..];
         for_each_trigram(block, |bit| filter[bit / 8] |= 1 << (bit % 8));
+        if FOLDED_TO_ASCII.iter().any(|letter| memmem::find(block, letter.as_bytes()).is_some()) {
+            filter.fill(u8::MAX);
+        }
     }
 
     fn compressed(&mut self, bytes: &[u8]) -> Vec<u8> {
@@ -223,7 +228,8 @@ impl Blocks {
 /// Calls `visit` with the bit of each trigram of words, which may be repeated, in the filter of a block.
 fn for_each_trigram(text: &[u8], mut visit: impl FnMut(usize)) {
     for trigram in text.windows(3).filter(|trigram| trigram[1] != b'\n') {
-        let number = u32::from_le_bytes([trigram[0], trigram[1], trigram[2], 0]);
+        let [a, b, c] = [trigram[0], trigram[1], trigram[2]].map(|byte| byte.to_ascii_lowercase());
+        let number = u32::from_le_bytes([a, b, c, 0]);
         visit(number.wrapping_mul(0x9e37_79b1) as usize >> 16 & (FILTER * 8 - 1));
     }
 }
@@ -519,7 +525,7 @@ impl<'a> Words<'a> {
 struct NeedleSearch {
     /// The word that it is, if that is known as a whole.
     whole_word: Option<Vec<u8>>,
-    /// The bits of its trigrams in the filters of blocks; none if upper and lower case are the same.
+    /// The bits of its trigrams in the filters of blocks.
     trigrams: Vec<usize>,
     find: Find,
 }
@@ -540,10 +546,10 @@ impl NeedleSearch {
         wanted.extend_from_slice(text);
         wanted.extend(is_end.then_some(b'\n'));
         let is_whole = needle.is_start && is_end && !needle.ignore_case;
+        // In another case, letters beyond ASCII are other bytes.
+        let is_unknown = |byte: &u8| needle.ignore_case && !byte.is_ascii();
         let mut trigrams = Vec::new();
-        if !needle.ignore_case {
-            for_each_trigram(&wanted, |bit| trigrams.push(bit));
-        }
+        wanted.split(is_unknown).for_each(|part| for_each_trigram(part, |bit| trigrams.push(bit)));
         let find = if needle.ignore_case {
             let pattern = regex::escape(&String::from_utf8_lossy(&wanted));
             Find::InAnyCase(RegexBuilder::new(&pattern).case_insensitive(true).build().ok()?)
@@ -640,18 +646,15 @@ mod tests {
     }
 
     fn needle() -> impl Strategy<Value = Needle> {
-        ("[a-cA-Cé_]{1,3}", any::<[bool; 3]>()).prop_map(|(text, [is_start, is_end, ignore_case])| Needle {
-            text,
-            is_start,
-            is_end,
-            ignore_case,
-        })
+        ("[a-cA-CékK\u{212a}_]{1,3}", any::<[bool; 3]>()).prop_map(
+            |(text, [is_start, is_end, ignore_case])| Needle { text, is_start, is_end, ignore_case },
+        )
     }
 
     proptest! {
         #[test]
         fn the_docs_with_a_word_are_found(
-            docs in vec(proptest::option::weighted(0.9, "([a-cA-Cé_]{1,4}[ .\n]){0,40}"), 0..90),
+            docs in vec(proptest::option::weighted(0.9, "([a-cA-CékK\u{212a}_]{1,4}[ .\n]){0,40}"), 0..90),
             needle in needle(),
             split in any::<prop::sample::Index>(),
         ) {
@@ -730,6 +733,15 @@ mod tests {
                 let needle = Needle { text, is_start, is_end, ignore_case };
                 assert_eq!(found(built(&docs), &needle), expected(&docs, &needle), "{needle:?}");
             }
+        }
+    }
+
+    #[test]
+    fn letters_of_ascii_in_another_case_are_found() {
+        let docs = ["a\u{212a}bc", "akbc", "\u{17f}hort", "other"].map(|text| Some(text.to_owned()));
+        for (text, expected) in [("akbc", [0, 1].as_slice()), ("AKBC", &[0, 1]), ("short", &[2])] {
+            let needle = Needle { text: text.to_owned(), is_start: true, is_end: false, ignore_case: true };
+            assert_eq!(found(built(&docs), &needle), expected);
         }
     }
 
