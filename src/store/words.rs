@@ -26,6 +26,7 @@ use super::varint;
 use memchr::{memchr, memmem};
 use regex::bytes::{Regex, RegexBuilder};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::ops::Range;
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -371,6 +372,8 @@ pub struct Words<'a> {
     unknown: &'a [u32],
     filters: &'a [[u8; FILTER]],
     n_docs: u32,
+    /// Made for the first block that is read: it costs as much as some blocks.
+    decompressor: RefCell<Option<Decompressor<'static>>>,
 }
 
 impl<'a> Words<'a> {
@@ -388,7 +391,8 @@ impl<'a> Words<'a> {
             (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [0, 0]
         });
         let is_whole = is_in_order && fits && filters.len() == blocks.len();
-        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs })
+        let decompressor = RefCell::default();
+        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs, decompressor })
     }
 
     /// The docs whose words are not stored.
@@ -408,10 +412,9 @@ impl<'a> Words<'a> {
         };
         let mut docs = DocSet::empty(self.n_docs);
         let mut n_hits = 0;
-        let mut decompressor = Decompressor::new().ok()?;
         let (mut block, mut lists) = (Vec::new(), Vec::new());
         for number in numbers.filter(|&number| search.may_be_in(&self.filters[number])) {
-            self.read(number, &mut decompressor, &mut block)?;
+            self.read(number, &mut block)?;
             let (mut from, mut counted, mut list) = (0, 1, 0);
             while let Some(found) = search.find(&block, from) {
                 n_hits += 1;
@@ -419,7 +422,7 @@ impl<'a> Words<'a> {
                     return None;
                 }
                 if from == 0 {
-                    self.read_lists(number, &mut decompressor, &mut lists)?;
+                    self.read_lists(number, &mut lists)?;
                 }
                 // A match that begins with a line break is of the word behind it.
                 let start = found.start + usize::from(needle.is_start);
@@ -450,24 +453,19 @@ impl<'a> Words<'a> {
     }
 
     /// The words of a block, a line break before and after each. `None` if it is damaged.
-    fn read(&self, number: usize, decompressor: &mut Decompressor<'_>, block: &mut Vec<u8>) -> Option<()> {
+    fn read(&self, number: usize, block: &mut Vec<u8>) -> Option<()> {
         let [start, _] = *self.blocks.get(number)?;
         let end = self.blocks.get(number + 1).map_or(self.text.len(), |&[next, _]| next as usize);
         let compressed = self.text.get(start as usize + self.first_word(start).len() + 1..end)?;
         block.resize(MAX_BLOCK + 1, 0);
         block[0] = b'\n';
-        let len = decompressor.decompress_to_buffer(compressed, &mut block[1..]).ok()?;
+        let len = self.decompress(compressed, &mut block[1..])?;
         block.truncate(len + 1);
         block.ends_with(b"\n").then_some(())
     }
 
     /// The lists of a block. `None` if they are damaged.
-    fn read_lists(
-        &self,
-        number: usize,
-        decompressor: &mut Decompressor<'_>,
-        lists: &mut Vec<u8>,
-    ) -> Option<()> {
+    fn read_lists(&self, number: usize, lists: &mut Vec<u8>) -> Option<()> {
         let mut at = self.blocks.get(number)?[1] as usize;
         let end = self.blocks.get(number + 1).map_or(self.lists.len(), |next| next[1] as usize);
         let len = varint::get(self.lists, &mut at)? as usize;
@@ -476,8 +474,17 @@ impl<'a> Words<'a> {
             return None;
         }
         lists.resize(len, 0);
-        let n = decompressor.decompress_to_buffer(self.lists.get(at..end)?, lists.as_mut_slice()).ok()?;
+        let n = self.decompress(self.lists.get(at..end)?, lists)?;
         (n == len).then_some(())
+    }
+
+    /// Decompresses into `out` and returns the length. `None` if the bytes are damaged or do not fit.
+    fn decompress(&self, compressed: &[u8], out: &mut [u8]) -> Option<usize> {
+        let mut decompressor = self.decompressor.borrow_mut();
+        if decompressor.is_none() {
+            *decompressor = Decompressor::new().ok();
+        }
+        decompressor.as_mut()?.decompress_to_buffer(compressed, out).ok()
     }
 
     /// Calls `visit` with the docs of the list at `at` in `lists`, and moves `at` behind it.
@@ -502,12 +509,9 @@ impl<'a> Words<'a> {
     /// Calls `visit` with every word and its docs, in byte order. False if a block is damaged, after which
     /// the others are not read.
     fn for_each(&self, mut visit: impl FnMut(&[u8], &[u32])) -> bool {
-        let Ok(mut decompressor) = Decompressor::new() else { return false };
         let (mut block, mut lists, mut docs) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.blocks.len() {
-            if self.read(number, &mut decompressor, &mut block).is_none()
-                || self.read_lists(number, &mut decompressor, &mut lists).is_none()
-            {
+            if self.read(number, &mut block).is_none() || self.read_lists(number, &mut lists).is_none() {
                 return false;
             }
             let mut list = 0;

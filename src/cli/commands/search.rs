@@ -21,8 +21,10 @@ use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Time a search waits for a deleted or damaged index to be rebuilt.
-const REBUILD_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time a search waits for a damaged index to be repaired.
+const REPAIR_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time a search waits for a deleted index to be rebuilt. What is there by then answers.
+const REBUILD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A query from standard input is cut after so many bytes.
 const MAX_STDIN_BYTES: u64 = 16 << 20;
@@ -409,12 +411,13 @@ pub fn run_query<T>(
             if gate::is_lost(codebase) =>
         {
             context.warn("the index of this repository was deleted or damaged and is being rebuilt");
-            rebuild(codebase).and_then(|()| query(&updater))
+            background::update(codebase, &Target::head(codebase)?, REBUILD_TIMEOUT);
+            query(&updater)
         }
         Err(error) => match error.damage() {
             Some(damage) => {
                 context.warn(&format!("{damage}; it is being repaired"));
-                rebuild(codebase).and_then(|()| query(&updater))
+                repair(codebase).and_then(|()| query(&updater))
             }
             None => Err(error),
         },
@@ -423,9 +426,9 @@ pub fn run_query<T>(
 }
 
 /// Starts the updater, which rebuilds the missing parts of the index, and waits for it.
-fn rebuild(codebase: &Codebase) -> Result<(), QueryError> {
+fn repair(codebase: &Codebase) -> Result<(), QueryError> {
     let head = Target::head(codebase)?;
-    if background::update(codebase, &head, REBUILD_TIMEOUT) {
+    if background::update(codebase, &head, REPAIR_TIMEOUT) {
         Ok(())
     } else {
         Err(QueryError::Gated(Lifecycle::Indexing))
