@@ -31,7 +31,7 @@ use std::ops::Range;
 use zstd::bulk::{Compressor, Decompressor};
 
 /// A block ends with the word that brings it to this length.
-const BLOCK: usize = 8 * 1024;
+const BLOCK: usize = 4 * 1024;
 /// Longer words are stored as parts of this length.
 const MAX_WORD: usize = 255;
 /// Parts overlap by so much, so that any text of this length is in one of them.
@@ -39,7 +39,7 @@ const OVERLAP: usize = 127;
 /// A block is at most this long.
 const MAX_BLOCK: usize = BLOCK + MAX_WORD + 1;
 /// Bytes of the filter of a block, which has some 1,500 different trigrams.
-pub const FILTER: usize = 256;
+pub const FILTER: usize = 128;
 /// With more words that have a text, it selects nothing.
 const MAX_HITS: usize = 1 << 16;
 /// Letters that are ASCII letters in another case: long s and the sign of Kelvin.
@@ -372,8 +372,21 @@ pub struct Words<'a> {
     unknown: &'a [u32],
     filters: &'a [[u8; FILTER]],
     n_docs: u32,
-    /// Made for the first block that is read: it costs as much as some blocks.
-    decompressor: RefCell<Option<Decompressor<'static>>>,
+}
+
+thread_local! {
+    /// Making one takes longer than decompressing some blocks.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Decompresses into `out` and returns the length. `None` if the bytes are damaged or do not fit.
+fn decompress(compressed: &[u8], out: &mut [u8]) -> Option<usize> {
+    DECOMPRESSOR.with_borrow_mut(|decompressor| {
+        if decompressor.is_none() {
+            *decompressor = Decompressor::new().ok();
+        }
+        decompressor.as_mut()?.decompress_to_buffer(compressed, out).ok()
+    })
 }
 
 impl<'a> Words<'a> {
@@ -391,8 +404,7 @@ impl<'a> Words<'a> {
             (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [0, 0]
         });
         let is_whole = is_in_order && fits && filters.len() == blocks.len();
-        let decompressor = RefCell::default();
-        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs, decompressor })
+        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs })
     }
 
     /// The docs whose words are not stored.
@@ -459,7 +471,7 @@ impl<'a> Words<'a> {
         let compressed = self.text.get(start as usize + self.first_word(start).len() + 1..end)?;
         block.resize(MAX_BLOCK + 1, 0);
         block[0] = b'\n';
-        let len = self.decompress(compressed, &mut block[1..])?;
+        let len = decompress(compressed, &mut block[1..])?;
         block.truncate(len + 1);
         block.ends_with(b"\n").then_some(())
     }
@@ -474,17 +486,8 @@ impl<'a> Words<'a> {
             return None;
         }
         lists.resize(len, 0);
-        let n = self.decompress(self.lists.get(at..end)?, lists)?;
+        let n = decompress(self.lists.get(at..end)?, lists)?;
         (n == len).then_some(())
-    }
-
-    /// Decompresses into `out` and returns the length. `None` if the bytes are damaged or do not fit.
-    fn decompress(&self, compressed: &[u8], out: &mut [u8]) -> Option<usize> {
-        let mut decompressor = self.decompressor.borrow_mut();
-        if decompressor.is_none() {
-            *decompressor = Decompressor::new().ok();
-        }
-        decompressor.as_mut()?.decompress_to_buffer(compressed, out).ok()
     }
 
     /// Calls `visit` with the docs of the list at `at` in `lists`, and moves `at` behind it.
