@@ -156,7 +156,7 @@ echo '== end'
 #[test]
 fn a_full_disk_is_one_clear_error_and_everything_goes_on_once_there_is_room() {
     let repo = indexed();
-    for i in 0..60 {
+    for i in 0..180 {
         let text: String =
             (0..40).map(|j| format!("pub fn filler_{i}_{j}() -> u32 {{ {i} * {j} }}\n\n")).collect();
         repo.write(&format!("src/filler_{i}.rs"), text);
