@@ -15,7 +15,8 @@ HEADER, ENTRY = struct.Struct("<8sII"), struct.Struct("<IIQQ")
 NAMES = {
     1: "header", 2: "chunks", 3: "docs", 4: "docs by key", 5: "docs by key, fanout", 6: "definitions", 7: "names",
     8: "terms", 9: "posting lists", 10: "languages", 12: "sign bits", 13: "words",
-    14: "docs of words", 15: "blocks of words", 16: "docs without words", 17: "texts", 18: "blocks of texts", 19: "filters of words",
+    14: "docs of words", 15: "blocks of words", 16: "docs without words", 17: "texts", 18: "blocks of texts",
+    19: "filters of words",
 }
 
 

@@ -12,8 +12,8 @@ use crate::index::{Codebase, Target, UpdateOptions};
 use crate::store::reader::OpenFiles;
 use std::path::PathBuf;
 
-/// Bytes of the index for each chunk besides its vector: metadata, postings, symbols, words and sign bits. Measured
-/// are 520 to 1,080 (curl, flask, serde, vitest and 15 other repositories, Linux).
+/// Bytes of the index for each chunk besides its vector: metadata, postings, symbols, words and sign bits.
+/// Measured are 520 to 1,080 (curl, flask, serde, vitest and 15 other repositories, Linux).
 const OTHER_BYTES: u64 = 800;
 
 /// What [`crate::update`] would embed.

@@ -10,8 +10,8 @@
 //! varint of 2 · row gap + (1 if tf > 1), and tf as a varint if it is more than 1
 //! ```
 //!
-//! The list of a term that occurs in one row, as two thirds do, is the tail alone, of which the first varint is
-//! shifted left by one and has a 1 as lowest bit.
+//! The list of a term that occurs in one row, as two thirds do, is the tail alone, of which the first varint
+//! is shifted left by one and has a 1 as lowest bit.
 //!
 //! Block headers make document frequencies over live rows cheap: a block whose whole row range is live counts
 //! without being decoded, a dead one is skipped, and only mixed blocks are decoded. Search libraries count

@@ -1,6 +1,5 @@
 //! Rows (chunks) and docs (blobs in one language) as they enter the store.
 
-use super::signature;
 use crate::chunk::{Chunk, Degradation, Symbol};
 use crate::git::Oid;
 use std::ops::Range;
@@ -34,7 +33,7 @@ pub fn chunk_id(key: &DocKey, byte_range: &Range<u32>) -> [u8; 16] {
     id
 }
 
-/// A definition as stored. Strings are at most 200 characters. The signature has no U+001A.
+/// A definition as stored. Strings are at most 200 characters.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SymbolMeta {
     pub name: String,
@@ -102,17 +101,13 @@ impl RowMeta {
 impl SymbolMeta {
     fn new(symbol: Symbol, excerpts: bool) -> SymbolMeta {
         let excerpt = |text: String| if excerpts { text } else { String::new() };
-        let without_placeholder = |mut text: String| {
-            text.retain(|c| c != signature::NAME);
-            text
-        };
         SymbolMeta {
             name: symbol.name,
             qualified_name: symbol.qualified_name,
             kind: symbol.kind as u8,
             class: symbol.class as u8,
             nesting: symbol.nesting,
-            signature: without_placeholder(excerpt(symbol.signature)),
+            signature: excerpt(symbol.signature),
             doc: excerpt(symbol.doc),
             byte_range: symbol.byte_range,
             lines: (symbol.line_span.start, symbol.line_span.end),

@@ -1,13 +1,16 @@
-//! Signatures as stored: with a placeholder for the name of the definition, so that declarations that differ in
-//! their name alone are one text.
+//! Signatures as stored: with a placeholder for the name of the definition, so that declarations that differ
+//! in their name alone are one text.
 
-/// Stands for the name: U+001A, which Unicode has for what is substituted. Signatures of
-/// [`SymbolMeta`](super::rows::SymbolMeta) have none of their own.
-pub const NAME: char = '\u{1a}';
+/// Stands for the name: U+001A, which Unicode has for what is substituted.
+const NAME: &str = "\u{1a}";
 
-/// `signature` with [`NAME`] in the place of the first occurrence of `name`.
+/// `signature` with [`NAME`] in the place of the first occurrence of `name`. Its own [`NAME`]s, which show as
+/// nothing, are left out.
 pub fn pattern(signature: &str, name: &str) -> String {
-    signature.replacen(name, NAME.encode_utf8(&mut [0; 4]), 1)
+    if signature.contains(NAME) {
+        return pattern(&signature.replace(NAME, ""), name);
+    }
+    signature.replacen(name, NAME, 1)
 }
 
 /// The signature of the definition `name` whose pattern this is.
@@ -18,6 +21,12 @@ pub fn of_pattern(pattern: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn placeholders_of_a_signature_are_left_out() {
+        let pattern = pattern("fn \u{1a}f(x: \u{1a})", "f");
+        assert_eq!(of_pattern(&pattern, "f"), "fn f(x: )");
+    }
 
     #[test]
     fn a_signature_is_made_from_its_pattern() {

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! flags u8; a number that is as predicted is left out, and a flag says so
-//! pattern of the signature, unless it is that of the one before (SAME_SIGNATURE): length, offset ~ end of the
-//! texts so far (SIGNATURE_AT_END)
+//! pattern of the signature, unless it is that of the one before (SAME_SIGNATURE): length, offset ~ end of
+//! the texts so far (SIGNATURE_AT_END)
 //! doc, if HAS_DOC: length, offset ~ end of the texts so far, with the signature (DOC_AT_END)
 //! qualified name: length, offset ~ end of the names so far (NAME_AT_END)
 //! name, unless it is the whole qualified name (NAME_IS_WHOLE): length, offset ~ that of the qualified name

@@ -14,10 +14,10 @@
 //! | 16 | docs whose words are not stored, u32, ascending: every pattern may match them |
 //! | 19 | a filter for each block |
 //!
-//! A block of words is its first word, a line break, and in zstd all its words, a line break after each. A block
-//! of lists is their length before compression as varint, and in zstd the lists. A block that may have a text is
-//! decompressed to be searched: all trigrams (three bytes in a row in lower case, line breaks included) of the text
-//! are in its filter, which is a Bloom filter with one hash.
+//! A block of words is its first word, a line break, and in zstd all its words, a line break after each. A
+//! block of lists is their length before compression as varint, and in zstd the lists. A block that may have
+//! a text is decompressed to be searched: all trigrams (three bytes in a row in lower case, line breaks
+//! included) of the text are in its filter, which is a Bloom filter with one hash.
 //!
 //! A list is the varint of `doc << 1 | 1` if there is one doc, else that of `length << 1` and the gaps
 //! between the docs as varints of so many bytes; without length it is a bitmap of all docs.
@@ -38,13 +38,13 @@ const MAX_WORD: usize = 255;
 const OVERLAP: usize = 127;
 /// A block is at most this long.
 const MAX_BLOCK: usize = BLOCK + MAX_WORD + 1;
-/// Bytes of the filter of a block, which has some 1,500 different trigrams.
+/// Bytes of the filter of a block, which has some 1,000 different trigrams.
 pub const FILTER: usize = 128;
 /// With more words that have a text, it selects nothing.
 const MAX_HITS: usize = 1 << 16;
 /// Letters that are ASCII letters in another case: long s and the sign of Kelvin.
 const FOLDED_TO_ASCII: [&str; 2] = ["\u{17f}", "\u{212a}"];
-/// Level of zstd. Higher ones save 2 % and take several times as long.
+/// Level of zstd.
 const LEVEL: i32 = 3;
 
 /// Words and their docs under construction.

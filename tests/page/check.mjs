@@ -90,8 +90,8 @@ async function selectedLines(page) {
   return lines.allInnerTexts();
 }
 
-// Waits until the address of the page satisfies `matches`, and returns it. A script has changed it a moment before
-// the browser says so.
+// Waits until the address of the page satisfies `matches`, and returns it. A script has changed it a moment
+// before the browser says so.
 async function address(page, matches) {
   await page.waitForURL(matches);
   return new URL(page.url());

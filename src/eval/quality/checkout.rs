@@ -61,7 +61,7 @@ impl Checkout {
         Ok(Checkout { _lock: lock, _directory: directory, tree: root, files })
     }
 
-    /// Removes what processes that were killed left behind.
+    /// Removes the checkouts that killed processes have left in the temporary directory.
     pub fn sweep() {
         sweep(&std::env::temp_dir(), STALE_AFTER);
     }

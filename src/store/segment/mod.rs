@@ -1,7 +1,7 @@
 //! Segments: the searchable form of a shard, derived from it and searched in place.
 //!
-//! A segment file has the name of its shard. It contains no vectors and input hashes but their positions in the
-//! shard. Its sections:
+//! A segment file has the name of its shard. It contains no vectors and input hashes but their positions in
+//! the shard. Its sections:
 //!
 //! | id | content |
 //! |---:|---|
@@ -44,9 +44,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 6 (5 had whole signatures and its own input hashes, 4 strings and words uncompressed, 3 the sign bits
-/// row by row, 2 symbols of equal length, 1 frequencies of one), combined with the version of the terms: other terms make another format, which is
-/// rebuilt from shard and git.
+/// Format 6 (5 had whole signatures and its own input hashes, 4 strings and words uncompressed, 3 the sign
+/// bits row by row, 2 symbols of equal length, 1 frequencies of one), combined with the version of the terms:
+/// other terms make another format, which is rebuilt from shard and git.
 pub const VERSION: u32 = 6 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;

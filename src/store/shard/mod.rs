@@ -3,9 +3,8 @@
 //! One row per chunk, in (doc, position) order. The columns are those of [`schema`] and are documented for
 //! users in `docs/storage.md`. The columns `vector` and `input_hash` are REQUIRED FixedSizeBinary, PLAIN,
 //! uncompressed, in one row group and one page, so that their values are contiguous bytes that are mapped in
-//! place. Docs without
-//! chunks are in the footer under [`DOCS_KEY`], since the fact that a blob has nothing to index must not be
-//! lost.
+//! place. Docs without chunks are in the footer under [`DOCS_KEY`], since the fact that a blob has nothing to
+//! index must not be lost.
 
 pub mod symbols;
 
@@ -41,7 +40,7 @@ const BATCH_ROWS: usize = 512;
 /// Size at which a page ends, except that of the vectors.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Level of zstd: 6 would save 5 % of the columns other than vectors and take twice as long.
+/// Level of zstd.
 const LEVEL: i32 = 3;
 
 /// Footer key of the doc table: JSON list of
@@ -159,7 +158,8 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
 }
 
 /// The offset in `bytes` of the `values` of a column in one page, with which it ends. `None` if they are not
-/// there: a writer that splits the page would break search in place, and no shard is better than wrong vectors.
+/// there: a writer that splits the page would break search in place, and no shard is better than wrong
+/// vectors.
 fn offset_of(bytes: &[u8], group: &RowGroupMetaData, name: &str, values: &[u8]) -> Option<u64> {
     let column = group.columns().iter().find(|column| column.column_path().string() == name)?;
     let (start, len) = column.byte_range();

@@ -1,8 +1,9 @@
 //! The column `symbols` of a shard: the definitions of each chunk, a list of structs.
 //!
-//! Every field is a column of its own, so that like is compressed with like. Two fields leave out what the name
-//! says: `qualified_name` is null if it is the name, and `signature` is a [pattern](signature::pattern).
+//! Every field is a column of its own, so that like is compressed with like. Two fields leave out what the
+//! name says: `qualified_name` is null if it is the name, and `signature` is a [pattern](signature::pattern).
 
+use super::POSITIONS;
 use crate::store::rows::{RowMeta, SymbolMeta};
 use crate::store::signature;
 use arrow_array::cast::AsArray;
@@ -17,8 +18,6 @@ pub const COLUMN: &str = "symbols";
 
 /// Fields of texts, of which few repeat as a whole.
 const TEXTS: [&str; 4] = ["name", "qualified_name", "signature", "doc"];
-/// Fields of positions, which grow.
-const POSITIONS: [&str; 4] = ["start_byte", "end_byte", "start_line", "end_line"];
 
 pub fn field() -> Field {
     let element = Field::new("element", DataType::Struct(fields()), false);
@@ -29,22 +28,10 @@ fn fields() -> Fields {
     let text = |name: &str| Field::new(name, DataType::Utf8, name == "qualified_name");
     let small = |name: &str| Field::new(name, DataType::UInt8, false);
     let position = |name: &str| Field::new(name, DataType::UInt32, false);
-    let [name, qualified_name, signature, doc] = TEXTS.map(text);
-    let [kind, class, nesting] = ["kind", "class", "nesting"].map(small);
-    let [start_byte, end_byte, start_line, end_line] = POSITIONS.map(position);
-    Fields::from(vec![
-        name,
-        qualified_name,
-        kind,
-        class,
-        nesting,
-        signature,
-        doc,
-        start_byte,
-        end_byte,
-        start_line,
-        end_line,
-    ])
+    let names = ["name", "qualified_name"].map(text);
+    let kinds = ["kind", "class", "nesting"].map(small);
+    let excerpts = ["signature", "doc"].map(text);
+    names.into_iter().chain(kinds).chain(excerpts).chain(POSITIONS.map(position)).collect()
 }
 
 /// Paths of the Parquet columns of texts.
@@ -73,10 +60,11 @@ pub fn encode(rows: &[RowMeta]) -> Result<ArrayRef, ArrowError> {
     let position = |of: fn(&SymbolMeta) -> u32| -> ArrayRef {
         Arc::new(UInt32Array::from_iter_values(symbols().map(of)))
     };
-    let qualified = |it: &'_ SymbolMeta| (it.qualified_name != it.name).then(|| it.qualified_name.clone());
     let columns: Vec<ArrayRef> = vec![
         Arc::new(StringArray::from_iter_values(symbols().map(|it| &it.name))),
-        Arc::new(symbols().map(qualified).collect::<StringArray>()),
+        Arc::new(StringArray::from_iter(
+            symbols().map(|it| (it.qualified_name != it.name).then_some(&it.qualified_name)),
+        )),
         small(|it| it.kind),
         small(|it| it.class),
         small(|it| it.nesting),
