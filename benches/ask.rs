@@ -8,8 +8,8 @@ mod common;
 
 use codeweaver::ask::serve::held::Held;
 use codeweaver::ask::{self, SHOWN_PASSAGES};
-use codeweaver::index::Codebase;
 use codeweaver::query::Searcher;
+use codeweaver_index::Codebase;
 use common::{Corpus, QUERIES, Result, Samples, corpora, ms, row, setting};
 use std::time::Instant;
 

@@ -9,9 +9,9 @@
 
 mod common;
 
-use codeweaver::config::ModelSettings;
-use codeweaver::embed::{self, Embedder, TableModel, bag_of, bag_terms, encode_table};
-use codeweaver::text::visit_terms;
+use codeweaver_config::ModelSettings;
+use codeweaver_embed::{self as embed, Embedder, TableModel, bag_of, bag_terms, encode_table};
+use codeweaver_text::visit_terms;
 use common::{Corpus, Result, Samples, Scratch, corpora, row, setting};
 use std::collections::HashMap;
 use std::hint::black_box;

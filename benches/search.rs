@@ -6,8 +6,8 @@
 
 mod common;
 
-use codeweaver::index::Codebase;
 use codeweaver::query::{Request, Searcher, ViewRequest, WorktreeMode};
+use codeweaver_index::Codebase;
 use common::{Corpus, QUERIES, Result, Samples, Scratch, corpora, row, setting};
 use std::time::Instant;
 

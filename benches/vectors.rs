@@ -26,17 +26,17 @@ mod figures;
 #[path = "vectors/synthetic.rs"]
 mod synthetic;
 
-use codeweaver::index::Codebase;
-use codeweaver::index::hnsw::{MIN_RECALL, certify, construct};
 use codeweaver::query::retrieve::dense::DenseSearch;
 use codeweaver::query::view::scope::Scope;
 use codeweaver::query::view::{RowId, View};
 use codeweaver::query::{Ann, Searcher, Tuning, ViewRequest, WorktreeMode};
-use codeweaver::store::hnsw::HnswData;
-use codeweaver::store::hnsw::search::HnswSearch;
-use codeweaver::store::hnsw::vectors::RowVectors;
-use codeweaver::store::live::LiveRows;
-use codeweaver::sys::DotKernel;
+use codeweaver_base::sys::DotKernel;
+use codeweaver_index::Codebase;
+use codeweaver_index::hnsw::{MIN_RECALL, certify, construct};
+use codeweaver_store::hnsw::HnswData;
+use codeweaver_store::hnsw::search::HnswSearch;
+use codeweaver_store::hnsw::vectors::RowVectors;
+use codeweaver_store::live::LiveRows;
 use common::{Result, Samples, corpora, row, setting};
 use figures::{Figure, Figures};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,11 @@
 #[cfg(target_os = "linux")]
 mod allocator;
+mod cli;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     allocator::keep_freed_memory();
-    codeweaver::cli::main()
+    cli::main()
 }

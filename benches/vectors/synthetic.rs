@@ -12,13 +12,13 @@
 
 use crate::common::Result;
 use crate::{KEEP, leading_scope, nearest};
-use codeweaver::git::Oid;
-use codeweaver::index::build::SEAL_ROWS;
 use codeweaver::query::Ann;
 use codeweaver::query::view::View;
-use codeweaver::store::hnsw::vectors::RowVectors;
-use codeweaver::store::rows::{DocKey, DocMeta, RowMeta};
-use codeweaver::store::segment::{Segment, SegmentBuilder};
+use codeweaver_git::Oid;
+use codeweaver_index::build::SEAL_ROWS;
+use codeweaver_store::hnsw::vectors::RowVectors;
+use codeweaver_store::rows::{DocKey, DocMeta, RowMeta};
+use codeweaver_store::segment::{Segment, SegmentBuilder};
 use std::f32::consts::FRAC_1_SQRT_2;
 use std::sync::Arc;
 

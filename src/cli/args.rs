@@ -1,9 +1,9 @@
 //! The argument parser: global options and the list of commands.
 
 use super::commands;
-use crate::git::quoting;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use codeweaver_git::quoting;
 use std::path::PathBuf;
 
 const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";

@@ -3,15 +3,15 @@
 //! Informs the user and `status`. Resuming does not depend on it, because stored chunks are found by content.
 //! It is therefore written on a best-effort basis, and a record that cannot be read is treated as absent.
 
-use crate::index::{Codebase, Counters};
-use crate::store::layout::write_atomically;
-use crate::store::time;
+use codeweaver_index::{Codebase, Counters};
+use codeweaver_store::layout::write_atomically;
+use codeweaver_store::time;
 use std::path::PathBuf;
 
 /// Age in seconds above which a record is stale.
 pub const STALE_SECONDS: u64 = 24 * 3600;
 
-pub use crate::index::status::Checkpoint;
+pub use codeweaver_index::status::Checkpoint;
 
 /// State of an interrupted first index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Recorder {
 
 /// Returns the state of an interrupted first index. A complete index always gives [`Unfinished::None`].
 pub fn unfinished(codebase: &Codebase) -> Unfinished {
-    let Some(n_chunks) = crate::index::status::unfinished(codebase) else { return Unfinished::None };
+    let Some(n_chunks) = codeweaver_index::status::unfinished(codebase) else { return Unfinished::None };
     match Checkpoint::read(codebase) {
         Some(record) if record.settings_hash != codebase.settings_fingerprint => Unfinished::OtherSettings,
         Some(record) if time::now().saturating_sub(record.last_checkpoint) > STALE_SECONDS => {

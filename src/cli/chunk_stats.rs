@@ -1,10 +1,10 @@
 //! Chunking statistics of a tree: sizes, boundaries on syntax nodes, unclassified nodes, degradations.
 
-use crate::chunk::{self, Chunk, LanguageId};
-use crate::git::{self, ByteSlice, Oid};
-use crate::index::{Codebase, IndexError};
-use crate::policy::{PathDecision, Policy};
-use crate::text;
+use codeweaver_chunk::{self as chunk, Chunk, LanguageId};
+use codeweaver_git::{self as git, ByteSlice, Oid};
+use codeweaver_index::policy::{PathDecision, Policy};
+use codeweaver_index::{Codebase, IndexError};
+use codeweaver_text as text;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;

@@ -3,13 +3,13 @@
 use super::context::{Context, shown_path};
 use super::error::CliError;
 use super::render;
-use crate::mcp::clients::places::Environment;
-use crate::mcp::clients::plan::{Command, Plan, Planner, Step};
-use crate::mcp::clients::receipt::Receipts;
-use crate::mcp::clients::table::{self, CLIENTS, Client};
-use crate::mcp::clients::{Scope, diff, plan};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, ValueEnum};
+use codeweaver_mcp::clients::places::Environment;
+use codeweaver_mcp::clients::plan::{Command, Plan, Planner, Step};
+use codeweaver_mcp::clients::receipt::Receipts;
+use codeweaver_mcp::clients::table::{self, CLIENTS, Client};
+use codeweaver_mcp::clients::{Scope, diff, plan};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,8 +5,8 @@ use super::error::CliError;
 use super::pager::{Output, Pager};
 use super::render::{self, Paint};
 use super::screen::{self, Screen};
-use crate::git::{GitError, Prefix, Repo};
-use crate::index::{Codebase, IndexError};
+use codeweaver_git::{GitError, Prefix, Repo};
+use codeweaver_index::{Codebase, IndexError};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

@@ -3,11 +3,11 @@
 use super::context::Context;
 use super::error::CliError;
 use super::render;
-use crate::config::{ModelSettings, Settings, Sources};
-use crate::embed::hub::cache::Cache;
-use crate::embed::hub::download::Downloads;
-use crate::embed::hub::{DownloadError, Hub, runtime};
-use crate::embed::{self, EmbedError};
+use codeweaver_config::{ModelSettings, Settings, Sources};
+use codeweaver_embed::hub::cache::Cache;
+use codeweaver_embed::hub::download::Downloads;
+use codeweaver_embed::hub::{DownloadError, Hub, runtime};
+use codeweaver_embed::{self as embed, EmbedError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::PathBuf;
 

@@ -3,13 +3,13 @@
 use super::context::Context;
 use super::error::CliError;
 use super::render;
-use crate::config::{self, ModelSettings, Settings, Sources};
-use crate::embed::{self, Absent, EmbedCost, api};
-use crate::index::build::Estimate;
-use crate::index::progress::Silent;
-use crate::index::update::{self, UpdateContext};
-use crate::index::{Codebase, Target, UpdateOptions};
-use crate::store::reader::OpenFiles;
+use codeweaver_config::{self as config, ModelSettings, Settings, Sources};
+use codeweaver_embed::{self as embed, Absent, EmbedCost, api};
+use codeweaver_index::build::Estimate;
+use codeweaver_index::progress::Silent;
+use codeweaver_index::update::{self, UpdateContext};
+use codeweaver_index::{Codebase, Target, UpdateOptions};
+use codeweaver_store::reader::OpenFiles;
 use std::path::PathBuf;
 
 /// Bytes of the index for each chunk besides its vector: metadata, postings, symbols, words and sign bits.

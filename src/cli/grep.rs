@@ -7,9 +7,9 @@ use super::lines::LineForm;
 use super::places::Places;
 use super::render::{self, Paint, count, plural, safe};
 use super::results::fence;
-use crate::query::grep::{Found, GrepLine, Page};
-use crate::query::view::MatchState;
 use clap::Args;
+use codeweaver::query::grep::{Found, GrepLine, Page};
+use codeweaver::query::view::MatchState;
 use std::io::Write;
 
 /// Options of a search for lines.

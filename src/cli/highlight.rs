@@ -2,7 +2,7 @@
 
 use super::render::{Paint, safe};
 use super::width;
-use crate::text::Highlighter;
+use codeweaver_text::Highlighter;
 
 /// Returns `line` made safe to print, with what was found in it emphasised and the rest in `style`.
 pub fn painted(

@@ -4,9 +4,9 @@ use super::error::CliError;
 use super::highlight;
 use super::render::Paint;
 use super::results::Output;
-use crate::query::Match;
-use crate::text::Highlighter;
 use clap::Args;
+use codeweaver::query::Match;
+use codeweaver_text::Highlighter;
 use std::io::Write;
 
 /// More than the text of all matches that a search can be asked for.

@@ -6,9 +6,9 @@
 //! `context`; absent values are omitted. Each request of a server has an id of its own.
 
 use super::context::Context;
-use crate::mcp::RequestId;
-use crate::mcp::log::ProtocolLayer;
-use crate::store::time;
+use codeweaver_mcp::RequestId;
+use codeweaver_mcp::log::ProtocolLayer;
+use codeweaver_store::time;
 use serde_json::{Map, Value};
 use std::fmt::{Debug, Result as FmtResult};
 use tracing::field::{Field, Visit};

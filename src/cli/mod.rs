@@ -69,10 +69,10 @@ pub fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     // Must happen before any thread is started or file opened.
     if cli.command.is_detached() {
-        crate::process::become_session_leader();
+        codeweaver_base::process::become_session_leader();
     }
     if let Ok(program) = std::env::current_exe() {
-        crate::index::background::set_program(program);
+        codeweaver_index::background::set_program(program);
     }
     let context = Context::new(&cli.global, cli.command.displays());
     // The server sets up logging itself, because it also logs to its client.

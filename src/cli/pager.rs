@@ -6,7 +6,7 @@
 use super::context::Context;
 use super::screen::{Screen, is_pager_in_use};
 use super::width;
-use crate::git::DisplaySettings;
+use codeweaver_git::DisplaySettings;
 use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, Command, Stdio};
 

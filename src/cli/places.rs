@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::render::{Paint, safe};
 use super::screen::Screen;
-use crate::git::Prefix;
-use crate::index::Codebase;
+use codeweaver_git::Prefix;
+use codeweaver_index::Codebase;
 
 /// How the paths of one answer are printed.
 #[derive(Debug, Clone)]

@@ -1,11 +1,11 @@
 //! Text that is safe to print: escapes, colours, links, numbers.
 
-use crate::text::is_unprintable;
 use clap::builder::styling::{AnsiColor, Color, Style};
+use codeweaver_text::is_unprintable;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
 
-pub use crate::text::{ago, bytes, count, duration, plural, safe};
+pub use codeweaver_text::{ago, bytes, count, duration, plural, safe};
 
 /// As [`safe`], for each line.
 pub fn safe_lines(text: &str) -> String {

@@ -9,11 +9,11 @@ use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use super::screen::Screen;
 use super::width;
-use crate::index::status;
-use crate::query::response::{Focus, n_of};
-use crate::query::view::MatchState;
-use crate::query::{Match, Request, Response, Searcher};
-use crate::text::{self, Highlighter};
+use codeweaver::query::response::{Focus, n_of};
+use codeweaver::query::view::MatchState;
+use codeweaver::query::{Match, Request, Response, Searcher};
+use codeweaver_index::status;
+use codeweaver_text::{self as text, Highlighter};
 use std::borrow::Cow;
 use std::io::Write;
 

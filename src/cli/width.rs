@@ -1,6 +1,6 @@
 //! Width of text on a terminal, in columns.
 
-use crate::chunk::MAX_EXCERPT_CHARS;
+use codeweaver_chunk::MAX_EXCERPT_CHARS;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 

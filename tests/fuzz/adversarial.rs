@@ -2,8 +2,8 @@
 //!
 //! Every grammar gets all kinds; some are derived from its own sample.
 
-use codeweaver::chunk::language;
-use codeweaver::git::BStr;
+use codeweaver_chunk::language;
+use codeweaver_git::BStr;
 use std::path::Path;
 
 /// A source with the name of its kind.

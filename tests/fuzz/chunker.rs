@@ -3,12 +3,12 @@
 use super::doc::push_doc;
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class};
-use codeweaver::chunk::language::{self, LanguageId};
-use codeweaver::chunk::{ChunkSource, ChunkedBlob, chunk_blob};
-use codeweaver::config::{ChunkerSettings, CustomDelimiter, Granularity};
-use codeweaver::git::BStr;
-use codeweaver::store::segment::{Segment, SegmentBuilder};
-use codeweaver::store::shard;
+use codeweaver_chunk::language::{self, LanguageId};
+use codeweaver_chunk::{ChunkSource, ChunkedBlob, chunk_blob};
+use codeweaver_config::{ChunkerSettings, CustomDelimiter, Granularity};
+use codeweaver_git::BStr;
+use codeweaver_store::segment::{Segment, SegmentBuilder};
+use codeweaver_store::shard;
 use std::path::Path;
 
 /// Languages with a grammar, and the two with chunkers of their own.

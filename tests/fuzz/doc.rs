@@ -1,10 +1,10 @@
 //! Chunked blobs as docs of a segment.
 
-use codeweaver::chunk::ChunkedBlob;
-use codeweaver::chunk::language::LanguageId;
-use codeweaver::git::hash_blob;
-use codeweaver::store::rows::{DocKey, DocMeta, RowMeta, variant};
-use codeweaver::store::segment::SegmentBuilder;
+use codeweaver_chunk::ChunkedBlob;
+use codeweaver_chunk::language::LanguageId;
+use codeweaver_git::hash_blob;
+use codeweaver_store::rows::{DocKey, DocMeta, RowMeta, variant};
+use codeweaver_store::segment::SegmentBuilder;
 
 /// Adds the blob with these bytes and chunks as a doc. Vectors and hashes of inputs depend only on the
 /// position of the chunk.

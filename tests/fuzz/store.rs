@@ -4,23 +4,23 @@ use super::chunker::LANGUAGES;
 use super::doc::push_doc;
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class, third_party};
-use codeweaver::chunk::chunk_blob;
-use codeweaver::chunk::language;
-use codeweaver::config::{ChunkerSettings, Granularity};
-use codeweaver::git::BStr;
-use codeweaver::store::StoreError;
-use codeweaver::store::entries::{self, Entries, NewEntry};
-use codeweaver::store::hnsw::search::HnswSearch;
-use codeweaver::store::hnsw::vectors::RowVectors;
-use codeweaver::store::hnsw::{HnswData, HnswHeader, HnswIndex, Layers as _};
-use codeweaver::store::live::LiveRows;
-use codeweaver::store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
-use codeweaver::store::rows::RowMeta;
-use codeweaver::store::segment::{Segment, SegmentBuilder};
-use codeweaver::store::shard::{self, ShardData};
-use codeweaver::store::snapshot::Snapshot;
-use codeweaver::store::state::{EntriesRef, Head, Marker, Phase, RunRecord, SegmentRef, SnapshotRef, State};
-use codeweaver::sys::DotKernel;
+use codeweaver_base::sys::DotKernel;
+use codeweaver_chunk::chunk_blob;
+use codeweaver_chunk::language;
+use codeweaver_config::{ChunkerSettings, Granularity};
+use codeweaver_git::BStr;
+use codeweaver_store::StoreError;
+use codeweaver_store::entries::{self, Entries, NewEntry};
+use codeweaver_store::hnsw::search::HnswSearch;
+use codeweaver_store::hnsw::vectors::RowVectors;
+use codeweaver_store::hnsw::{HnswData, HnswHeader, HnswIndex, Layers as _};
+use codeweaver_store::live::LiveRows;
+use codeweaver_store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
+use codeweaver_store::rows::RowMeta;
+use codeweaver_store::segment::{Segment, SegmentBuilder};
+use codeweaver_store::shard::{self, ShardData};
+use codeweaver_store::snapshot::Snapshot;
+use codeweaver_store::state::{EntriesRef, Head, Marker, Phase, RunRecord, SegmentRef, SnapshotRef, State};
 use std::path::{Path, PathBuf};
 
 const DIM: usize = 16;
@@ -479,7 +479,7 @@ fn state(number: usize) -> State {
         commit: Some("0123456789".repeat(4)),
         reference: Some("refs/heads/main".to_owned()),
         marker: Some(Marker {
-            kind: codeweaver::store::state::MARKER_KIND.to_owned(),
+            kind: codeweaver_store::state::MARKER_KIND.to_owned(),
             codebase_path: "/src".to_owned(),
             worktree_id: None,
             fingerprint: "f".to_owned(),

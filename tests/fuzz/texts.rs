@@ -2,15 +2,15 @@
 
 use super::mutate::{Material, mutate};
 use super::{Case, Pool, Target, behaviour, size_class};
-use codeweaver::config::{self, Origin, REPOSITORY_FILE_NAME, Settings, Sources, keys};
-use codeweaver::eval::Suite;
-use codeweaver::git::{BStr, Mode, Repo};
-use codeweaver::hooks::{
+use codeweaver_config::{self as config, Origin, REPOSITORY_FILE_NAME, Settings, Sources, keys};
+use codeweaver_eval::Suite;
+use codeweaver_git::hooks::{
     Change, Event, GitVersion, HookCall, HookFile, HookSite, HookSurvey, HooksDirLocation, InstallOptions,
     Outcome, SurveyedFile, plan,
 };
-use codeweaver::policy::{PathDecision, Policy, governs};
-use codeweaver::store::lock;
+use codeweaver_git::{BStr, Mode, Repo};
+use codeweaver_index::policy::{PathDecision, Policy, governs};
+use codeweaver_store::lock;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Lease {
         write(&root.join("a.txt"), b"changed\n");
         let cache = dir.join("stat");
         let repo = Repo::discover(&root).expect("git made a repository");
-        let _ = codeweaver::worktree::worktree_changes(&repo, None, &cache, Duration::from_secs(60));
+        let _ = codeweaver_git::worktree::worktree_changes(&repo, None, &cache, Duration::from_secs(60));
         let stat = std::fs::read(&cache).unwrap_or_default();
         let lease = b"PID 4711, started 2026-11-21T10:00:00Z".to_vec();
         let pool = Pool::new(vec![Case::new("lease", lease), Case::new("stat", stat)]);
@@ -79,8 +79,12 @@ impl Target for Lease {
             return behaviour((size_class(holder.len()), holder.is_ascii()));
         }
         write(&self.cache, &case.bytes);
-        let changes =
-            codeweaver::worktree::worktree_changes(&self.repo, None, &self.cache, Duration::from_secs(60));
+        let changes = codeweaver_git::worktree::worktree_changes(
+            &self.repo,
+            None,
+            &self.cache,
+            Duration::from_secs(60),
+        );
         behaviour(changes.map(|changes| changes.changes.len()).map_err(|error| message(&error.to_string())))
     }
 
@@ -256,10 +260,10 @@ impl Config {
                     }
                 }
                 for language in loaded.settings.chunker.custom_delimiters.keys() {
-                    let id = codeweaver::chunk::LanguageId::by_name(language);
-                    let id = id.unwrap_or(codeweaver::chunk::language::TEXT);
+                    let id = codeweaver_chunk::LanguageId::by_name(language);
+                    let id = id.unwrap_or(codeweaver_chunk::language::TEXT);
                     let text = b"begin (a\n(b)) x\n\nend\n";
-                    let blob = codeweaver::chunk::chunk_blob(text, id, &loaded.settings.chunker);
+                    let blob = codeweaver_chunk::chunk_blob(text, id, &loaded.settings.chunker);
                     assert!(!blob.chunks.is_empty(), "lost a text by delimiters");
                 }
                 behaviour((
@@ -557,7 +561,7 @@ impl Target for Rules {
     fn run(&mut self, case: &Case) -> u64 {
         let mut parts = case.bytes.split(|&byte| byte == 0);
         let rules = parts.next().unwrap_or_default();
-        let mut settings = codeweaver::config::PolicySettings::default();
+        let mut settings = codeweaver_config::PolicySettings::default();
         let globs = || String::from_utf8_lossy(rules).split(',').map(str::to_owned).collect();
         match case.head.as_str() {
             "include" => settings.include = globs(),

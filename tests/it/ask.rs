@@ -3,7 +3,7 @@
 //! Tests named after a scenario of the specification of questions about Markdown say so in their names.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 

@@ -93,7 +93,7 @@ fn records_may_contain_any_time() {
     let repo = indexed();
     let codebase = crate::sandbox::open(repo.root());
     for time in [0, u64::MAX, u64::MAX / 2, 253_402_300_800] {
-        codeweaver::index::publish::change_state(&codebase, |state| {
+        codeweaver_index::publish::change_state(&codebase, |state| {
             state.snapshots.values_mut().for_each(|snapshot| snapshot.used_at = time);
             for head in state.heads.values_mut() {
                 head.marker.as_mut().unwrap().completed_at = time;
@@ -114,7 +114,7 @@ fn records_may_contain_any_time() {
         }
         assert_eq!(repo.found(&["--no-tests", "parse_header"])[0], "src/parse.rs");
         let lifecycle = crate::sandbox::reader(repo.root()).state.heads["main"].phase;
-        assert_eq!(lifecycle, codeweaver::store::state::Phase::Indexed);
+        assert_eq!(lifecycle, codeweaver_store::state::Phase::Indexed);
     }
 }
 
@@ -130,7 +130,7 @@ fn a_collection_in_the_future_loses_nothing_that_is_named() {
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| crate::sandbox::try_index(sandbox.root()));
             // Every file is old to this process: it removes all that no state names.
-            use codeweaver::index::gc;
+            use codeweaver_index::gc;
             let codebase = crate::sandbox::open(sandbox.root());
             for _ in 0..4 {
                 let _ = gc::collect(&codebase, gc::Keep { grace: Duration::ZERO, ..gc::Keep::USUAL });

@@ -4,10 +4,10 @@
 use crate::sandbox::{
     Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, searcher, try_index,
 };
-use codeweaver::index::progress::Silent;
-use codeweaver::index::{IndexError, Target, updater};
 use codeweaver::query::QueryError;
-use codeweaver::store::StoreError;
+use codeweaver_index::progress::Silent;
+use codeweaver_index::{IndexError, Target, updater};
+use codeweaver_store::StoreError;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -232,13 +232,13 @@ fn reading_the_holder_of_a_lease_does_not_hold_it() {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     let path = codebase.layout.work_lock("probe");
-                    let _ = codeweaver::store::lock::holder(&path);
+                    let _ = codeweaver_store::lock::holder(&path);
                     std::thread::yield_now();
                 }
             });
         }
         for _ in 0..300 {
-            let lock = codeweaver::store::lock::Lock::try_acquire(&codebase.layout.work_lock("probe"));
+            let lock = codeweaver_store::lock::Lock::try_acquire(&codebase.layout.work_lock("probe"));
             assert!(lock.is_ok(), "{:?}", lock.err());
         }
     });

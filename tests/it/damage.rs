@@ -2,10 +2,10 @@
 //! exist. `verify` names the damage, and repair with an update restores the same answers.
 
 use crate::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond, searcher};
-use codeweaver::index::{Target, UpdateOptions, repair, update, updater};
 use codeweaver::query::{Ann, Request};
-use codeweaver::store::StoreLayout;
-use codeweaver::store::reader::OpenFiles;
+use codeweaver_index::{Target, UpdateOptions, repair, update, updater};
+use codeweaver_store::StoreLayout;
+use codeweaver_store::reader::OpenFiles;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ fn indexed() -> Sandbox {
     }
     sandbox.commit("second");
     sandbox.index();
-    let _ = codeweaver::index::hnsw::build_missing(&open(sandbox.root())).unwrap();
+    let _ = codeweaver_index::hnsw::build_missing(&open(sandbox.root())).unwrap();
     sandbox
 }
 
@@ -149,7 +149,7 @@ fn every_kind_of_damage_is_named_and_repaired() {
             );
             ask_damaged(&sandbox, &wanted, &what);
             repaired(&sandbox, &wanted, &what);
-            let _ = codeweaver::index::hnsw::build_missing(&open(sandbox.root())).unwrap();
+            let _ = codeweaver_index::hnsw::build_missing(&open(sandbox.root())).unwrap();
         }
     }
 }
@@ -263,7 +263,7 @@ fn a_foreign_nonce_is_refused_with_a_reason() {
         assert!(error.contains("nonce"), "{error}");
         let codebase = open(sandbox.root());
         assert!(updater::request_update(&codebase).is_err());
-        assert!(updater::serve_requests(&codebase, &codeweaver::index::progress::Silent).is_err());
+        assert!(updater::serve_requests(&codebase, &codeweaver_index::progress::Silent).is_err());
     }
 }
 
@@ -299,13 +299,13 @@ fn a_missing_blob_is_counted_and_indexed_once_it_exists() {
     sandbox.commit("second");
     let report = sandbox.index();
     assert_eq!((report.files, report.skipped.get("not_local")), (3, None), "{report:?}");
-    let embedder = codeweaver::embed::open(&open(sandbox.root()).settings.model).unwrap();
+    let embedder = codeweaver_embed::open(&open(sandbox.root()).settings.model).unwrap();
     let codebase = open(sandbox.root());
     let context = update::UpdateContext {
         codebase: &codebase,
         embedder: embedder.as_ref(),
         files: &OpenFiles::default(),
-        progress: &codeweaver::index::progress::Silent,
+        progress: &codeweaver_index::progress::Silent,
     };
     let again = update::update(&context, &Target::head(&codebase).unwrap(), UpdateOptions::default());
     assert!(again.unwrap().known);

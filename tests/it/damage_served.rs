@@ -2,8 +2,8 @@
 //! repair where one is needed. No process ends, and no agent is left without a way on.
 
 use crate::mcp_client::McpClient;
-use codeweaver::index::{Codebase, repair};
-use codeweaver::store::StoreReader;
+use codeweaver_index::{Codebase, repair};
+use codeweaver_store::StoreReader;
 use codeweaver_testkit::{Run, TestRepo};
 use serde_json::{Value, json};
 use std::os::unix::fs::FileExt as _;

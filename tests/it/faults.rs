@@ -2,7 +2,7 @@
 //! that it names is intact, and the next update gives the same result as an undisturbed one.
 
 use crate::sandbox::{Query, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
-use codeweaver::index::repair;
+use codeweaver_index::repair;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -92,7 +92,7 @@ fn scene(name: &str) -> Sandbox {
             let sandbox = behind();
             sandbox.index();
             let then = std::time::SystemTime::now() - Duration::from_secs(3 * 3600);
-            codeweaver::index::publish::change_state(&open(sandbox.root()), |state| {
+            codeweaver_index::publish::change_state(&open(sandbox.root()), |state| {
                 let kept = state.heads["main"].snapshot.clone();
                 state.snapshots.retain(|key, _| *key == kept);
             })

@@ -222,7 +222,7 @@ fn notes_are_cut_with_their_code_and_edges_too() {
 
 #[test]
 fn exceeded_bounds_are_reported() {
-    use codeweaver::xref::{CallGraphRequest, Direction, Grade, Xref};
+    use codeweaver_xref::{CallGraphRequest, Direction, Grade, Xref};
     let repo = fixture("python");
     for i in 0..20 {
         repo.write(
@@ -233,7 +233,7 @@ fn exceeded_bounds_are_reported() {
     repo.commit("users");
     repo.codeweaver(["index"]).success();
     let searcher =
-        codeweaver::query::Searcher::new(codeweaver::index::Codebase::open(repo.root(), &[]).unwrap());
+        codeweaver::query::Searcher::new(codeweaver_index::Codebase::open(repo.root(), &[]).unwrap());
     let ask = |change: &dyn Fn(&mut CallGraphRequest)| {
         let mut request = CallGraphRequest::new("helper", Direction::Callers);
         change(&mut request);

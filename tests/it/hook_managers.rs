@@ -1,7 +1,7 @@
 //! Hook managers as installed by their users: husky and lefthook from npm, pre-commit from PyPI. `.ci/run`
 //! installs them.
 
-use codeweaver::hooks::GitVersion;
+use codeweaver_git::hooks::GitVersion;
 use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
 
 /// A repository whose commands find the manager.

@@ -8,8 +8,8 @@ use crate::sandbox::{
     Query, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, searcher,
     try_index,
 };
-use codeweaver::index::{UpdateReport, publish};
 use codeweaver::query::{Ann, Mode, Searcher};
+use codeweaver_index::{UpdateReport, publish};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,8 +1,8 @@
 //! `index`: cost of an update, interruption and resumption, edge cases of repositories.
 
-use codeweaver::git::Repo;
-use codeweaver::store::Layout;
-use codeweaver::store::lock::Lock;
+use codeweaver_git::Repo;
+use codeweaver_store::Layout;
+use codeweaver_store::lock::Lock;
 use codeweaver_testkit::{FILES, TestRepo, skip};
 
 /// The last event of `index --json`.
@@ -262,7 +262,7 @@ fn submodules_are_counted_with_what_to_do_about_them() {
 fn a_forced_collection_keeps_nothing_for_its_age() {
     let repo = indexed();
     // As a writer leaves it that was killed before it could name the file.
-    let store = codeweaver::index::Codebase::open(repo.root(), &[]).unwrap().store();
+    let store = codeweaver_index::Codebase::open(repo.root(), &[]).unwrap().store();
     std::fs::write(store.shard("0123"), "left behind").unwrap();
     let gc = |args: &[&str]| repo.codeweaver([&["gc", "--json"], args].concat()).success().json();
     assert_eq!(gc(&[])["files_removed"], 0, "it is young");

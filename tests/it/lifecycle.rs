@@ -3,10 +3,10 @@
 use crate::sandbox::{
     Query, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
 };
-use codeweaver::index::progress::{Meter, Progress, Silent};
-use codeweaver::index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
-use codeweaver::store::state::Phase;
-use codeweaver::store::{StoreError, StoreReader};
+use codeweaver_index::progress::{Meter, Progress, Silent};
+use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
+use codeweaver_store::state::Phase;
+use codeweaver_store::{StoreError, StoreReader};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -63,7 +63,7 @@ fn states_follow_each_other_as_the_table_says() {
     }
 
     // The marker is the only proof.
-    let set = |change: &dyn Fn(&mut codeweaver::store::state::Head)| {
+    let set = |change: &dyn Fn(&mut codeweaver_store::state::Head)| {
         publish::change_state(&codebase, |state| change(state.heads.get_mut("main").unwrap())).unwrap();
     };
     set(&|head| head.marker = None);
@@ -191,8 +191,8 @@ struct StopsOne {
     stopped: std::sync::Mutex<Option<(std::thread::ThreadId, u32)>>,
 }
 
-impl codeweaver::index::Progress for StopsOne {
-    fn add(&self, _: &codeweaver::index::Counters) {
+impl codeweaver_index::Progress for StopsOne {
+    fn add(&self, _: &codeweaver_index::Counters) {
         let id = std::thread::current().id();
         let mut stopped = self.stopped.lock().unwrap();
         let (who, n_files) = stopped.get_or_insert((id, 0));
@@ -252,18 +252,18 @@ fn an_interrupted_reindex_resumes() {
     let stopped = updater::run(&codebase, &target, reindex, &StopsOne::default());
     assert!(matches!(stopped, Err(IndexError::Interrupted { .. })), "{stopped:?}");
     let epoch = reader(sandbox.root()).state.epoch;
-    let kept = codeweaver::index::status::unfinished(&codebase).expect("sealed work is noted");
+    let kept = codeweaver_index::status::unfinished(&codebase).expect("sealed work is noted");
     assert!(kept >= 5, "{kept}");
     // Until it is done the old index answers, and collection leaves the sealed work alone.
     assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     collect(sandbox.root());
-    assert_eq!(codeweaver::index::status::unfinished(&codebase), Some(kept));
+    assert_eq!(codeweaver_index::status::unfinished(&codebase), Some(kept));
 
     let report = updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap();
     assert!(report.blobs_indexed > 0 && report.blobs_indexed <= 241 - kept, "{report:?}, kept {kept}");
     assert!(reader(sandbox.root()).state.epoch > epoch, "the store was replaced");
-    assert_eq!(codeweaver::index::status::unfinished(&codebase), None);
+    assert_eq!(codeweaver_index::status::unfinished(&codebase), None);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     assert_sound(sandbox.root());
     let fresh = sandbox.copy();
@@ -301,7 +301,7 @@ fn a_checkpoint_of_a_reindex_expires_by_a_new_reindex_damage_or_age() {
     interrupt();
     publish::change_state(&codebase, |state| state.rebuilding.get_mut("main").unwrap().updated_at = 1)
         .unwrap();
-    assert_eq!(codeweaver::index::status::unfinished(&codebase), None);
+    assert_eq!(codeweaver_index::status::unfinished(&codebase), None);
     assert!(updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap().known);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     assert_sound(sandbox.root());

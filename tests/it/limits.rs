@@ -1,7 +1,7 @@
 //! Limits of answers: what they cut is counted, and nothing is lost silently.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 

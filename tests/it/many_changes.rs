@@ -3,7 +3,7 @@
 
 use crate::mcp_client::McpClient;
 use crate::sandbox::open;
-use codeweaver::index::updater;
+use codeweaver_index::updater;
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::graph::{edges, fixture, has};
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use crate::mcp_client::McpClient;
 use crate::sandbox::{open, searcher};
 use codeweaver::query::{Cancel, QueryError, Request, Searcher, SimilarRequest};
-use codeweaver::xref::{CallGraphRequest, Direction, Xref};
 use codeweaver_testkit::TestRepo;
+use codeweaver_xref::{CallGraphRequest, Direction, Xref};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -2,7 +2,7 @@
 //! and the history of a definition.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 

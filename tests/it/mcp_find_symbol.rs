@@ -1,7 +1,7 @@
 //! `find_symbol` over the protocol: names, patterns and places, and everything about one definition.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! `find_text`: complete lines, compact form, pages, limits, errors.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::json;
 

@@ -6,7 +6,7 @@
 //! sets the number of lines (a million take hours in an unoptimised build). The seed is fixed and printed
 //! with a failure.
 
-use codeweaver::mcp::{self, Options, log, message};
+use codeweaver_mcp::{self as mcp, Options, log, message};
 use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};

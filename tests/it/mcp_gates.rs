@@ -1,14 +1,14 @@
 //! The gate and freshness over the protocol: which statuses block which tools, and what the envelope says.
 
 use crate::mcp_client::McpClient;
-use codeweaver::index::gate::{self, NonOkReason};
-use codeweaver::index::{Codebase, Lifecycle, Target, publish, updater};
-use codeweaver::mcp::envelope::Envelope;
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
-use codeweaver::store::StoreReader;
-use codeweaver::store::lock::Lock;
-use codeweaver::store::state::{MARKER_KIND, Phase};
+use codeweaver_index::gate::{self, NonOkReason};
+use codeweaver_index::{Codebase, Lifecycle, Target, publish, updater};
+use codeweaver_mcp::envelope::Envelope;
+use codeweaver_store::StoreReader;
+use codeweaver_store::lock::Lock;
+use codeweaver_store::state::{MARKER_KIND, Phase};
 use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 use std::cell::Cell;

@@ -1,7 +1,7 @@
 //! `list_files` over the protocol: folders, sizes, languages, states, and what is not indexed.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The MCP protocol: handshake, lists, errors, streams, shutdown. No message of a client ends the server.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};

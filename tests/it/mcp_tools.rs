@@ -1,7 +1,7 @@
 //! Results of the tools: parameters, limits, cursors, locations, provenance.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 

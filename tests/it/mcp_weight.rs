@@ -2,7 +2,7 @@
 //! arguments.
 
 use crate::mcp_client::McpClient;
-use codeweaver::chunk::tokens;
+use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
 

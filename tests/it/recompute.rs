@@ -1,9 +1,9 @@
 //! `verify --recompute`: stored chunks and vectors must equal those computed from the blobs.
 
-use codeweaver::index::{Codebase, build, publish};
-use codeweaver::store::segment::SegmentBuilder;
-use codeweaver::store::state::SegmentRef;
-use codeweaver::store::{StoreReader, shard};
+use codeweaver_index::{Codebase, build, publish};
+use codeweaver_store::segment::SegmentBuilder;
+use codeweaver_store::state::SegmentRef;
+use codeweaver_store::{StoreReader, shard};
 use codeweaver_testkit::{FILES, TestRepo};
 
 #[test]

@@ -1,9 +1,9 @@
 //! Repositories that are indexed and searched through the library in the test process.
 
-use codeweaver::git::Prefix;
-use codeweaver::index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
 use codeweaver::query::{Ann, Mode, Request, Response, Searcher, Tuning, WorktreeMode};
-use codeweaver::store::StoreReader;
+use codeweaver_git::Prefix;
+use codeweaver_index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
+use codeweaver_store::StoreReader;
 use codeweaver_testkit::{Run, TestRepo, command, program};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl std::ops::Deref for Sandbox {
 impl Sandbox {
     /// An empty repository on the unborn branch `main`, without hooks.
     pub fn new() -> Sandbox {
-        codeweaver::index::background::set_program(program().to_path_buf());
+        codeweaver_index::background::set_program(program().to_path_buf());
         let repo = TestRepo::empty_dir_in_memory();
         repo.git(["init", "-q", "-b", "main", "--template="]);
         // As `init` of the program does: the store is no untracked directory.
@@ -95,10 +95,10 @@ pub fn index(root: &Path) -> UpdateReport {
     try_index(root).unwrap_or_else(|e| panic!("update of {}: {e}", root.display()))
 }
 
-pub fn try_index(root: &Path) -> Result<UpdateReport, codeweaver::index::IndexError> {
+pub fn try_index(root: &Path) -> Result<UpdateReport, codeweaver_index::IndexError> {
     let codebase = Codebase::open(root, &[])?;
     let target = Target::head(&codebase)?;
-    updater::run(&codebase, &target, UpdateOptions::default(), &codeweaver::index::progress::Silent)
+    updater::run(&codebase, &target, UpdateOptions::default(), &codeweaver_index::progress::Silent)
 }
 
 /// A search request as its differences from the defaults.

@@ -1,8 +1,7 @@
 //! Terminal output: control sequences from content and names are escaped.
 
-use codeweaver::cli::render::Paint;
-use codeweaver::cli::width;
 use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
+use unicode_width::UnicodeWidthStr as _;
 
 const EVIL: &str = "/// Retitles \x1b]0;owned\x07 the \u{9b}31mwindow \u{202e}backwards.\npub fn evil_function() { /* \x1b[2J */ }\n";
 
@@ -157,14 +156,14 @@ fn lines_fit_the_terminal() {
         ] {
             let text = shown_at(&repo, columns, args);
             for line in text.lines() {
-                assert!(width::of(line) <= columns, "{} columns of {columns}:\n{line}", width::of(line));
+                assert!(line.width() <= columns, "{} columns of {columns}:\n{line}", line.width());
             }
             assert!(text.contains('…'), "{text}");
         }
     }
     // Without a terminal nothing depends on one.
     let piped = repo.codeweaver(["outline", "src/wide.rs"]).success().stdout();
-    assert!(width::of(piped.lines().next_back().unwrap()) > 100, "{piped}");
+    assert!(piped.lines().next_back().unwrap().width() > 100, "{piped}");
 }
 
 #[test]
@@ -174,7 +173,7 @@ fn words_of_the_query_and_the_symbol_are_emphasised() {
     let shown = |args: &[&str]| {
         repo.codeweaver([&["search", "--color", "always", "-l", "1"][..], args].concat()).stdout()
     };
-    let matched = |text: &str| Paint::on().matched(text);
+    let matched = |text: &str| format!("\x1b[1m\x1b[31m{text}\x1b[0m");
     assert!(shown(&["split a header"]).contains(&format!(
         "{} a {} line",
         matched("Splits"),

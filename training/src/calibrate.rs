@@ -10,9 +10,9 @@ mod report;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::eval::{Runner, Suite, foreign};
 use codeweaver::query::rank::WEIGHTS;
 use codeweaver::query::rank::calibration::{Calibration, Evidence};
+use codeweaver_eval::{Runner, Suite, foreign};
 
 /// Which values of [`Evidence::values`] a regression uses.
 type Mask = [bool; Evidence::LEN];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::embed::encode_table;
+use codeweaver_embed::encode_table;
 
 use crate::dataset::Dataset;
 use crate::train::rows::{self, Rows};
@@ -53,7 +53,7 @@ pub fn table(entries: &[String], rows: &Rows, dim: usize) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use codeweaver::embed::{Embedder, TableModel, verify_table};
+    use codeweaver_embed::{Embedder, TableModel, verify_table};
 
     use super::*;
 

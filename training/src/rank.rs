@@ -1,15 +1,15 @@
 //! `rank`: learns the weights of the ranking that are built in, from several suites together.
 //!
-//! The work is that of `git codeweaver eval tune` ([`codeweaver::eval::tune`]), which users run on a suite of
+//! The work is that of `git codeweaver eval tune` ([`codeweaver_eval::tune`]), which users run on a suite of
 //! their own.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::eval::tune::fit::Settings;
-use codeweaver::eval::tune::{self, features};
-use codeweaver::eval::{Runner, Suite};
 use codeweaver::query::rank::WEIGHTS;
+use codeweaver_eval::tune::fit::Settings;
+use codeweaver_eval::tune::{self, features};
+use codeweaver_eval::{Runner, Suite};
 
 #[derive(Debug, clap::Args)]
 pub struct Options {

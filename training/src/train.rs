@@ -21,7 +21,7 @@ mod teacher;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::embed::Vocabulary;
+use codeweaver_embed::Vocabulary;
 
 use crate::dataset::Dataset;
 use crate::evaluate::Sample;

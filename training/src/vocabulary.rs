@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::embed::{Vocabulary, bag_terms, bag_terms_of_path};
+use codeweaver_embed::{Vocabulary, bag_terms, bag_terms_of_path};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::dataset::{for_each_file, pair_files};

@@ -1,12 +1,12 @@
 //! `ask --server`: a client of `serve --ask`.
 
-use crate::ask::answer::NOTHING_FOUND;
-use crate::ask::client::{Client, ClientError, Heard};
-use crate::ask::serve::protocol::Readiness;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::render::{safe, safe_lines};
+use codeweaver::ask::answer::NOTHING_FOUND;
+use codeweaver::ask::client::{Client, ClientError, Heard};
+use codeweaver::ask::serve::protocol::Readiness;
 use std::io::Write;
 use std::process::ExitCode;
 

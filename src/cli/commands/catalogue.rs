@@ -1,6 +1,5 @@
 //! `catalogue`: many repositories, indexed and searched as one.
 
-use crate::catalogue::{AddOptions, Catalogue, CatalogueError, Listed, ListedState, SyncReport, Which};
 use crate::cli::context::{Context, shown_path};
 use crate::cli::downloads;
 use crate::cli::error::CliError;
@@ -8,11 +7,14 @@ use crate::cli::estimate;
 use crate::cli::progress::{self, Style};
 use crate::cli::render::{self, plural, safe};
 use crate::cli::{exit, width};
-use crate::git::NameError;
-use crate::index::IndexError;
-use crate::index::progress::{Counters, Progress};
-use crate::store::time;
 use clap::{Args, Subcommand, ValueEnum};
+use codeweaver_git::NameError;
+use codeweaver_index::IndexError;
+use codeweaver_index::catalogue::{
+    AddOptions, Catalogue, CatalogueError, Listed, ListedState, SyncReport, Which,
+};
+use codeweaver_index::progress::{Counters, Progress};
+use codeweaver_store::time;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -310,8 +312,8 @@ fn changed(report: &SyncReport) -> String {
     format!("{members}, {} changed; {index}", render::count(report.changed.len() as u64))
 }
 
-fn warn(context: &Context, problem: &crate::catalogue::Problem) {
-    let crate::catalogue::Problem { name, path, state, error } = problem;
+fn warn(context: &Context, problem: &codeweaver_index::catalogue::Problem) {
+    let codeweaver_index::catalogue::Problem { name, path, state, error } = problem;
     let path = shown_path(path);
     context.warn(&format!("{name} is not searched ({}): {path}: {error}", state.name()));
 }

@@ -1,18 +1,18 @@
 //! `chunks`: the chunks of a file, or chunking statistics of a tree.
 
-use crate::chunk::{self, ChunkedBlob};
 use crate::cli::args::place;
 use crate::cli::chunk_stats::{self, LanguageStats, Report};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, count, safe};
-use crate::git::{ByteSlice, quoting};
-use crate::index::Codebase;
-use crate::policy::Policy;
-use crate::query::locate;
-use crate::text;
-use crate::worktree::read_worktree_file;
 use clap::Args;
+use codeweaver::query::locate;
+use codeweaver_chunk::{self as chunk, ChunkedBlob};
+use codeweaver_git::worktree::read_worktree_file;
+use codeweaver_git::{ByteSlice, quoting};
+use codeweaver_index::Codebase;
+use codeweaver_index::policy::Policy;
+use codeweaver_text as text;
 use std::io::Write;
 use std::process::ExitCode;
 

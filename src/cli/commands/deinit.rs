@@ -2,12 +2,12 @@
 
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
-use crate::git::GitError;
-use crate::hooks;
-use crate::index::status::hook_site;
-use crate::index::updater;
-use crate::store::exclude;
 use clap::Args;
+use codeweaver_git::GitError;
+use codeweaver_git::hooks;
+use codeweaver_index::status::hook_site;
+use codeweaver_index::updater;
+use codeweaver_store::exclude;
 use std::io::Write as _;
 use std::process::ExitCode;
 

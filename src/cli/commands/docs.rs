@@ -1,11 +1,11 @@
 //! `docs`: collections of documents outside of repositories.
 
-use crate::ask::collection::{Collection, CollectionError, CollectionReport, Collections};
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render;
-use crate::index::progress::Silent;
 use clap::{Args, Subcommand};
+use codeweaver::ask::collection::{Collection, CollectionError, CollectionReport, Collections};
+use codeweaver_index::progress::Silent;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -3,16 +3,16 @@
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::{exit, render};
-use crate::embed;
-use crate::hooks::{self, EventState, GitVersion, HooksDirLocation, Method};
-use crate::index::status::hook_site;
-use crate::index::{Codebase, IndexError, Lifecycle};
-use crate::mcp::clients::Scope;
-use crate::mcp::clients::places::Environment;
-use crate::mcp::clients::registered;
-use crate::store::permission::{self, Unusable};
-use crate::store::{StoreReader, lock};
 use clap::Args;
+use codeweaver_embed as embed;
+use codeweaver_git::hooks::{self, EventState, GitVersion, HooksDirLocation, Method};
+use codeweaver_index::status::hook_site;
+use codeweaver_index::{Codebase, IndexError, Lifecycle};
+use codeweaver_mcp::clients::Scope;
+use codeweaver_mcp::clients::places::Environment;
+use codeweaver_mcp::clients::registered;
+use codeweaver_store::permission::{self, Unusable};
+use codeweaver_store::{StoreReader, lock};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -351,7 +351,7 @@ fn write_permission(codebase: &Codebase) -> Check {
         );
     }
     let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
-    match tempfile::Builder::new().prefix(crate::store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
+    match tempfile::Builder::new().prefix(codeweaver_store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
         Ok(_) => Check::ok("permission", format!("{} is writable", shown_path(dir))),
         Err(e) => Check::fail(
             "permission",

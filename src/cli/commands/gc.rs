@@ -3,9 +3,9 @@
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
-use crate::index::gc::{self, Keep};
-use crate::index::updater;
 use clap::Args;
+use codeweaver_index::gc::{self, Keep};
+use codeweaver_index::updater;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     codebase.check_trust()?;
     if !codebase.layout.root().exists() {
-        return Err(crate::index::IndexError::NotInitialised.into());
+        return Err(codeweaver_index::IndexError::NotInitialised.into());
     }
     if args.force {
         // What a run of another worktree has written and not yet published is young, and no state names it.

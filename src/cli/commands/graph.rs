@@ -8,12 +8,12 @@ use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, count, plural, safe};
 use crate::cli::width;
-use crate::index::background;
-use crate::query::Searcher;
-use crate::xref::{
+use clap::{Args, ValueEnum};
+use codeweaver::query::Searcher;
+use codeweaver_index::background;
+use codeweaver_xref::{
     self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
 };
-use clap::{Args, ValueEnum};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
@@ -212,7 +212,7 @@ fn table(
 /// Says what the limits left out, and how to see it.
 fn cut_note(response: &CallGraphResponse) -> Option<String> {
     let n_more = response.total_edge_count - response.edges.len();
-    let needed = response.total_edge_count.min(xref::MAX_LIMIT);
+    let needed = response.total_edge_count.min(codeweaver_xref::MAX_LIMIT);
     response.edges_truncated.then(|| format!("{} more: --limit {needed}", plural(n_more as u64, "edge")))
 }
 

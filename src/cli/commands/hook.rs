@@ -4,15 +4,15 @@
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
-use crate::config::HooksMode;
-use crate::durable;
-use crate::hooks::HookCall;
-use crate::index::progress::Silent;
-use crate::index::updater::{self, Uncommitted};
-use crate::index::{Codebase, IndexError, background, hnsw, journal};
-use crate::store::layout::Trust;
-use crate::store::{Layout, time};
 use clap::Args;
+use codeweaver_base::durable;
+use codeweaver_config::HooksMode;
+use codeweaver_git::hooks::HookCall;
+use codeweaver_index::progress::Silent;
+use codeweaver_index::updater::{self, Uncommitted};
+use codeweaver_index::{Codebase, IndexError, background, hnsw, journal};
+use codeweaver_store::layout::Trust;
+use codeweaver_store::{Layout, time};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn probe(args: &[OsString], context: &Context) -> ExitCode {
 /// index.
 fn wait_for_other(codebase: &Codebase) {
     let path = codebase.layout.work_lock(&codebase.worktree_key);
-    while crate::store::lock::holder(&path).is_some() {
+    while codeweaver_store::lock::holder(&path).is_some() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }

@@ -7,9 +7,9 @@ use crate::cli::error::CliError;
 use crate::cli::estimate;
 use crate::cli::progress::{self, Style};
 use crate::cli::render;
-use crate::index::{Codebase, Target, UpdateOptions, UpdateReport, background, updater};
-use crate::store::lock;
 use clap::Args;
+use codeweaver_index::{Codebase, Target, UpdateOptions, UpdateReport, background, updater};
+use codeweaver_store::lock;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -259,7 +259,7 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
     codebase.layout.create().map_err(CliError::from)?;
     let lease = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key));
     if let Some(holder) = lease {
-        return Err(crate::store::StoreError::Locked { holder }.into());
+        return Err(codeweaver_store::StoreError::Locked { holder }.into());
     }
     let mut child_args = vec!["index".into(), "--quiet".into(), "--detached".into(), "--resume".into()];
     if args.reindex {

@@ -8,13 +8,15 @@ use crate::cli::error::CliError;
 use crate::cli::estimate;
 use crate::cli::progress::Style;
 use crate::cli::render;
-use crate::config::HooksMode;
-use crate::git::{self, GitError};
-use crate::hooks::{self, Advice, HookMode, InstallOptions, InstallReport, Method, Outcome, Reason, Scope};
-use crate::index::status::hook_site;
-use crate::index::{Codebase, IndexError, Target, UpdateOptions};
-use crate::store::exclude;
 use clap::Args;
+use codeweaver_config::HooksMode;
+use codeweaver_git::hooks::{
+    self, Advice, HookMode, InstallOptions, InstallReport, Method, Outcome, Reason, Scope,
+};
+use codeweaver_git::{self as git, GitError};
+use codeweaver_index::status::hook_site;
+use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions};
+use codeweaver_store::exclude;
 use std::io::Write as _;
 use std::process::ExitCode;
 

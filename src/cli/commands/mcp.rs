@@ -4,8 +4,8 @@ use crate::cli::client_setup::{self, SetupArgs};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::logging;
-use crate::mcp::{self, Options, log};
 use clap::Args;
+use codeweaver_mcp::{self as mcp, Options, log};
 use std::process::ExitCode;
 
 /// Serve coding agents over stdin and stdout (Model Context Protocol)

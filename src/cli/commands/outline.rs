@@ -7,9 +7,9 @@ use crate::cli::error::CliError;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, safe};
 use crate::cli::width;
-use crate::query::Searcher;
-use crate::query::outline::{Outline, OutlineSymbol};
 use clap::Args;
+use codeweaver::query::Searcher;
+use codeweaver::query::outline::{Outline, OutlineSymbol};
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -6,8 +6,8 @@ use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;
 use crate::cli::{render, results};
-use crate::query::Searcher;
 use clap::Args;
+use codeweaver::query::Searcher;
 use std::io::Write as _;
 use std::process::ExitCode;
 

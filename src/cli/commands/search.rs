@@ -1,22 +1,22 @@
 //! `search`: finds code by meaning, name or words, and lines by text or regular expression.
 
-use crate::chunk::classes::TaskProfile;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
-use crate::index::gate::{self, Gate};
-use crate::index::{Codebase, Lifecycle, Target, asked_revisions, background};
-use crate::mcp::envelope::Envelope;
-use crate::query::grep::{GrepRequest, Page, Pattern, QueryLine};
-use crate::query::parse::report;
-use crate::query::request::RepoSet;
-use crate::query::view::freshness::RequestUpdate;
-use crate::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
-use crate::text;
 use clap::{Args, ValueEnum};
+use codeweaver::query::grep::{GrepRequest, Page, Pattern, QueryLine};
+use codeweaver::query::parse::report;
+use codeweaver::query::request::RepoSet;
+use codeweaver::query::view::freshness::RequestUpdate;
+use codeweaver::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
+use codeweaver_chunk::classes::TaskProfile;
+use codeweaver_index::gate::{self, Gate};
+use codeweaver_index::{Codebase, Lifecycle, Target, asked_revisions, background};
+use codeweaver_mcp::envelope::Envelope;
+use codeweaver_text as text;
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! `serve`: a search page, an API, MCP over HTTP, health and metrics; or questions over WebSocket.
 
 use super::docs::absolute;
-use crate::ask::serve as questions;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render;
-use crate::serve::{self, Event, Options, PORT, ServeError, TokenError, Tokens};
 use clap::Args;
+use codeweaver::ask::serve as questions;
+use codeweaver_serve::{self as serve, Event, Options, PORT, ServeError, TokenError, Tokens};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -146,7 +146,7 @@ impl From<questions::ServeError> for CliError {
             ServeError::Api(error) => CliError::new(
                 "the language model cannot be asked",
                 error.to_string(),
-                error.fix(&crate::ask::api::NAMES),
+                error.fix(&codeweaver::ask::api::NAMES),
             ),
             ServeError::Index(error) => error.into(),
             ServeError::Collection(error) => error.into(),

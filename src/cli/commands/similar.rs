@@ -7,9 +7,9 @@ use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, results};
-use crate::query::similar::SimilarRequest;
-use crate::query::{Searcher, ViewRequest};
 use clap::Args;
+use codeweaver::query::similar::SimilarRequest;
+use codeweaver::query::{Searcher, ViewRequest};
 use std::process::ExitCode;
 
 /// Find code similar to the code at a line

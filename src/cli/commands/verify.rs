@@ -4,11 +4,11 @@ use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
 use crate::cli::{exit, render};
-use crate::embed;
-use crate::index::recompute::{self, Recomputed};
-use crate::index::repair::{self, Finding};
-use crate::index::{IndexError, Target, UpdateOptions, updater};
 use clap::Args;
+use codeweaver_embed as embed;
+use codeweaver_index::recompute::{self, Recomputed};
+use codeweaver_index::repair::{self, Finding};
+use codeweaver_index::{IndexError, Target, UpdateOptions, updater};
 use std::io::Write as _;
 use std::process::ExitCode;
 

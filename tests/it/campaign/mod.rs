@@ -199,7 +199,7 @@ impl Campaign {
     fn settle(&self, site: &Site) -> Result<(), String> {
         for _ in 0..1000 {
             let locks = std::fs::read_dir(site.store_dir().join("locks")).into_iter().flatten().flatten();
-            let held = locks.filter(|lock| codeweaver::store::lock::holder(&lock.path()).is_some()).count();
+            let held = locks.filter(|lock| codeweaver_store::lock::holder(&lock.path()).is_some()).count();
             if held == 0 {
                 return Ok(());
             }
@@ -237,7 +237,7 @@ impl Campaign {
             }
         };
         if scene.may_leave_untrusted()
-            && codeweaver::index::Codebase::open(site.sandbox.root(), &[])
+            && codeweaver_index::Codebase::open(site.sandbox.root(), &[])
                 .is_ok_and(|c| c.check_trust().is_err())
         {
             // The fix that the error names.

@@ -2,7 +2,7 @@
 
 use super::damage;
 use super::site::{Asked, Site};
-use codeweaver::index::{Codebase, publish};
+use codeweaver_index::{Codebase, publish};
 use std::time::{Duration, SystemTime};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,9 +176,9 @@ impl Scene {
     }
 }
 
-fn state(site: &Site) -> Option<codeweaver::store::state::State> {
+fn state(site: &Site) -> Option<codeweaver_store::state::State> {
     let codebase = Codebase::open(site.sandbox.root(), &[]).ok()?;
-    codeweaver::store::state::State::read(&codebase.store().state()).ok()?
+    codeweaver_store::state::State::read(&codebase.store().state()).ok()?
 }
 
 /// Drops all snapshots that are not current, and sets the times of all files back by three hours.

@@ -2,9 +2,9 @@
 //! commit.
 
 use crate::sandbox::{Query, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
-use codeweaver::index::{Codebase, Target, repair};
 use codeweaver::query::QueryError;
 use codeweaver::query::view::Freshness;
+use codeweaver_index::{Codebase, Target, repair};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ impl Site {
     pub fn is_current(&self, w: usize) -> bool {
         let Ok(codebase) = Codebase::open(&self.worktrees[w], &[]) else { return false };
         let (Ok(target), Ok(Some(reader))) =
-            (Target::head(&codebase), codeweaver::store::StoreReader::open(&codebase.store()))
+            (Target::head(&codebase), codeweaver_store::StoreReader::open(&codebase.store()))
         else {
             return false;
         };
@@ -136,7 +136,7 @@ impl Site {
     /// True if some worktree has a complete index, from which all can be answered.
     pub fn is_indexed(&self) -> bool {
         let Ok(codebase) = Codebase::open(self.sandbox.root(), &[]) else { return false };
-        let reader = codeweaver::store::StoreReader::open(&codebase.store());
+        let reader = codeweaver_store::StoreReader::open(&codebase.store());
         codebase.check_trust().is_ok()
             && matches!(reader, Ok(Some(reader)) if reader.state.heads.values().any(|head| head.marker.is_some()))
     }

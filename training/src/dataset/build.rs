@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::embed::{Vocabulary, bag_of, bag_of_path};
+use codeweaver_embed::{Vocabulary, bag_of, bag_of_path};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::held_out;

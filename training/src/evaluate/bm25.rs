@@ -2,7 +2,7 @@
 //!
 //! S. Robertson and H. Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009.
 
-use codeweaver::text::{for_each_term, query_terms};
+use codeweaver_text::{for_each_term, query_terms};
 use rustc_hash::FxHashMap;
 
 const K1: f32 = 1.2;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use codeweaver::config::ModelSettings;
-use codeweaver::embed::{self, Embedder, TableModel, Vocabulary, bag_of, bag_of_path};
+use codeweaver_config::ModelSettings;
+use codeweaver_embed::{self as embed, Embedder, TableModel, Vocabulary, bag_of, bag_of_path};
 
 use super::Args;
 use super::bm25::Bm25;

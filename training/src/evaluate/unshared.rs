@@ -5,7 +5,7 @@
 //! most of their content words, are used as queries on all code of their repository.
 
 use anyhow::Result;
-use codeweaver::text::{TermKind, for_each_term, query_terms, stem, visit_terms};
+use codeweaver_text::{TermKind, for_each_term, query_terms, stem, visit_terms};
 use rustc_hash::FxHashSet;
 
 use super::held_out::{HeldOut, candidate};

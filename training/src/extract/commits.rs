@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use codeweaver::chunk::{ChunkedBlob, LanguageId, chunk_blob};
-use codeweaver::config::ChunkerSettings;
-use codeweaver::git::{BlobReader, Oid, Repo, diff_trees};
+use codeweaver_chunk::{ChunkedBlob, LanguageId, chunk_blob};
+use codeweaver_config::ChunkerSettings;
+use codeweaver_git::{BlobReader, Oid, Repo, diff_trees};
 use gix::diff::blob::{Algorithm, Diff, InternedInput};
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
@@ -229,7 +229,7 @@ impl Reader<'_> {
             file.chunks = Some(chunk_blob(file.text.as_bytes(), file.language, &self.settings));
         }
         let Some(blob) = &file.chunks else { return };
-        let shared = |span: codeweaver::chunk::LineSpan| {
+        let shared = |span: codeweaver_chunk::LineSpan| {
             span.end
                 .min(hunk.lines.end.saturating_sub(CONTEXT))
                 .saturating_sub(span.start.max(hunk.lines.start + 1 + CONTEXT) - 1)

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use codeweaver::chunk::LanguageId;
-use codeweaver::chunk::language::Nature;
-use codeweaver::config::{ChunkerSettings, PolicySettings};
-use codeweaver::git::{BStr, ByteSlice as _, Mode, Oid, Repo, walk_tree};
-use codeweaver::policy::{Exempt, PathDecision, PathFlags, Policy};
+use codeweaver_chunk::LanguageId;
+use codeweaver_chunk::language::Nature;
+use codeweaver_config::{ChunkerSettings, PolicySettings};
+use codeweaver_git::{BStr, ByteSlice as _, Mode, Oid, Repo, walk_tree};
+use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy};
 
 use super::filter::{Collector, stable_hash};
 use super::licence::{self, Verdict};

@@ -1,6 +1,6 @@
 //! Markdown → pairs of a paragraph or heading and the fenced code after it.
 
-use codeweaver::chunk::LanguageId;
+use codeweaver_chunk::LanguageId;
 
 use super::filter::Collector;
 use super::prose;

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use codeweaver::git::{ByteSlice as _, Mode, Repo, walk_tree};
+use codeweaver_git::{ByteSlice as _, Mode, Repo, walk_tree};
 
 use crate::pair::{Pair, PairWriter};
 use commits::Limits;
@@ -196,7 +196,7 @@ fn most_frequent<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Decides the licence by the files in the root of the tree.
-fn licence_of(repo: &Repo, tree: &codeweaver::git::Oid) -> anyhow::Result<Result<licence::Licence, String>> {
+fn licence_of(repo: &Repo, tree: &codeweaver_git::Oid) -> anyhow::Result<Result<licence::Licence, String>> {
     const MAX_BYTES: u64 = 1 << 20;
     let mut blobs = repo.blobs();
     let (mut files, mut manifests, mut of_packages) = (Vec::new(), Vec::new(), Vec::new());

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use codeweaver::chunk::language::{self, Nature};
-use codeweaver::git::{ByteSlice as _, Mode, Repo, walk_tree};
+use codeweaver_chunk::language::{self, Nature};
+use codeweaver_git::{ByteSlice as _, Mode, Repo, walk_tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 

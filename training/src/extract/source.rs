@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use codeweaver::chunk::{Chunk, ChunkedBlob, LanguageId, Symbol, SymbolKind, chunk_blob};
-use codeweaver::config::ChunkerSettings;
-use codeweaver::embed::document_input;
+use codeweaver_chunk::{Chunk, ChunkedBlob, LanguageId, Symbol, SymbolKind, chunk_blob};
+use codeweaver_config::ChunkerSettings;
+use codeweaver_embed::document_input;
 use rustc_hash::FxHashMap;
 
 use super::filter::{Collector, MAX_CODE_CHARS, speaks_of_licence};

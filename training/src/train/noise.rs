@@ -1,7 +1,7 @@
 //! Query words that are added to texts, so that the model learns a low weight for them: pairs contain
 //! statements and titles, while users ask questions.
 
-use codeweaver::embed::{Vocabulary, bag_of};
+use codeweaver_embed::{Vocabulary, bag_of};
 
 use crate::dataset::Bag;
 

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use codeweaver::text::stem;
+use codeweaver_text::stem;
 use rustc_hash::FxHashMap;
 
 use super::init::clipped_idf;

@@ -1,4 +1,4 @@
-use codeweaver::chunk::LanguageId;
+use codeweaver_chunk::LanguageId;
 
 use super::*;
 use crate::pair::Pair;

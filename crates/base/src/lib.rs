@@ -1,0 +1,8 @@
+//! Helpers that all crates of git-codeweaver share: locks, random ids, atomic file replacement, memory maps and SIMD
+//! kernels, child processes.
+
+pub mod durable;
+pub mod process;
+pub mod random;
+pub mod sync;
+pub mod sys;

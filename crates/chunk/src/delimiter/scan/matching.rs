@@ -1,0 +1,118 @@
+//! Which tokens of a family match at a place.
+
+use super::Scanner;
+use crate::delimiter::families::{Anchor, BLANKS};
+
+/// A token found in the text.
+#[derive(Clone, Copy)]
+pub(super) struct TokenMatch {
+    /// Index into the tokens of the family.
+    pub token: u16,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The tokens that match at the current place of a scanner, in the order in which they are tried.
+pub(super) struct Candidates {
+    next: usize,
+    byte: u8,
+}
+
+impl Candidates {
+    /// `byte` is the one at the current place.
+    pub fn at(byte: u8) -> Candidates {
+        Candidates { next: 0, byte }
+    }
+
+    /// `is_first`: nothing but blanks precedes the place on its line.
+    pub fn next(&mut self, scanner: &Scanner<'_>, is_first: bool) -> Option<TokenMatch> {
+        let indices = &scanner.family.dispatch[usize::from(self.byte)];
+        while let Some(&index) = indices.get(self.next) {
+            self.next += 1;
+            let token = &scanner.family.tokens[usize::from(index)];
+            let is_in_place = match token.anchor {
+                Anchor::Anywhere => true,
+                Anchor::LineStart => is_first,
+                Anchor::Column0 => scanner.at == scanner.line_start,
+            };
+            if !is_in_place {
+                continue;
+            }
+            let start = scanner.at;
+            if let Some(end) = match_end(scanner.bytes, start, &token.bytes, scanner.family.ignore_case) {
+                return Some(TokenMatch { token: index, start, end });
+            }
+        }
+        None
+    }
+}
+
+/// End of `pattern` at `at`. Patterns that begin or end with a word character match whole words only.
+fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Option<usize> {
+    let mut end = at;
+    for &wanted in pattern {
+        if wanted == BLANKS {
+            // More than 16 blanks are alignment, not a separator.
+            let rest = &bytes[end..bytes.len().min(end + 16)];
+            let blanks = rest.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+            if blanks == 0 {
+                return None;
+            }
+            end += blanks;
+            continue;
+        }
+        let byte = *bytes.get(end)?;
+        if byte != wanted && !(ignore_case && byte.to_ascii_lowercase() == wanted) {
+            return None;
+        }
+        end += 1;
+    }
+    let is_word_byte = |byte: Option<&u8>| byte.is_some_and(|&byte| is_word(byte));
+    if is_word_byte(pattern.first()) && !word_may_begin(bytes, at) {
+        return None;
+    }
+    if is_word_byte(pattern.last()) && !word_may_end(bytes, end) {
+        return None;
+    }
+    Some(end)
+}
+
+/// False after a member operator (`x.class`), a symbol or variable mark (`:end`, `$if`), or a part of a name
+/// (`non-class`).
+fn word_may_begin(bytes: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
+    match before(1) {
+        b'.' | b'$' | b'@' => false,
+        b':' => before(2) == b':',
+        b'-' => !is_word(before(2)),
+        byte => !is_word(byte),
+    }
+}
+
+fn word_may_end(bytes: &[u8], end: usize) -> bool {
+    match bytes.get(end) {
+        Some(b'-') => !bytes.get(end + 1).is_some_and(|&byte| is_word(byte)),
+        Some(&byte) => !is_word(byte),
+        None => true,
+    }
+}
+
+/// Whether a byte is part of a word: letters, digits, `_`, and everything outside ASCII.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// Whether a line begins with `name:`, or is `NAME.` and nothing else.
+pub(super) fn is_label(rest: &[u8]) -> bool {
+    let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b'$' | b'@' | b'-' | b'?' | b'.');
+    let length = rest.iter().take(128).take_while(in_name).count();
+    let name = &rest[..length];
+    if !name.first().is_some_and(|byte| !byte.is_ascii_digit() && *byte != b'-') {
+        return false;
+    }
+    match rest.get(length) {
+        Some(b':') => rest.get(length + 1) != Some(&b':'),
+        Some(b'\n' | b'\r') | None => name.len() > 1 && name.ends_with(b".") && !name.starts_with(b"."),
+        _ => false,
+    }
+}

@@ -1,0 +1,110 @@
+//! A text with its delimiter pairs, sizes and token counts: what taking apart and packing share.
+
+use std::ops::Range;
+
+use crate::lines::tokens_before_lines;
+use crate::tokens;
+use codeweaver_config::ChunkerSettings;
+use codeweaver_text::LineIndex;
+
+use super::families::{Delimiter, Family};
+use super::scan::Boundary;
+
+/// A part of the text that is not cut further.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub range: Range<usize>,
+    /// Tokens.
+    pub cost: u32,
+    /// Index of its most important pair, if it is one.
+    pub boundary: Option<usize>,
+    pub is_definition: bool,
+    /// A blank line or the beginning of the text precedes it.
+    pub after_blank_line: bool,
+}
+
+pub(super) struct Source<'a> {
+    pub text: &'a str,
+    pub family: &'a Family,
+    pub settings: &'a ChunkerSettings,
+    /// All pairs, by start, the longer first.
+    pub boundaries: &'a [Boundary],
+    pub sizes: Sizes,
+    pub lines: LineIndex,
+    tokens_before: Vec<u32>,
+}
+
+/// Sizes in tokens.
+pub(super) struct Sizes {
+    /// Wanted size of a piece.
+    pub target: u32,
+    /// Size up to which parts are joined if that avoids a cut, and beyond which they are taken apart: 1.6 ×
+    /// the target.
+    pub soft: u32,
+    /// Size that no piece exceeds.
+    pub limit: u32,
+    /// Size to which text without a usable pair is split: 0.9 × the limit.
+    pub split: u32,
+}
+
+impl Sizes {
+    fn new(settings: &ChunkerSettings) -> Sizes {
+        let limit = settings.token_limit.max(1);
+        let target = settings.target_tokens.clamp(1, limit);
+        let soft = (target.saturating_mul(8) / 5).min(limit);
+        let split = (limit.saturating_mul(9) / 10).max(1);
+        Sizes { target, soft, limit, split }
+    }
+}
+
+impl<'a> Source<'a> {
+    pub fn new(
+        text: &'a str,
+        family: &'a Family,
+        settings: &'a ChunkerSettings,
+        boundaries: &'a [Boundary],
+    ) -> Source<'a> {
+        let lines = LineIndex::new(text.as_bytes());
+        let tokens_before = tokens_before_lines(text.as_bytes(), &lines);
+        Source { text, family, settings, boundaries, sizes: Sizes::new(settings), lines, tokens_before }
+    }
+
+    /// The delimiter of a pair.
+    pub fn delimiter(&self, boundary: usize) -> &'a Delimiter {
+        &self.family.delimiters[usize::from(self.boundaries[boundary].delimiter)]
+    }
+
+    /// True if only white space with at least one blank line, or with the beginning of the text, precedes
+    /// `at`.
+    pub fn is_after_blank_line(&self, at: usize) -> bool {
+        let before = &self.text.as_bytes()[..at];
+        let mut newlines = 0;
+        for byte in before.iter().rev() {
+            match byte {
+                b'\n' => newlines += 1,
+                byte if byte.is_ascii_whitespace() => {}
+                _ => return newlines >= 2,
+            }
+            if newlines >= 2 {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// Tokens of a range: the sums of whole lines, less what is counted outside of the range in its first and
+    /// last line. For ranges cut inside a word the result may differ by a few from counting the text.
+    pub fn cost(&self, range: &Range<usize>) -> u32 {
+        if range.is_empty() {
+            return 0;
+        }
+        let (first, last) = (self.lines.line_of(range.start), self.lines.line_of(range.end - 1));
+        let (start, end) = (self.lines.start(first), self.lines.start(last + 1));
+        let count = |range: Range<usize>| tokens::count(&self.text[range]);
+        if first == last && (range.start, range.end) != (start, end) {
+            return count(range.clone());
+        }
+        let lines = self.tokens_before[last + 1] - self.tokens_before[first];
+        lines.saturating_sub(count(start..range.start)).saturating_sub(count(range.end..end))
+    }
+}

@@ -1,0 +1,52 @@
+//! Documents: files with headings, and their structure.
+
+use super::language::{self, LanguageId};
+use super::markdown;
+use codeweaver_git::{BStr, ByteSlice as _};
+use std::ops::Range;
+
+/// A heading with its text up to the next heading of any level, or the text before the first heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentSection {
+    /// The bytes of the text without those of the heading.
+    pub body: Range<usize>,
+    /// Titles of the enclosing headings and its own, outermost first.
+    pub path: Vec<String>,
+}
+
+/// A fenced block of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentCode {
+    /// The bytes with the fence lines.
+    pub range: Range<usize>,
+    /// The bytes without them.
+    pub code: Range<usize>,
+}
+
+/// Whether the file at `path` is a document: Markdown, reStructuredText, AsciiDoc, Org and alike.
+pub fn is_document(path: &[u8]) -> bool {
+    language::by_path(path.as_bstr()).is_some_and(markdown::has_headings)
+}
+
+/// The sections and the fenced blocks of the document `text` at `path`, each in order of position. A file
+/// that is not a document is one section. Linear.
+pub fn structure(text: &str, path: &BStr) -> (Vec<DocumentSection>, Vec<DocumentCode>) {
+    let language: LanguageId = language::by_path(path).unwrap_or(language::TEXT);
+    markdown::structure(text, language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_has_sections_and_code() {
+        let text = "intro\n\n# A\nfirst\n\n## B\n```sh\nrun\n```\n";
+        let (sections, codes) = structure(text, "x.md".into());
+        let bodies: Vec<(&str, usize)> =
+            sections.iter().map(|section| (&text[section.body.clone()], section.path.len())).collect();
+        assert_eq!(bodies, [("intro\n\n", 0), ("first\n\n", 1), ("```sh\nrun\n```\n", 2)]);
+        assert_eq!(&text[codes[0].code.clone()], "run\n");
+        assert!(is_document(b"docs/a.md") && is_document(b"README.rst") && !is_document(b"src/lib.rs"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Markup documents by section: Markdown, reStructuredText, AsciiDoc, Org and formats with the same headings.
+//!
+//! Text → [`outline`] (headings and fenced blocks) → [`sections`] → [`builder`] (chunks). A section of more
+//! than `chunk_size` characters is split with overlap ([`split`]), short sections are merged under their
+//! parent heading, and fenced code in a known language becomes chunks of that language that keep the heading
+//! path.
+
+mod asciidoc;
+mod builder;
+mod commonmark;
+mod dialect;
+mod org;
+mod outline;
+mod restructured;
+mod sections;
+mod split;
+mod titles;
+
+use super::Chunk;
+use super::document::{DocumentCode, DocumentSection};
+use super::language::LanguageId;
+use codeweaver_config::ChunkerSettings;
+use codeweaver_text::LineIndex;
+
+use builder::{Builder, Document};
+use dialect::Dialect;
+
+/// Chunker of fenced code: `(code, language, base)`, where `base` is the byte offset of `code` in the blob.
+///
+/// Spans of the chunks that it returns are those of the blob. No chunks: the code stays with the text around
+/// it.
+pub(super) type FencedCodeChunker<'a> = dyn Fn(&str, LanguageId, u32) -> Vec<Chunk> + 'a;
+
+/// Chunks a document by its headings, in order of position.
+///
+/// `enclosing` of a chunk is its heading path, outermost first, its own heading included. A chunk that holds
+/// a heading has a symbol for it whose `byte_range` is the section with all its subsections. Every non-blank
+/// line is in some chunk. No chunk exceeds `settings.token_limit`. Time is linear.
+pub(super) fn chunk_markdown(
+    text: &str,
+    language: LanguageId,
+    settings: &ChunkerSettings,
+    fenced: &FencedCodeChunker<'_>,
+) -> Vec<Chunk> {
+    let lines = LineIndex::new(text.as_bytes());
+    let outline = outline::outline(text, &lines, Dialect::of(language));
+    let sections = sections::sections(text, outline.headings);
+    let document = Document { text, lines, language, settings, sections, fences: outline.fences };
+    Builder::new(&document, fenced).chunks()
+}
+
+/// The sections and the fenced blocks of a document, each in order of position.
+pub(super) fn structure(text: &str, language: LanguageId) -> (Vec<DocumentSection>, Vec<DocumentCode>) {
+    let lines = LineIndex::new(text.as_bytes());
+    let outline = outline::outline(text, &lines, Dialect::of(language));
+    let fences = outline.fences.into_iter();
+    let codes = fences.map(|fence| DocumentCode { range: fence.range, code: fence.code }).collect();
+    let section = |section: sections::Section| DocumentSection {
+        body: section.heading.map_or(section.range.start, |heading| heading.range.end)..section.range.end,
+        path: section.path,
+    };
+    (sections::sections(text, outline.headings).into_iter().map(section).collect(), codes)
+}
+
+/// Whether documents in this language are chunked by their headings.
+pub(super) fn has_headings(language: LanguageId) -> bool {
+    Dialect::of(language) != Dialect::Plain
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,686 @@
+//! What a grammar cannot parse, hidden from the parser: bodies of functions, and macros between definitions.
+//!
+//! After a text that a grammar does not expect, the parser may skip the rest of the file, and the definitions
+//! in it would be lost. Most such texts are inside a function; in C and C++ others are macros that stand for
+//! a keyword, an attribute or a declaration. So a text with errors is parsed again with such macros blank,
+//! and the bodies that the parser failed on: those with an error that are no block of the tree. A body that
+//! has no error by itself stays visible, unless there are no fewer errors then. What is inside the bodies
+//! that are hidden is not in the tree. A body that is a block hides no other definition, whatever errors are
+//! inside.
+//!
+//! The second parse reuses the parts of the first tree whose text is the same.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+use tree_sitter::{InputEdit, Language, Node, Point, Tree};
+
+use super::blank;
+
+/// How the braces of a language are told apart.
+struct Braces {
+    grammar: &'static str,
+    /// Kind of the nodes that are the statements of a body with its braces.
+    block: &'static str,
+    /// Words before a brace that holds members.
+    containers: &'static [&'static str],
+    /// Words before a brace that holds a body, if no word of `containers` comes later.
+    functions: &'static [&'static str],
+    /// What a member stands in when it is parsed alone.
+    around: (&'static str, &'static str),
+    /// Parentheses after a word of `containers` are the parameters of a function that returns such a type.
+    types_before_parameters: bool,
+    /// Macros of the preprocessor may stand between definitions.
+    has_macros: bool,
+}
+
+/// Parts of the names of macros that stand for a keyword or an attribute.
+const ATTRIBUTES: &[&str] = &[
+    "ALIGNED",
+    "ALLOC",
+    "ALWAYS",
+    "API",
+    "ATTR",
+    "ATTRIBUTE",
+    "COLD",
+    "CONSTEVAL",
+    "CONSTEXPR",
+    "DECL",
+    "DEPRECATED",
+    "EXPORT",
+    "EXTERN",
+    "FORCEINLINE",
+    "FUNC",
+    "HIDDEN",
+    "HOT",
+    "INLINE",
+    "LIKELY",
+    "LOCAL",
+    "NAMESPACE",
+    "NODISCARD",
+    "NOEXCEPT",
+    "NOINLINE",
+    "NORETURN",
+    "NOTHROW",
+    "OVERRIDE",
+    "PUBLIC",
+    "STATIC",
+    "UNUSED",
+    "VISIBILITY",
+    "VISIBLE",
+];
+
+const CLASS: (&str, &str) = ("class A {\n", "\n}");
+
+const LANGUAGES: &[Braces] = &[
+    Braces {
+        grammar: "c",
+        block: "compound_statement",
+        containers: &["struct", "union", "enum", "extern"],
+        functions: &[],
+        around: ("", ""),
+        types_before_parameters: true,
+        has_macros: true,
+    },
+    Braces {
+        grammar: "cpp",
+        block: "compound_statement",
+        containers: &["class", "struct", "union", "enum", "namespace", "extern"],
+        functions: &[],
+        around: ("", ""),
+        types_before_parameters: true,
+        has_macros: true,
+    },
+    Braces {
+        grammar: "csharp",
+        block: "block",
+        containers: &["class", "struct", "interface", "enum", "namespace", "record"],
+        functions: &[],
+        around: CLASS,
+        types_before_parameters: false,
+        has_macros: false,
+    },
+    Braces {
+        grammar: "java",
+        block: "block",
+        containers: &["class", "interface", "@interface", "enum", "record", "module"],
+        functions: &[],
+        around: CLASS,
+        types_before_parameters: false,
+        has_macros: false,
+    },
+    Braces {
+        grammar: "scala",
+        block: "block",
+        containers: &["class", "trait", "object", "enum", "package", "extension", "given"],
+        functions: &["def", "val", "var"],
+        around: CLASS,
+        types_before_parameters: false,
+        has_macros: false,
+    },
+    Braces {
+        grammar: "swift",
+        block: "function_body",
+        containers: &["class", "struct", "enum", "protocol", "extension", "actor"],
+        functions: &["func", "var", "let", "init", "deinit", "subscript", "get", "set"],
+        around: CLASS,
+        types_before_parameters: false,
+        has_macros: false,
+    },
+];
+
+/// The tree of `bytes` without the bodies that the parser fails on; `None` if it has no fewer errors than
+/// `tree`. `parse` reuses the tree that it is given. `probe` parses a part of the text: each body at most
+/// once.
+pub(super) fn tree_without_bodies(
+    grammar: &str,
+    bytes: &[u8],
+    tree: &Tree,
+    parse: &dyn Fn(&[u8], &Tree) -> Option<Tree>,
+    probe: &dyn Fn(&[u8]) -> Option<Tree>,
+) -> Option<Tree> {
+    let braces = LANGUAGES.iter().find(|braces| braces.grammar == grammar)?;
+    let errors = errors_of(tree);
+    if errors.is_empty() {
+        return None;
+    }
+    let mut scan = Scan::of(braces, bytes, &tree.language());
+    scan.tree(tree);
+    let Scan { mut bodies, blocks, conditions, mut macros, .. } = scan;
+    if errors.iter().all(|error| is_inside(&bodies, error.start) && is_inside(&bodies, error.end)) {
+        return None;
+    }
+    let is_failure = |body: &Body| is_one_at(&errors, &body.contents) && !blocks.contains(&body.contents);
+    bodies.retain(is_failure);
+    macros.retain(|range| is_one_at(&errors, &reach(bytes, range)));
+    if bodies.is_empty() && macros.is_empty() {
+        return None;
+    }
+    let mut shown = bytes.to_vec();
+    macros.into_iter().for_each(|range| blank(&mut shown[range]));
+    let without = |bodies: &[Body]| {
+        let hidden = hidden(&shown, bodies, &conditions);
+        let again = parse(&hidden, &edited(tree, bytes, &hidden));
+        again.filter(|again| error_bytes(again) < error_bytes(tree))
+    };
+    let broken: Vec<Body> =
+        bodies.iter().filter(|body| !is_sound(body, braces, &shown, probe)).cloned().collect();
+    without(&broken).or_else(|| if broken.len() < bodies.len() { without(&bodies) } else { None })
+}
+
+/// A body in braces.
+#[derive(Clone)]
+struct Body {
+    /// Where the definition that it belongs to may begin.
+    header: usize,
+    /// Between the braces.
+    contents: Range<usize>,
+}
+
+/// One `#if … #else … #endif`.
+struct Condition {
+    /// The line of the `#if`.
+    start: Range<usize>,
+    /// From the first other directive to the line end of the last.
+    rest: Range<usize>,
+}
+
+struct Brace {
+    header: usize,
+    start: usize,
+}
+
+/// Finds the outermost bodies in a sequence of tokens.
+struct Scan<'a> {
+    braces: &'a Braces,
+    /// The kind of blocks.
+    block: Option<u16>,
+    bytes: &'a [u8],
+    open: Vec<Brace>,
+    /// How many of `open`, from the first, are containers.
+    n_containers: usize,
+    n_parentheses: u32,
+    /// Where the text before the next brace starts.
+    header: usize,
+    /// Whether that text says that members follow.
+    is_container: bool,
+    bodies: Vec<Body>,
+    /// What is between the braces of blocks that have errors.
+    blocks: FxHashSet<Range<usize>>,
+    conditions: Vec<Condition>,
+    /// Positions of the conditions that are open, and whether their first branch has ended.
+    branches: Vec<(usize, bool)>,
+    macros: Vec<Range<usize>>,
+    /// The macro that the last tokens belong to, and how many parentheses are open in its arguments.
+    pending: Option<(Range<usize>, u32)>,
+    /// How many of `branches` have ended their first branch. What follows repeats the braces of the first.
+    n_others: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn of(braces: &'a Braces, bytes: &'a [u8], language: &Language) -> Scan<'a> {
+        let block = language.id_for_node_kind(braces.block, true);
+        Scan {
+            braces,
+            block: (block > 0).then_some(block),
+            bytes,
+            open: Vec::new(),
+            n_containers: 0,
+            n_parentheses: 0,
+            header: 0,
+            is_container: false,
+            bodies: Vec::new(),
+            blocks: FxHashSet::default(),
+            conditions: Vec::new(),
+            branches: Vec::new(),
+            macros: Vec::new(),
+            pending: None,
+            n_others: 0,
+        }
+    }
+
+    /// Takes the tokens of a tree, without those of items that have no errors.
+    fn tree(&mut self, tree: &Tree) {
+        each(tree, &mut |node| !self.skips(node) && self.takes(node));
+    }
+
+    /// Skips a node between definitions that has no errors, ends a header and is no single token: the braces
+    /// inside are balanced, and none of its bodies is to be hidden.
+    fn skips(&mut self, node: Node<'_>) -> bool {
+        let is_between = self.open.len() == self.n_containers
+            && self.n_parentheses == 0
+            && self.n_others == 0
+            && !self.is_container
+            && self.pending.is_none();
+        if !is_between || node.has_error() || node.child_count() == 0 {
+            return false;
+        }
+        let text = self.bytes[node.byte_range()].trim_ascii_end();
+        let is_item = if text.starts_with(b"#") {
+            text.starts_with(b"#define") || text.starts_with(b"#include")
+        } else {
+            text.ends_with(b";") || text.ends_with(b"}")
+        };
+        let is_skipped = is_item && !has_directive(&text[1..]);
+        if is_skipped {
+            self.begin_header(node.end_byte());
+        }
+        is_skipped
+    }
+
+    /// Takes a node if it is a token, or a block without errors. Returns whether its children are to be
+    /// visited.
+    fn takes(&mut self, node: Node<'_>) -> bool {
+        if Some(node.kind_id()) == self.block && self.is_body(node) {
+            let Range { start, end } = node.byte_range();
+            if !node.has_error() && !has_directive(&self.bytes[start..end]) {
+                // The braces inside are balanced.
+                self.token("{", start..start + 1);
+                self.token("}", end - 1..end);
+                return false;
+            }
+            self.blocks.insert(start + 1..end - 1);
+        }
+        if node.child_count() == 0 && !node.is_missing() {
+            self.token(node.kind(), node.byte_range());
+        }
+        true
+    }
+
+    /// Whether a block is a body, or in one.
+    fn is_body(&self, block: Node<'_>) -> bool {
+        let text = &self.bytes[block.byte_range()];
+        let is_in_braces = text.len() > 1 && text.starts_with(b"{") && text.ends_with(b"}");
+        is_in_braces && !self.is_container && self.pending.is_none()
+    }
+
+    fn token(&mut self, kind: &str, range: Range<usize>) {
+        let text = &self.bytes[range.clone()];
+        if text.first() == Some(&b'#') {
+            return self.directive(range.start);
+        }
+        if self.is_argument(&range) || self.n_others > 0 {
+            return;
+        }
+        match kind {
+            "(" | "[" => self.n_parentheses += 1,
+            ")" | "]" => {
+                self.n_parentheses = self.n_parentheses.saturating_sub(1);
+                self.is_container &= !(self.braces.types_before_parameters && self.n_parentheses == 0);
+            }
+            ";" => self.begin_header(range.end),
+            "}" => self.close(range),
+            kind if kind.ends_with('{') => self.open(range),
+            _ if self.n_parentheses > 0 => {}
+            _ => {
+                let is = |words: &[&str]| words.iter().any(|word| word.as_bytes() == text);
+                self.is_container =
+                    is(self.braces.containers) || self.is_container && !is(self.braces.functions);
+            }
+        }
+    }
+
+    /// Notes macros between definitions; true for a token of their arguments.
+    fn is_argument(&mut self, token: &Range<usize>) -> bool {
+        let text = &self.bytes[token.clone()];
+        if let Some((mut range, mut depth)) = self.pending.take() {
+            let opens = depth == 0 && text == b"(" && token.start == range.end;
+            if !opens && depth == 0 {
+                if is_attribute(self.bytes, &range) {
+                    self.macros.push(range);
+                }
+            } else {
+                range.end = token.end;
+                match text {
+                    b"(" => depth += 1,
+                    b")" => depth -= 1,
+                    _ => {}
+                }
+                if depth > 0 {
+                    self.pending = Some((range, depth));
+                } else if is_attribute(self.bytes, &range) || self.is_line(&range) {
+                    self.macros.push(range);
+                } else {
+                    self.is_container = false;
+                }
+                return true;
+            }
+        }
+        let is_between = self.open.len() == self.n_containers && self.n_parentheses == 0;
+        let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+        if self.braces.has_macros
+            && is_between
+            && text.len() > 3
+            && text.iter().all(is_name)
+            && token.start >= self.header
+        {
+            self.pending = Some((token.clone(), 0));
+        }
+        false
+    }
+
+    /// Whether a macro with arguments stands alone on its lines, followed by the beginning of a definition.
+    fn is_line(&self, range: &Range<usize>) -> bool {
+        let before = self.bytes[..range.start].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+        let after = &self.bytes[range.end..];
+        let line_end = after.iter().position(|&byte| byte == b'\n').unwrap_or(after.len());
+        let next = after.trim_ascii_start().first();
+        before.is_none_or(|&byte| byte == b'\n')
+            && after[..line_end].trim_ascii().is_empty()
+            && next.is_none_or(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'#' | b'/' | b'}'))
+    }
+
+    fn open(&mut self, token: Range<usize>) {
+        let is_container = self.is_container && self.n_parentheses == 0;
+        if is_container && self.n_containers == self.open.len() {
+            self.n_containers += 1;
+        }
+        let header = self.header.min(token.start);
+        self.open.push(Brace { header, start: token.end });
+        self.begin_header(token.end);
+    }
+
+    fn close(&mut self, token: Range<usize>) {
+        self.begin_header(token.end);
+        let Some(brace) = self.open.pop() else { return };
+        if self.open.len() < self.n_containers {
+            self.n_containers = self.open.len();
+        } else if self.open.len() == self.n_containers && brace.start < token.start {
+            let contents = brace.start..token.start;
+            self.bodies.push(Body { header: brace.header, contents });
+        }
+    }
+
+    fn begin_header(&mut self, at: usize) {
+        (self.header, self.is_container, self.n_parentheses) = (at, false, 0);
+    }
+
+    /// A line that begins with `#`.
+    fn directive(&mut self, start: usize) {
+        let rest = &self.bytes[start..];
+        let line = start..start + rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let name = self.bytes[start + 1..line.end].trim_ascii_start();
+        if name.starts_with(b"if") {
+            self.branches.push((self.conditions.len(), false));
+            self.conditions.push(Condition { rest: line.end..line.end, start: line.clone() });
+        } else if (name.starts_with(b"el") || name.starts_with(b"endif"))
+            && let Some((at, is_other)) = self.branches.last_mut()
+        {
+            let condition = &mut self.conditions[*at];
+            let from = if *is_other { condition.rest.start } else { line.start };
+            condition.rest = from..line.end;
+            if !std::mem::replace(is_other, true) {
+                self.n_others += 1;
+            }
+            if name.starts_with(b"endif") {
+                self.branches.pop();
+                self.n_others -= 1;
+            }
+        }
+        if self.n_others == 0 {
+            self.begin_header(line.end);
+        }
+    }
+}
+
+/// Whether a line of a text may begin with `#`. The grammar of C takes an `#else` or `#endif` alone for any
+/// other directive, so conditions need not be balanced where the tree has no error.
+fn has_directive(text: &[u8]) -> bool {
+    memchr::memchr(b'#', text).is_some()
+}
+
+/// The text in which the macro at `range` can cause an error: up to the end of the next header.
+fn reach(bytes: &[u8], range: &Range<usize>) -> Range<usize> {
+    let start = bytes[..range.start].trim_ascii_end().len();
+    let next = bytes[range.end..].iter().position(|byte| matches!(byte, b';' | b'{' | b'}'));
+    start..next.map_or(bytes.len(), |next| range.end + next + 1)
+}
+
+/// Whether the macro at `range` has the name of one that stands for a keyword or an attribute.
+fn is_attribute(bytes: &[u8], range: &Range<usize>) -> bool {
+    let name = bytes[range.clone()].split(|&byte| byte == b'(').next().unwrap_or_default();
+    name.split(|&byte| byte == b'_').any(|part| {
+        let n_digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        ATTRIBUTES.iter().any(|word| word.as_bytes() == &part[..part.len() - n_digits])
+    })
+}
+
+/// `bytes` with blanks for the contents of `bodies`, and for conditions that begin or end inside of one.
+fn hidden(bytes: &[u8], bodies: &[Body], conditions: &[Condition]) -> Vec<u8> {
+    let mut shown = bytes.to_vec();
+    for body in bodies {
+        blank(&mut shown[body.contents.clone()]);
+    }
+    for Condition { start, rest } in conditions {
+        if is_inside(bodies, start.start) != is_inside(bodies, rest.end.saturating_sub(1)) {
+            blank(&mut shown[start.clone()]);
+            blank(&mut shown[rest.clone()]);
+        }
+    }
+    shown
+}
+
+/// Whether an offset is inside of a body.
+fn is_inside(bodies: &[Body], at: usize) -> bool {
+    let next = bodies.partition_point(|body| body.contents.end < at);
+    bodies.get(next).is_some_and(|body| body.contents.start <= at)
+}
+
+/// Whether one of `ranges`, which are in order, touches `range`.
+fn is_one_at(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
+    let next = ranges.partition_point(|other| other.end < range.start);
+    ranges.get(next).is_some_and(|other| other.start <= range.end)
+}
+
+/// `tree` of `old`, with marks where `new` differs. Both texts have the same length and line ends.
+fn edited(tree: &Tree, old: &[u8], new: &[u8]) -> Tree {
+    let (mut tree, mut points) = (tree.clone(), Points { bytes: old, row: 0, line_start: 0 });
+    for Range { start, end } in differences(old, new) {
+        let (start_position, end_position) = (points.at(start), points.at(end));
+        tree.edit(&InputEdit {
+            start_byte: start,
+            old_end_byte: end,
+            new_end_byte: end,
+            start_position,
+            old_end_position: end_position,
+            new_end_position: end_position,
+        });
+    }
+    tree
+}
+
+/// Where two texts of the same length differ. Differences that are near to each other are one.
+fn differences(old: &[u8], new: &[u8]) -> Vec<Range<usize>> {
+    const STEP: usize = 64;
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (step, (old, new)) in old.chunks(STEP).zip(new.chunks(STEP)).enumerate() {
+        if old == new {
+            continue;
+        }
+        let at = |same: usize| step * STEP + same;
+        let differs = |(old, new): (&u8, &u8)| old != new;
+        let first = at(old.iter().zip(new).position(differs).unwrap_or(0));
+        let end = at(old.iter().zip(new).rposition(differs).map_or(old.len(), |last| last + 1));
+        match found.last_mut() {
+            Some(last) if last.end + STEP > first => last.end = end,
+            _ => found.push(first..end),
+        }
+    }
+    found
+}
+
+/// Lines and columns of ascending offsets.
+struct Points<'a> {
+    bytes: &'a [u8],
+    row: usize,
+    line_start: usize,
+}
+
+impl Points<'_> {
+    fn at(&mut self, offset: usize) -> Point {
+        let line_start = self.line_start;
+        for line_end in memchr::memchr_iter(b'\n', &self.bytes[line_start..offset]) {
+            self.row += 1;
+            self.line_start = line_start + line_end + 1;
+        }
+        Point::new(self.row, offset - self.line_start)
+    }
+}
+
+/// Whether the definition of a body has no error when it is parsed alone.
+fn is_sound(body: &Body, braces: &Braces, bytes: &[u8], probe: &dyn Fn(&[u8]) -> Option<Tree>) -> bool {
+    let definition = &bytes[body.header..body.contents.end + 1];
+    let (before, after) = braces.around;
+    let alone = [before.as_bytes(), definition, after.as_bytes()].concat();
+    probe(&alone).is_some_and(|tree| !tree.root_node().has_error())
+}
+
+/// Bytes in ERROR nodes, and one for each missing token.
+pub(super) fn error_bytes(tree: &Tree) -> usize {
+    errors_of(tree).iter().map(|error| error.len().max(1)).sum()
+}
+
+/// The outermost ERROR nodes and missing tokens.
+fn errors_of(tree: &Tree) -> Vec<Range<usize>> {
+    let mut errors = Vec::new();
+    each(tree, &mut |node| {
+        let is_error = node.is_error() || node.is_missing();
+        if is_error {
+            errors.push(node.byte_range());
+        }
+        node.has_error() && !is_error
+    });
+    errors
+}
+
+/// Visits nodes in the order of the text; the children of those for which `visit` is true.
+fn each(tree: &Tree, visit: &mut impl FnMut(Node<'_>) -> bool) {
+    let mut cursor = tree.walk();
+    loop {
+        let entered = visit(cursor.node()) && cursor.goto_first_child();
+        while !entered && !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar;
+
+    /// The text with the contents of its bodies replaced by dots.
+    fn bodies_of(language: &str, text: &str) -> String {
+        let mut parser = tree_sitter::Parser::new();
+        parser.set_language(&grammar::by_language(language).unwrap().language).unwrap();
+        let tree = parser.parse(text, None).unwrap();
+        let braces = LANGUAGES.iter().find(|braces| braces.grammar == language).unwrap();
+        let mut scan = Scan::of(braces, text.as_bytes(), &tree.language());
+        each(&tree, &mut |node| scan.takes(node));
+        let mut text = text.as_bytes().to_vec();
+        scan.macros.iter().for_each(|range| blank(&mut text[range.clone()]));
+        let shown = hidden(&text, &scan.bodies, &scan.conditions);
+        let shown = String::from_utf8(shown).unwrap();
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn bodies_are_told_from_braces_with_members() {
+        for (language, text, expected) in [
+            ("c", "struct a *f(struct b c) { if (x) { y; } }", "struct a *f(struct b c) { }"),
+            ("c", "typedef struct a { int b; } a;", "typedef struct a { int b; } a;"),
+            (
+                "cpp",
+                "A_BEGIN_NAMESPACE\nclass A_API B { A_CONSTEXPR B(int c) A_NOEXCEPT { d(); } };",
+                "class B { B(int c) { } };",
+            ),
+            (
+                "c",
+                "PROTO(a)\nPROTO(b)\nstatic WORD c(void) { TEST(d); }\nTEST_BEGIN(e) { f(); }",
+                "static WORD c(void) { } TEST_BEGIN(e) { }",
+            ),
+            (
+                "cpp",
+                "extern \"C\" { namespace a { class B : public C { void f() { g(); } int h; }; } }",
+                "extern \"C\" { namespace a { class B : public C { void f() { } int h; }; } }",
+            ),
+            (
+                "csharp",
+                "namespace A { class B { C D { get; } void E(Type f = typeof(G)) { h(); } } }",
+                "namespace A { class B { C D { } void E(Type f = typeof(G)) { } } }",
+            ),
+            (
+                "java",
+                "class A { @B(C.class) void d() { e(); } enum F { G } }",
+                "class A { @B(C.class) void d() { } enum F { G } }",
+            ),
+            ("scala", "object A { def b = { c } }", "object A { def b = { } }"),
+            ("swift", "extension A { func b() { c() } }", "extension A { func b() { } }"),
+        ] {
+            assert_eq!(bodies_of(language, text), expected, "{text}");
+        }
+    }
+
+    /// The tree of a text with what hides definitions left out, and the number of parses after the first.
+    fn definitions(language: &str, text: &str) -> (Option<Tree>, usize) {
+        let grammar = grammar::by_language(language).unwrap();
+        let parse = |bytes: &[u8], old: Option<&Tree>| {
+            let mut parser = tree_sitter::Parser::new();
+            parser.set_language(&grammar.language).unwrap();
+            parser.parse(bytes, old)
+        };
+        let n_parses = std::cell::Cell::new(0);
+        let again = |bytes: &[u8], old: &Tree| {
+            n_parses.set(n_parses.get() + 1);
+            let (again, afresh) = (parse(bytes, Some(old))?, parse(bytes, None)?);
+            assert_eq!(again.root_node().to_sexp(), afresh.root_node().to_sexp());
+            Some(again)
+        };
+        let probe = |bytes: &[u8]| parse(bytes, None);
+        let tree = parse(text.as_bytes(), None).unwrap();
+        let better = tree_without_bodies(language, text.as_bytes(), &tree, &again, &probe);
+        (better, n_parses.get())
+    }
+
+    #[test]
+    fn a_text_is_parsed_again_only_if_something_can_be_hidden() {
+        let after = "int after(void)\n{\n\treturn 0;\n}\n";
+        for (text, expected) in [
+            // Errors in the header of a definition and in a body that ends where its braces do.
+            ("static int __init f(void) { g(); }\n", (false, 0)),
+            ("static int __init f(void) { a(; }\nint g(void) { b(; }\n", (false, 0)),
+            // The parser does not find the end of the body.
+            ("int f(int a) {\n#if A\n\tif (a) {\n#else\n\tif (!a) {\n#endif\n\t\tb(;\n\t}\n}\n", (true, 1)),
+            // A macro without an error near it is left alone.
+            ("static int __init f(void) { g(); }\nEXPORT_SYMBOL(f);\n", (false, 0)),
+            ("A_API_EXPORT A_NOINLINE static int f(void) { g(); }\n", (true, 1)),
+        ] {
+            let (better, n_parses) = definitions("c", &format!("{text}{after}"));
+            assert_eq!((better.is_some(), n_parses), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn differences_are_found_with_their_lines() {
+        let old = "a\nbb\n".repeat(100);
+        let mut new = old.clone().into_bytes();
+        for at in [2, 3, 200, 497] {
+            new[at] = b' ';
+        }
+        assert_eq!(differences(old.as_bytes(), &new), [2..4, 200..201, 497..498]);
+        assert!(differences(old.as_bytes(), old.as_bytes()).is_empty());
+        let mut points = Points { bytes: old.as_bytes(), row: 0, line_start: 0 };
+        let found = [2, 4, 200, 497].map(|at| points.at(at)).map(|point| (point.row, point.column));
+        assert_eq!(found, [(1, 0), (1, 2), (80, 0), (199, 0)]);
+    }
+
+    #[test]
+    fn a_condition_that_a_body_crosses_is_hidden() {
+        let text = "#if A\nint f(int a) {\n#else\nint f(long a) {\n#endif\n  g();\n}\nint h(void) { }\n";
+        assert_eq!(bodies_of("c", text), "int f(int a) { } int h(void) { }");
+        let whole = "#if A\nint f(int a) { b(); }\n#else\nint f(long a) { c(); }\n#endif\n";
+        assert_eq!(bodies_of("c", whole), "#if A int f(int a) { } #else int f(long a) { c(); } #endif");
+    }
+}

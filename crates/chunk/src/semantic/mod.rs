@@ -1,0 +1,16 @@
+//! The semantic step: a text → its syntax tree (`parse`) → atoms to pack, and symbols (`walk`).
+
+mod bodies;
+mod item_macros;
+mod parse;
+mod unknown_syntax;
+mod walk;
+
+pub(super) use parse::parse_definitions;
+pub use parse::{parse, parse_only};
+pub(super) use walk::{WalkInput, Walked, walk};
+
+/// Overwrites a part of a text with blanks. Line ends are kept.
+fn blank(text: &mut [u8]) {
+    text.iter_mut().filter(|byte| !byte.is_ascii_whitespace()).for_each(|byte| *byte = b' ');
+}

@@ -1,0 +1,63 @@
+//! Manifest: which directories and files a collection has, with the version of each file.
+
+use codeweaver_base::durable::Replacement;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Version of the format. A manifest of another one is taken for missing.
+const VERSION: u32 = 1;
+
+/// The contents of `manifest.json`.
+///
+/// The chunks of a file are not listed: they are those of its contents, so that a file with known contents
+/// has known chunks, and a deleted one leaves none behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// As given, absolute.
+    pub directories: Vec<PathBuf>,
+    /// By absolute path.
+    pub files: BTreeMap<PathBuf, FileRecord>,
+}
+
+/// A version of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// Time of the last change, in nanoseconds since 1970.
+    pub mtime_ns: u64,
+    pub size_bytes: u64,
+    /// Hash of the contents; empty if they were not read.
+    pub blake3: String,
+}
+
+impl FileRecord {
+    /// Whether both are the same version, as far as time and size show.
+    pub fn is_same_version(&self, other: &FileRecord) -> bool {
+        (self.mtime_ns, self.size_bytes) == (other.mtime_ns, other.size_bytes)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Versioned<M> {
+    version: u32,
+    #[serde(flatten)]
+    manifest: M,
+}
+
+impl Manifest {
+    /// The manifest at `path`; `None` if it is missing, damaged or of another version.
+    pub fn read(path: &Path) -> Option<Manifest> {
+        let text = std::fs::read(path).ok()?;
+        let versioned: Versioned<Manifest> = serde_json::from_slice(&text).ok()?;
+        (versioned.version == VERSION).then_some(versioned.manifest)
+    }
+
+    /// Replaces the manifest at `path`.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec(&Versioned { version: VERSION, manifest: self })?;
+        let staged = Replacement::of(path).stage(&text)?;
+        staged.sync()?;
+        staged.commit()
+    }
+}

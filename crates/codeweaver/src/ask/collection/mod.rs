@@ -1,0 +1,337 @@
+//! Collections: named sets of directories whose documents can be asked about, outside of any repository.
+//!
+//! Each is a folder in the cache of the user with a private bare repository, which holds the documents, and
+//! the index in it, which is that of any repository: blobs are addressed by their contents, so a changed file
+//! costs the work for itself, and a copy costs none. A file in the repository has the absolute path of the
+//! document without the leading slash.
+//!
+//! * `scan`: the documents in the directories, with their times.
+//! * [`manifest`]: what was indexed when.
+//!
+//! An update is atomic: the branch, the index and the manifest are replaced one after the other, and each is
+//! right without the next. An interrupted update is made up by the next one.
+
+pub mod manifest;
+mod scan;
+
+use codeweaver_git::GitError;
+use codeweaver_git::import::{self, Import};
+use codeweaver_index::progress::Progress;
+use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
+use codeweaver_store::StoreError;
+use codeweaver_store::lock::Lock;
+use manifest::{FileRecord, Manifest};
+pub use scan::Skipped;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Maximum number of documents in one directory with all below it.
+pub const MAX_FILES: usize = 50_000;
+/// How long another update of the same collection is waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum length of a name.
+const MAX_NAME: usize = 64;
+
+/// Why a collection cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectionError {
+    /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
+    #[error("the cache folder is not known: HOME is not set")]
+    NoCache,
+    /// The name is not a plain word.
+    #[error("'{name}' cannot be the name of a collection: letters, digits, '.', '_' and '-', at most 64")]
+    Name { name: String },
+    /// There is no collection of this name.
+    #[error("there is no collection '{name}'")]
+    Unknown { name: String },
+    /// Its folder cannot be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl CollectionError {
+    /// What to do about it.
+    pub fn fix(&self) -> String {
+        match self {
+            CollectionError::NoCache => "set HOME or XDG_CACHE_HOME".to_owned(),
+            CollectionError::Name { .. } => "choose another name".to_owned(),
+            CollectionError::Unknown { name } => format!("git codeweaver docs add {name} DIR"),
+            CollectionError::Io { .. } => "check the permissions and the free space".to_owned(),
+            CollectionError::Git(error) => error.fix().to_owned(),
+            CollectionError::Store(error) => error.fix().to_owned(),
+            CollectionError::Index(_) => "git codeweaver docs remove NAME, and add it again".to_owned(),
+        }
+    }
+}
+
+/// The folder of all collections.
+#[derive(Debug, Clone)]
+pub struct Collections {
+    root: PathBuf,
+}
+
+/// A set of directories with its store.
+#[derive(Debug, Clone)]
+pub struct Collection {
+    pub name: String,
+    folder: PathBuf,
+}
+
+/// What an update has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct CollectionReport {
+    /// Documents in the collection.
+    pub files: usize,
+    pub added: usize,
+    pub modified: usize,
+    pub deleted: usize,
+    /// Chunks that were embedded.
+    pub embedded_chunks: u64,
+    /// Whether everything was read again, because no record of what was indexed could be used.
+    pub rebuilt: bool,
+    /// Directories and files that are left out, each with the reason in a sentence.
+    pub skipped: Vec<String>,
+}
+
+impl Collections {
+    /// The folder in the cache of the user, from `XDG_CACHE_HOME` and `HOME`.
+    pub fn of_user() -> Result<Collections, CollectionError> {
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        let root = cache.ok_or(CollectionError::NoCache)?.join("codeweaver").join("collections");
+        Ok(Collections { root })
+    }
+
+    /// The collection `name`, which need not exist.
+    pub fn named(&self, name: &str) -> Result<Collection, CollectionError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !name.chars().all(is_plain) {
+            return Err(CollectionError::Name { name: name.to_owned() });
+        }
+        Ok(Collection { name: name.to_owned(), folder: self.root.join(name) })
+    }
+
+    /// The collection of `directories` without a name of its own.
+    pub fn of_directories(&self, directories: &[PathBuf]) -> Result<Collection, CollectionError> {
+        let mut hasher = blake3::Hasher::new();
+        for directory in directories {
+            hasher.update(directory.as_os_str().as_encoded_bytes());
+            hasher.update(&[0]);
+        }
+        self.named(&format!("dir-{}", &hasher.finalize().to_hex()[..16]))
+    }
+
+    /// All collections with their manifests, by name.
+    pub fn list(&self) -> Vec<(Collection, Manifest)> {
+        let folders = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+        let mut found: Vec<(Collection, Manifest)> = names
+            .filter_map(|name| self.named(&name).ok())
+            .filter_map(|collection| collection.manifest().map(|manifest| (collection, manifest)))
+            .collect();
+        found.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        found
+    }
+}
+
+impl Collection {
+    /// Whether it has been created.
+    pub fn exists(&self) -> bool {
+        self.git_dir().join("HEAD").is_file()
+    }
+
+    /// What was indexed; `None` if that is not known.
+    pub fn manifest(&self) -> Option<Manifest> {
+        Manifest::read(&self.manifest_path())
+    }
+
+    /// The codebase of its documents.
+    ///
+    /// # Errors
+    /// [`CollectionError::Unknown`] if it has not been created.
+    pub fn codebase(&self) -> Result<Codebase, CollectionError> {
+        if !self.exists() {
+            return Err(CollectionError::Unknown { name: self.name.clone() });
+        }
+        Ok(Codebase::open_named(&self.git_dir(), &[])?)
+    }
+
+    /// Removes it with its store.
+    pub fn remove(&self) -> Result<(), CollectionError> {
+        if !self.folder.is_dir() {
+            return Err(CollectionError::Unknown { name: self.name.clone() });
+        }
+        let _lock = self.lock()?;
+        std::fs::remove_dir_all(&self.folder).map_err(self.io("remove"))
+    }
+
+    /// Removes the store and builds it from what is in `directories` now; as [`Self::update`].
+    pub fn rebuild(
+        &self,
+        directories: Option<&[PathBuf]>,
+        progress: &dyn Progress,
+    ) -> Result<CollectionReport, CollectionError> {
+        let known = self.manifest().map(|manifest| manifest.directories);
+        let directories = directories.map(<[PathBuf]>::to_vec).or(known);
+        let directories = directories.ok_or_else(|| CollectionError::Unknown { name: self.name.clone() })?;
+        if self.folder.is_dir() {
+            self.remove()?;
+        }
+        self.update(Some(&directories), progress)
+    }
+
+    /// Brings the store to what is in `directories` now; those of the last update if `None`.
+    ///
+    /// Only documents whose time or size has changed are read, and only contents that are new are embedded.
+    /// What cannot be used is left out and reported; with nothing left the collection is empty.
+    ///
+    /// # Errors
+    /// [`CollectionError::Unknown`] without `directories` if it has not been created.
+    pub fn update(
+        &self,
+        directories: Option<&[PathBuf]>,
+        progress: &dyn Progress,
+    ) -> Result<CollectionReport, CollectionError> {
+        let known = self.manifest().filter(|_| self.exists());
+        let directories: Vec<PathBuf> = match (directories, &known) {
+            (Some(directories), _) => directories.to_vec(),
+            (None, Some(manifest)) => manifest.directories.clone(),
+            (None, None) => return Err(CollectionError::Unknown { name: self.name.clone() }),
+        };
+        std::fs::create_dir_all(&self.folder).map_err(self.io("create"))?;
+        let _lock = self.lock()?;
+        import::create_bare(&self.git_dir())?;
+        let codebase = self.codebase()?;
+        let scan = scan::scan(&directories, codebase.settings.policy.max_blob_bytes, MAX_FILES);
+        let old = known.as_ref().map(|manifest| &manifest.files);
+        let mut report = CollectionReport {
+            files: scan.files.len(),
+            rebuilt: known.is_none(),
+            skipped: scan.skipped.iter().map(Skipped::to_string).collect(),
+            ..CollectionReport::default()
+        };
+        let files = self.import(&scan.files, old, &mut report)?;
+        let has_changed = report.added + report.modified + report.deleted > 0;
+        let target = Target::head(&codebase)?;
+        if has_changed || report.rebuilt || !codebase.has_snapshot(&target) {
+            let updated = updater::run(&codebase, &target, UpdateOptions::default(), progress)?;
+            report.embedded_chunks = updated.embedded_chunks;
+        }
+        let manifest = Manifest { directories, files };
+        if known.as_ref() != Some(&manifest) {
+            manifest.write(&self.manifest_path()).map_err(self.io("write"))?;
+        }
+        Ok(report)
+    }
+
+    /// Commits what differs from `old`, and returns the records of all files.
+    fn import(
+        &self,
+        found: &BTreeMap<PathBuf, FileRecord>,
+        old: Option<&BTreeMap<PathBuf, FileRecord>>,
+        report: &mut CollectionReport,
+    ) -> Result<BTreeMap<PathBuf, FileRecord>, CollectionError> {
+        let empty = BTreeMap::new();
+        let old = old.unwrap_or(&empty);
+        let (mut files, mut import) = (BTreeMap::new(), None);
+        let git_dir = self.git_dir();
+        let anew = report.rebuilt;
+        let mut gone: BTreeSet<&PathBuf> = old.keys().collect();
+        for (path, record) in found {
+            gone.remove(path);
+            let known = old.get(path);
+            if let Some(known) = known.filter(|known| known.is_same_version(record)) {
+                files.insert(path.clone(), known.clone());
+                continue;
+            }
+            let Ok(bytes) = std::fs::read(path) else {
+                report.skipped.push(format!("{} cannot be read", path.display()));
+                if known.is_some() {
+                    gone.insert(path);
+                }
+                continue;
+            };
+            let record = FileRecord { blake3: blake3::hash(&bytes).to_hex().to_string(), ..record.clone() };
+            let has_same_bytes = known.is_some_and(|known| known.blake3 == record.blake3);
+            files.insert(path.clone(), record);
+            if has_same_bytes {
+                continue;
+            }
+            match known {
+                Some(_) => report.modified += 1,
+                None => report.added += 1,
+            }
+            begun(&mut import, &git_dir, anew)?.add(&repository_path(path), &bytes)?;
+        }
+        for path in gone {
+            report.deleted += 1;
+            begun(&mut import, &git_dir, anew)?.remove(&repository_path(path))?;
+        }
+        report.files = files.len();
+        if report.rebuilt {
+            begun(&mut import, &git_dir, anew)?;
+        }
+        if let Some(import) = import {
+            import.finish()?;
+        }
+        Ok(files)
+    }
+
+    /// Takes the lock of the collection. Another update is waited for: two questions at once are no error.
+    fn lock(&self) -> Result<Lock, CollectionError> {
+        let until = Instant::now() + LOCK_TIMEOUT;
+        loop {
+            match Lock::try_acquire(&self.folder.join("lock")) {
+                Err(StoreError::Locked { .. }) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    fn git_dir(&self) -> PathBuf {
+        self.folder.join("documents.git")
+    }
+
+    fn manifest_path(&self) -> PathBuf {
+        self.folder.join("manifest.json")
+    }
+
+    fn io(&self, action: &'static str) -> impl Fn(io::Error) -> CollectionError {
+        let path = self.folder.clone();
+        move |source| CollectionError::Io { action, path: path.clone(), source }
+    }
+}
+
+/// The import, begun if it is the first change.
+fn begun<'i, 'a>(
+    import: &'i mut Option<Import<'a>>,
+    git_dir: &'a Path,
+    anew: bool,
+) -> Result<&'i mut Import<'a>, GitError> {
+    match import {
+        Some(import) => Ok(import),
+        none => Ok(none.insert(Import::begin(git_dir, anew)?)),
+    }
+}
+
+/// The path in the repository of a document at an absolute path.
+fn repository_path(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.strip_prefix(b"/").unwrap_or(bytes).to_vec()
+}
+
+/// The path on disk of a document of a collection.
+pub fn disk_path(path: &str) -> String {
+    format!("/{path}")
+}

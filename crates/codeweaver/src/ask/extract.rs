@@ -1,0 +1,538 @@
+//! Extract: the sentences and code blocks that answer a question, and the passages around them.
+//!
+//! Every unit of the retrieved passages is scored by the terms of the question in it and in the headings
+//! above it, by the rank of its passage, and by the form that the kind of question asks for. The best one is
+//! the answer, together with what belongs to it: the code that a sentence announces, the sentence that
+//! announces a code block, the sentence that continues it.
+
+use super::answer::{Answer, AnswerStatus, Quote, Source};
+use super::question::{self, QuestionKind};
+use super::units::{Structure, Unit, UnitKind};
+use crate::query::passages::{Document, Passage, PassageTerm, Passages};
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_text as text;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Number of best passages whose units may answer.
+const MAX_READ: usize = 12;
+/// Maximum number of parts of the short answer.
+const MAX_PARTS: usize = 2;
+/// A passage is extended by whole blocks up to this many bytes.
+const PASSAGE_BYTES: usize = 1000;
+/// Code that is longer is no part of a short answer, unless it is the best.
+const MAX_CODE_BYTES: usize = 600;
+/// What a term in code is worth, as a share of one in prose: code has many names, and says nothing about
+/// them.
+const CODE_SHARE: f32 = 0.9;
+/// Units that score less than this share of the best are no part of the short answer.
+const MIN_PART_SHARE: f32 = 0.95;
+/// Passages whose best unit scores less than this share of the best one are left out.
+const MIN_PASSAGE_SHARE: f32 = 0.5;
+
+/// What a term in a heading above a unit is worth, as a share of one in the unit.
+const HEADING_SHARE: f32 = 0.7;
+/// What the rank of the passage is worth, at most.
+const PASSAGE_WEIGHT: f32 = 1.0;
+/// What a passage of a change log is worth, as a share of another one: it says what has changed, not how
+/// things are.
+const CHANGE_LOG_SHARE: f32 = 0.5;
+/// What the form that the question asks for is worth.
+const FORM_WEIGHT: f32 = 0.25;
+/// What the cosine of a unit with the question is worth.
+const SIMILARITY_WEIGHT: f32 = 0.5;
+/// What is closer to 0 or 1 is as certain as this.
+const MIN_PROBABILITY: f32 = 0.018;
+/// Characters of prose below which a unit says too little, and above which too much.
+const SHORT: usize = 25;
+const LONG: usize = 420;
+
+/// The limits of an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Less relevant passages are no answer.
+    pub min_relevance: f32,
+    /// Maximum number of quoted passages.
+    pub max_passages: usize,
+}
+
+/// The answer to `question` from `passages`; that nothing was found if they are not relevant enough.
+///
+/// Cost: linear in the text of the documents of the best passages.
+pub fn answer(question: &str, passages: Passages, limits: Limits, embedder: Option<&dyn Embedder>) -> Answer {
+    let documents = Documents::of(&passages);
+    let scorer = Scorer::new(question, &passages.terms, embedder);
+    let scored = scorer.units(&passages, &documents);
+    let relevance = relevance(&passages, &scored);
+    let mut answer = Answer {
+        question: question.to_owned(),
+        status: AnswerStatus::NothingFound,
+        answer: Vec::new(),
+        passages: Vec::new(),
+        generated: None,
+        failure: None,
+        sources: Vec::new(),
+        relevance,
+        absent_words: passages.absent_words,
+        warnings: passages.warnings,
+        index: passages.index,
+    };
+    if relevance < limits.min_relevance || scored.is_empty() {
+        return answer;
+    }
+    answer.status = AnswerStatus::Answered;
+    let mut quoter = Quoter { documents: &documents, sources: Vec::new() };
+    let parts = parts(&scored, &documents, scorer.kind);
+    answer.answer = parts.iter().map(|part| quoter.quote(part)).collect();
+    answer.passages =
+        around(&scored, &documents, limits.max_passages).iter().map(|span| quoter.quote(span)).collect();
+    answer.sources = quoter.sources;
+    answer
+}
+
+/// The documents of the passages with their structure.
+struct Documents {
+    list: Vec<(Arc<Document>, Structure)>,
+    by_path: FxHashMap<String, usize>,
+}
+
+impl Documents {
+    fn of(passages: &Passages) -> Documents {
+        let mut documents = Documents { list: Vec::new(), by_path: FxHashMap::default() };
+        for passage in passages.list.iter().take(MAX_READ) {
+            let document = &passage.document;
+            if !documents.by_path.contains_key(&document.path) {
+                documents.by_path.insert(document.path.clone(), documents.list.len());
+                documents.list.push((document.clone(), Structure::of(&document.text, &document.path)));
+            }
+        }
+        documents
+    }
+
+    fn number(&self, passage: &Passage) -> Option<usize> {
+        self.by_path.get(&passage.document.path).copied()
+    }
+
+    fn unit(&self, at: UnitAt) -> &Unit {
+        &self.list[at.document].1.units[at.unit]
+    }
+
+    fn text(&self, at: UnitAt) -> &str {
+        &self.list[at.document].0.text[self.unit(at).bytes.clone()]
+    }
+
+    /// The unit after `at`, if it is in the same section.
+    fn next(&self, at: UnitAt) -> Option<UnitAt> {
+        let next = UnitAt { unit: at.unit + 1, ..at };
+        let unit = self.list[at.document].1.units.get(next.unit)?;
+        (unit.section == self.unit(at).section).then_some(next)
+    }
+
+    /// The unit before `at`, if it is in the same section.
+    fn previous(&self, at: UnitAt) -> Option<UnitAt> {
+        let previous = UnitAt { unit: at.unit.checked_sub(1)?, ..at };
+        (self.unit(previous).section == self.unit(at).section).then_some(previous)
+    }
+}
+
+/// Position of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct UnitAt {
+    document: usize,
+    unit: usize,
+}
+
+/// Units one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Span {
+    document: usize,
+    units: Range<usize>,
+}
+
+impl Span {
+    fn one(at: UnitAt) -> Span {
+        Span { document: at.document, units: at.unit..at.unit + 1 }
+    }
+
+    fn contains(&self, at: UnitAt) -> bool {
+        self.document == at.document && self.units.contains(&at.unit)
+    }
+
+    fn overlaps(&self, other: &Span) -> bool {
+        self.document == other.document
+            && self.units.start < other.units.end
+            && other.units.start < self.units.end
+    }
+}
+
+/// A unit with how well it answers.
+#[derive(Debug, Clone)]
+struct ScoredUnit {
+    at: UnitAt,
+    score: f32,
+    /// Share of the weight of the question that the unit itself has, 0–1.
+    own: f32,
+    /// The same with the headings above it.
+    with_headings: f32,
+}
+
+struct Scorer<'a> {
+    kind: QuestionKind,
+    /// The question in lower case without the marks at its end, if it is a sentence with a question word.
+    asked: Option<String>,
+    /// Weights of the terms, then of the figures.
+    weights: Vec<f32>,
+    numbers: FxHashMap<&'a str, usize>,
+    /// Numbers and versions in the question, which are no terms.
+    figures: Vec<&'a str>,
+    total: f32,
+    /// The model with the vector of the question, if vectors cost next to nothing.
+    vectors: Option<(&'a dyn Embedder, Vec<i8>)>,
+}
+
+impl<'a> Scorer<'a> {
+    fn new(question: &'a str, terms: &'a [PassageTerm], embedder: Option<&'a dyn Embedder>) -> Scorer<'a> {
+        let table = embedder.filter(|embedder| embedder.cost() == EmbedCost::Table);
+        let figures = question::figures(question);
+        let mut weights: Vec<f32> = terms.iter().map(|term| term.weight).collect();
+        // Which number it is says as much as the rarest word.
+        let largest = weights.iter().copied().fold(1.0f32, f32::max);
+        weights.extend(figures.iter().map(|_| largest));
+        Scorer {
+            vectors: table.and_then(|table| Some((table, table.embed_query(question).ok()?))),
+            kind: QuestionKind::of(question),
+            asked: question::asked(question),
+            numbers: terms.iter().enumerate().map(|(number, term)| (term.term.as_str(), number)).collect(),
+            total: weights.iter().sum::<f32>().max(f32::MIN_POSITIVE),
+            weights,
+            figures,
+        }
+    }
+
+    /// The units of the best passages, best first; ties by place.
+    fn units(&self, passages: &Passages, documents: &Documents) -> Vec<ScoredUnit> {
+        let best = passages.list.first().map_or(1.0, |passage| passage.score).max(f32::MIN_POSITIVE);
+        let mut found: BTreeMap<UnitAt, ScoredUnit> = BTreeMap::new();
+        for passage in passages.list.iter().take(MAX_READ) {
+            let Some(document) = documents.number(passage) else { continue };
+            let prior = PASSAGE_WEIGHT * (passage.score / best).clamp(0.0, 1.0);
+            let is_about_changes = is_change_log(&passage.document.path);
+            let prior = if is_about_changes { prior * CHANGE_LOG_SHARE } else { prior };
+            for unit in documents.list[document].1.units_in(&passage.bytes) {
+                let at = UnitAt { document, unit };
+                let scored = self.unit(at, documents, prior);
+                let known = found.entry(at).or_insert_with(|| scored.clone());
+                if scored.score > known.score {
+                    *known = scored;
+                }
+            }
+        }
+        let mut scored: Vec<ScoredUnit> = found.into_values().collect();
+        scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
+        scored
+    }
+
+    fn unit(&self, at: UnitAt, documents: &Documents, prior: f32) -> ScoredUnit {
+        let structure = &documents.list[at.document].1;
+        let unit = documents.unit(at);
+        let text = documents.text(at);
+        let mut has = vec![false; self.weights.len()];
+        self.mark(text, &mut has);
+        let own = self.share(&has);
+        let mut evidence = own;
+        if unit.kind == UnitKind::Code {
+            // What announces the code says what it is.
+            let mut announced = vec![false; self.weights.len()];
+            let before = documents.previous(at).filter(|&it| documents.unit(it).kind == UnitKind::Sentence);
+            self.mark(before.map_or("", |before| documents.text(before)), &mut announced);
+            let said = self.share(&announced);
+            has.iter_mut().zip(announced).for_each(|(has, announced)| *has |= announced);
+            evidence = said + CODE_SHARE * (self.share(&has) - said);
+        }
+        let of_text = self.share(&has);
+        for heading in structure.headings(unit) {
+            self.mark(heading, &mut has);
+        }
+        let with_headings = self.share(&has);
+        evidence += HEADING_SHARE * (with_headings - of_text);
+        let score = evidence * self.length_factor(unit, text)
+            + prior
+            + FORM_WEIGHT * self.form(at, documents)
+            + SIMILARITY_WEIGHT * self.similarity(text);
+        ScoredUnit { at, score, own, with_headings }
+    }
+
+    /// Marks the terms of the question that `text` has.
+    fn mark(&self, text: &str, has: &mut [bool]) {
+        text::visit_terms(text, |term, _| {
+            if let Some(&number) = self.numbers.get(term) {
+                has[number] = true;
+            }
+        });
+        let of_figures = has.len() - self.figures.len();
+        for (figure, has) in self.figures.iter().zip(&mut has[of_figures..]) {
+            *has |= question::has_figure(text, figure);
+        }
+    }
+
+    /// Cosine of `text` with the question, at least 0; 0 if vectors are not at hand.
+    fn similarity(&self, text: &str) -> f32 {
+        let Some((embedder, question)) = &self.vectors else { return 0.0 };
+        let mut vector = Vec::new();
+        if embedder.embed_documents(&[text], &mut vector).is_err() {
+            return 0.0;
+        }
+        let product: i32 = question.iter().zip(&vector).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+        (product as f32 / (embedder.scale() * embedder.scale())).max(0.0)
+    }
+
+    /// The weight of the marked terms as a share of all.
+    fn share(&self, has: &[bool]) -> f32 {
+        let marked = self.weights.iter().zip(has).filter(|(_, has)| **has);
+        marked.map(|(weight, _)| weight).sum::<f32>() / self.total
+    }
+
+    /// A factor for units that say too little or too much.
+    fn length_factor(&self, unit: &Unit, text: &str) -> f32 {
+        let n = text.chars().count();
+        match unit.kind {
+            UnitKind::Code if n > MAX_CODE_BYTES => 0.7,
+            UnitKind::Code => 1.0,
+            _ if n < SHORT => 0.75,
+            _ if n > LONG => 0.8,
+            _ => 1.0,
+        }
+    }
+
+    /// The share of the question that a sentence has before its verb, if it begins as a definition: "A shard
+    /// is …".
+    fn defines(&self, text: &str) -> f32 {
+        let start: String = text.chars().take(80).collect();
+        let verbs =
+            [" is ", " are ", " means ", " refers ", " lets ", " allows ", " provides ", ": ", " – ", " — "];
+        let verb = verbs.iter().filter_map(|verb| start.find(verb)).min();
+        let Some(subject) = verb.map(|at| &start[..at]).filter(|it| it.split_whitespace().count() <= 5)
+        else {
+            return 0.0;
+        };
+        let mut has = vec![false; self.weights.len()];
+        self.mark(subject, &mut has);
+        self.share(&has)
+    }
+
+    /// How well the form of a unit fits the kind of question, −2 to 2.
+    fn form(&self, at: UnitAt, documents: &Documents) -> f32 {
+        let unit = documents.unit(at);
+        let text = documents.text(at);
+        // A question, or an example of asking this one, answers nothing.
+        let is_asked = |asked: &String| text.to_lowercase().contains(asked);
+        if text.trim_end().ends_with('?') || self.asked.as_ref().is_some_and(is_asked) {
+            return -2.0;
+        }
+        match self.kind {
+            QuestionKind::HowTo => match unit.kind {
+                UnitKind::Code if text.len() <= MAX_CODE_BYTES => 0.8,
+                UnitKind::Code => 0.0,
+                _ if text.ends_with(':') => 0.8,
+                _ if text.contains('`') => 0.8,
+                _ => 0.0,
+            },
+            QuestionKind::Definition if unit.kind == UnitKind::Code => -1.0,
+            QuestionKind::Definition => 2.0 * self.defines(text),
+            QuestionKind::Fact => match unit.kind {
+                UnitKind::Code => -0.3,
+                _ => 0.2,
+            },
+        }
+    }
+}
+
+/// Whether the file at `path` lists changes by release.
+fn is_change_log(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    ["changelog", "changes", "history", "news", "upgrad", "release_notes", "release-notes", "releases"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+/// Probability that the units answer the question: a logistic regression on that of the retrieval and on the
+/// largest share of the question that one unit has.
+///
+/// Fitted on the questions of `benches/ask/tuning.toml` and on 76 further ones about nine other
+/// repositories, of both of which a third has no answer.
+fn relevance(passages: &Passages, scored: &[ScoredUnit]) -> f32 {
+    let said = scored.iter().map(|unit| unit.with_headings).fold(0.0f32, f32::max);
+    let retrieved = passages.relevance.clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);
+    let log_odds = libm::logf(retrieved / (1.0 - retrieved));
+    let relevance = 1.0 / (1.0 + libm::expf(-(1.05 * log_odds + 2.69 * said - 3.01)));
+    (relevance * 10_000.0).round() / 10_000.0
+}
+
+/// The parts of the short answer, in the order in which they are shown.
+fn parts(scored: &[ScoredUnit], documents: &Documents, kind: QuestionKind) -> Vec<Span> {
+    let mut parts: Vec<Span> = Vec::new();
+    let best = scored[0].score;
+    for unit in scored.iter().take_while(|unit| unit.score >= MIN_PART_SHARE * best) {
+        if parts.len() == MAX_PARTS {
+            break;
+        }
+        if parts.iter().any(|part| part.contains(unit.at)) || (!parts.is_empty() && unit.own == 0.0) {
+            continue;
+        }
+        let part = completed(unit.at, documents, kind);
+        if !parts.iter().any(|known| known.overlaps(&part)) && !is_said(&part, &parts, documents) {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// Whether one of `parts` has the same text.
+fn is_said(part: &Span, parts: &[Span], documents: &Documents) -> bool {
+    let text = |span: &Span| {
+        let at = UnitAt { document: span.document, unit: span.units.start };
+        documents.text(at).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let wanted = text(part);
+    parts.iter().any(|known| text(known) == wanted)
+}
+
+/// A unit with what belongs to it.
+fn completed(at: UnitAt, documents: &Documents, kind: QuestionKind) -> Span {
+    let mut span = Span::one(at);
+    let unit = documents.unit(at);
+    let is_short_code =
+        |at: UnitAt| documents.unit(at).kind == UnitKind::Code && documents.text(at).len() <= MAX_CODE_BYTES;
+    if unit.kind == UnitKind::Code {
+        let before =
+            documents.previous(at).filter(|&before| documents.unit(before).kind == UnitKind::Sentence);
+        if let Some(before) = before {
+            span.units.start = before.unit;
+        }
+        return span;
+    }
+    if unit.kind == UnitKind::Row {
+        return span;
+    }
+    let wants_code = kind == QuestionKind::HowTo || documents.text(at).ends_with(':');
+    let mut last = at;
+    if let Some(next) = documents.next(at) {
+        let continues = documents.unit(next).block == unit.block;
+        if wants_code && is_short_code(next) || continues && documents.text(next).len() <= LONG {
+            span.units.end = next.unit + 1;
+            last = next;
+        }
+    }
+    if wants_code
+        && documents.unit(last).kind == UnitKind::Sentence
+        && let Some(next) = documents.next(last)
+        && is_short_code(next)
+    {
+        span.units.end = next.unit + 1;
+    }
+    span
+}
+
+/// The passages around the best units, best first.
+fn around(scored: &[ScoredUnit], documents: &Documents, max: usize) -> Vec<Span> {
+    let mut passages: Vec<Span> = Vec::new();
+    let best = scored[0].score;
+    for unit in scored.iter().take_while(|unit| unit.score >= MIN_PASSAGE_SHARE * best) {
+        if passages.len() == max {
+            break;
+        }
+        if passages.iter().any(|passage| passage.contains(unit.at)) {
+            continue;
+        }
+        let passage = blocks_around(unit.at, documents);
+        if !passages.iter().any(|known| known.overlaps(&passage)) && !is_said(&passage, &passages, documents)
+        {
+            passages.push(passage);
+        }
+    }
+    passages
+}
+
+/// The block of a unit with the following and preceding blocks of its section, as long as they fit.
+fn blocks_around(at: UnitAt, documents: &Documents) -> Span {
+    let structure = &documents.list[at.document].1;
+    let units = &structure.units;
+    let (section, block) = (units[at.unit].section, units[at.unit].block);
+    let mut span = at.unit..at.unit + 1;
+    let is_of = |unit: usize, block: usize| {
+        units.get(unit).is_some_and(|it| it.section == section && it.block == block)
+    };
+    let size = |span: &Range<usize>| units[span.end - 1].bytes.end - units[span.start].bytes.start;
+    let fits = |span: &Range<usize>| size(span) <= PASSAGE_BYTES;
+    // A table can be longer than a passage, so that its rows are taken one by one.
+    while is_of(span.end, block) && fits(&(span.start..span.end + 1)) {
+        span.end += 1;
+    }
+    while span.start > 0 && is_of(span.start - 1, block) && fits(&(span.start - 1..span.end)) {
+        span.start -= 1;
+    }
+    let mut may_follow = true;
+    loop {
+        let mut next = span.end;
+        while may_follow
+            && units.get(next).is_some_and(|it| it.section == section && it.block == units[span.end].block)
+        {
+            next += 1;
+        }
+        if next > span.end && fits(&(span.start..next)) {
+            span.end = next;
+            continue;
+        }
+        may_follow = false;
+        let mut first = span.start;
+        while first > 0
+            && units[first - 1].section == section
+            && units[first - 1].block == units[span.start - 1].block
+        {
+            first -= 1;
+        }
+        if first < span.start && fits(&(first..span.end)) {
+            span.start = first;
+            continue;
+        }
+        return Span { document: at.document, units: span };
+    }
+}
+
+/// Makes quotes and numbers their sources.
+struct Quoter<'a> {
+    documents: &'a Documents,
+    sources: Vec<Source>,
+}
+
+impl Quoter<'_> {
+    fn quote(&mut self, span: &Span) -> Quote {
+        let (document, structure) = &self.documents.list[span.document];
+        let units = &structure.units[span.units.clone()];
+        let bytes = units[0].bytes.start..units[units.len() - 1].bytes.end;
+        let text = &document.text[bytes.clone()];
+        let first = 1 + memchr::memchr_iter(b'\n', &document.text.as_bytes()[..bytes.start]).count() as u32;
+        let last = first + memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32;
+        Quote {
+            source: self.source(document),
+            path: document.path.clone(),
+            lines: (first, last),
+            bytes: (bytes.start, bytes.end),
+            headings: structure.headings(&units[0]).to_vec(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// The number of a source, which is new if it is the first quote of the document.
+    fn source(&mut self, document: &Document) -> usize {
+        if let Some(known) = self.sources.iter().find(|source| source.path == document.path) {
+            return known.number;
+        }
+        let number = self.sources.len() + 1;
+        let (path, blob, state) = (document.path.clone(), document.blob.clone(), document.state);
+        self.sources.push(Source { number, path, blob, state });
+        number
+    }
+}

@@ -1,0 +1,66 @@
+//! Held: an index in memory that answers questions without reading a file.
+
+use crate::ask::extract::{self, Limits};
+use crate::ask::{self, Answer, collection};
+use crate::query::view::View;
+use crate::query::{QueryError, Searcher, ViewRequest};
+use codeweaver_chunk::document;
+use codeweaver_git::Oid;
+use codeweaver_index::Codebase;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The documents of a codebase at one moment. What changes later is not noticed.
+pub struct Held {
+    searcher: Searcher,
+    view: View,
+    texts: FxHashMap<Oid, Arc<str>>,
+    /// Whether the paths are those of a collection.
+    is_collection: bool,
+    min_relevance: f32,
+}
+
+impl Held {
+    /// Opens the index of `codebase` and reads its documents. Less relevant passages than `min_relevance` are
+    /// no answer.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn open(codebase: Codebase, is_collection: bool, min_relevance: f32) -> Result<Held, QueryError> {
+        let searcher = Searcher::new(codebase);
+        let request = ViewRequest::new(&searcher.codebase.settings);
+        let view = searcher.view(&request, &crate::never_update)?;
+        let mut texts = FxHashMap::default();
+        let mut blobs = searcher.codebase.repo.blobs();
+        for (id, _, path) in view.reader.live_entries(&view.snapshot.entries) {
+            let Some(oid) = view.reader.blob_of(id).filter(|_| document::is_document(path)) else { continue };
+            if !texts.contains_key(&oid)
+                && let Some(bytes) = view.blob_from(&mut blobs, &oid)?
+            {
+                texts.insert(oid, String::from_utf8_lossy(&bytes).into());
+            }
+        }
+        let held = Held { searcher, view, texts, is_collection, min_relevance };
+        // What is read on first use is read now.
+        held.answer("what is this about", ask::SHOWN_PASSAGES)?;
+        Ok(held)
+    }
+
+    /// Number of different documents.
+    pub fn n_documents(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The extractive answer to `question` in at most `max_passages` passages.
+    ///
+    /// # Errors
+    /// As [`Searcher::passages_of`].
+    pub fn answer(&self, question: &str, max_passages: usize) -> Result<Answer, QueryError> {
+        let request = ask::request(question, &self.searcher);
+        let passages =
+            self.searcher.passages_of(&request, &self.view, &|oid| self.texts.get(oid).cloned())?;
+        let limits = Limits { min_relevance: self.min_relevance, max_passages };
+        let answer = extract::answer(question, passages, limits, self.searcher.embedder());
+        Ok(if self.is_collection { answer.with_paths(collection::disk_path) } else { answer })
+    }
+}

@@ -1,0 +1,172 @@
+//! Budget: the limits of an answer, and how matches are shortened to fit.
+
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
+use crate::query::request::{RepoSet, Request};
+use crate::query::response::Match;
+use crate::query::view::RowId;
+use codeweaver_chunk::tokens;
+use codeweaver_store::symbols::SymbolRecord;
+
+/// Tokens of the location of a match besides its path and name: lines, score, class, state.
+const LOCATION_TOKENS: u32 = 10;
+/// Maximum number of symbols of an elided match.
+const MAX_ELIDED_SYMBOLS: usize = 4;
+/// Maximum length in characters of the line that stands for a text without a signature.
+const MAX_LINE_CHARS: usize = 200;
+
+/// The limits of an answer. The fields are those of [`Request`].
+pub struct Budget<'a> {
+    pub offset: usize,
+    pub limit: usize,
+    pub token_limit: u32,
+    pub min_score: f32,
+    pub explain: bool,
+    pub without_content: bool,
+    pub texts: usize,
+    pub related: bool,
+    /// Related symbols of other repositories are left out.
+    pub repos: Option<&'a RepoSet>,
+    pub cancel: &'a Cancel,
+}
+
+/// A match before its text is read.
+pub struct Draft {
+    /// Without text.
+    pub found: Match,
+    /// The chunk.
+    pub id: RowId,
+    /// The definition that answers the query, else the main one of the chunk.
+    pub symbol: Option<SymbolRecord>,
+    /// Whether it is to have text.
+    pub has_text: bool,
+    /// The tokens of the text.
+    pub n_tokens: u32,
+    /// The text, if it was needed already; the outer `None` if it was not.
+    pub text: Option<Option<Vec<u8>>>,
+}
+
+/// What remains of matches within the token limit.
+#[derive(Debug, Default)]
+pub struct Fitted {
+    /// Names of members of a catalogue that could not be read.
+    pub unread_repos: Vec<String>,
+    /// Best first. Each has at least its location.
+    pub matches: Vec<Match>,
+    /// Their tokens.
+    pub n_tokens: u32,
+    /// Number of matches that have no room for their location.
+    pub n_without_room: usize,
+    /// Number of `matches` that were shortened.
+    pub n_shortened: usize,
+    /// Token limit with which nothing would be shortened or left out, if anything was; with which the first
+    /// match would fit, if none does.
+    pub tokens_needed: Option<u32>,
+}
+
+impl<'a> Budget<'a> {
+    /// The limits of `request`.
+    pub fn new(request: &'a Request) -> Budget<'a> {
+        Budget {
+            offset: request.offset,
+            limit: request.limit,
+            token_limit: request.token_limit,
+            min_score: request.min_score,
+            explain: request.explain,
+            without_content: request.without_content,
+            texts: request.texts,
+            related: request.related,
+            repos: request.filters.repos.as_ref(),
+            cancel: &request.view.cancel,
+        }
+    }
+
+    /// Shortens `drafts`, which are best first, to the token limit. `read` returns the text of a match; it is
+    /// called for no match that has no room for it.
+    ///
+    /// As many as possible keep at least their location. The room that remains goes to the best: each has its
+    /// whole text if it fits, else its signature if that fits.
+    pub fn fit(
+        &self,
+        drafts: Vec<Draft>,
+        mut read: impl FnMut(&mut Draft) -> Result<String, QueryError>,
+    ) -> Result<Fitted, QueryError> {
+        let whole: u32 = drafts.iter().map(whole_cost).sum();
+        let (n_wanted, first) = (drafts.len(), drafts.first().map(|draft| location_cost(&draft.found)));
+        let mut fitted = Fitted::default();
+        let mut kept = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let cost = location_cost(&draft.found);
+            if fitted.n_tokens + cost > self.token_limit {
+                break;
+            }
+            fitted.n_tokens += cost;
+            kept.push((draft, cost));
+        }
+        fitted.n_without_room = n_wanted - kept.len();
+        for (mut draft, of_location) in kept {
+            let without = fitted.n_tokens - of_location;
+            let mut cost = whole_cost(&draft);
+            let has_room = without + cost <= self.token_limit;
+            fitted.n_shortened += usize::from(!has_room);
+            if draft.has_text && (has_room || draft.found.signature().is_empty()) {
+                draft.found.content.text = read(&mut draft)?;
+            }
+            let mut found = draft.found;
+            if !has_room {
+                // Without content on request, there is no text to replace.
+                if draft.has_text {
+                    elide(&mut found);
+                    cost = token_cost(&found);
+                }
+                if without + cost > self.token_limit {
+                    found.to_location();
+                    cost = token_cost(&found);
+                }
+            }
+            fitted.n_tokens = without + cost;
+            fitted.matches.push(found);
+        }
+        let needed = if fitted.matches.is_empty() { first } else { Some(whole) };
+        fitted.tokens_needed = needed.filter(|_| fitted.n_without_room + fitted.n_shortened > 0);
+        Ok(fitted)
+    }
+}
+
+fn location_cost(found: &Match) -> u32 {
+    LOCATION_TOKENS + tokens::count(&found.file.path) + tokens::count(&found.name())
+}
+
+/// The tokens of a match with its text, which is counted in the index already.
+fn whole_cost(draft: &Draft) -> u32 {
+    token_cost(&draft.found) + if draft.has_text { draft.n_tokens } else { 0 }
+}
+
+fn token_cost(found: &Match) -> u32 {
+    let content = &found.content;
+    let names: u32 = found.related_symbols.iter().map(|name| tokens::count(name)).sum();
+    let places: u32 = found.relations.iter().map(|related| related.n_tokens()).sum();
+    // The text of an elided match is its signature.
+    let signature = if content.elided { 0 } else { tokens::count(&content.signature) };
+    location_cost(found)
+        + tokens::count(&content.text)
+        + tokens::count(&content.doc)
+        + signature
+        + names
+        + places
+}
+
+/// Replaces the text by the signature, or by its first line if there is none.
+fn elide(found: &mut Match) {
+    let signature = found.signature().to_owned();
+    let content = &mut found.content;
+    content.text = if signature.is_empty() {
+        content.text.lines().next().unwrap_or("").chars().take(MAX_LINE_CHARS).collect()
+    } else {
+        signature
+    };
+    content.elided = true;
+    found.related_symbols.truncate(MAX_ELIDED_SYMBOLS);
+    found.relations.truncate(MAX_ELIDED_SYMBOLS);
+    found.more_in_file.clear();
+}

@@ -1,0 +1,248 @@
+//! Matches with their text, within the budget.
+
+use super::Ranking;
+use super::budget::{Budget, Draft, Fitted};
+use super::focus::{Choice, FocusBy, FoundChunk, InFile};
+use super::related::{Focused, Relations};
+use super::texts::Texts;
+use crate::query::definitions::title_of;
+use crate::query::error::QueryError;
+use crate::query::rank::{NearDuplicate, RankedFile, class_of};
+use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
+use crate::query::retrieve::{Candidate, parallel};
+use crate::query::view::View;
+use codeweaver_chunk::SemanticClass;
+use codeweaver_git::quoting;
+use codeweaver_index::Codebase;
+use codeweaver_store::records::RowRecord;
+use codeweaver_store::symbols::SymbolRecord;
+use std::collections::BTreeSet;
+
+/// Number of matches from the best whose text decides their focus; that of the others follows from names and
+/// documentation alone. An answer has room for the text of about as many.
+const FOCUSED_BY_TEXT: usize = 10;
+/// Maximum number of chunks of a file in which the focus is looked for.
+const MAX_CHUNKS: usize = 6;
+/// Maximum number of further definitions of a file.
+const MAX_MORE_IN_FILE: usize = 5;
+/// Minimum number of files not in memory for which matches are made on several threads, however small the
+/// view. Texts in memory are scanned faster than another thread starts.
+const MIN_PARALLEL_READS: usize = 4;
+/// Number of matches from the best whose related symbols are looked up.
+const WITH_RELATED_SYMBOLS: usize = 3;
+
+/// The matches of `ranking` within `budget`, best first. They are made on several threads if the view has
+/// `min_parallel_rows`, or if files have to be read.
+pub fn matches(
+    codebase: &Codebase,
+    view: &View,
+    ranking: &Ranking,
+    budget: &Budget<'_>,
+    min_parallel_rows: u64,
+) -> Result<Fitted, QueryError> {
+    let by = FocusBy::new(&ranking.evidence, &ranking.intent);
+    let relations = budget.related.then(|| Relations::new(view));
+    let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
+    let files: Vec<(usize, &RankedFile)> = files.enumerate().skip(budget.offset).take(budget.limit).collect();
+    let depth = |at: usize| Depth {
+        by_text: files[at].0 < FOCUSED_BY_TEXT,
+        has_text: !budget.without_content && at < budget.texts,
+    };
+    let draft = |texts: &mut Texts<'_>, at: usize| -> Result<Draft, QueryError> {
+        budget.cancel.check()?;
+        let (place, file) = files[at];
+        let depth = depth(at);
+        let mut draft = draft(texts, file, &by, &depth, budget)?;
+        if let Some(relations) = relations.as_ref().filter(|_| depth.has_text && place < WITH_RELATED_SYMBOLS)
+            && let Some(symbol) = draft.symbol
+        {
+            let focused = Focused { id: draft.id, symbol, entry: file.entry };
+            draft.found.relations = relations.of(&focused, texts)?;
+            if let Some(repos) = budget.repos {
+                draft.found.relations.retain(|related| repos.contains(&quoting::bytes(&related.path)));
+            }
+            let names = draft.found.relations.iter().map(|related| related.symbol.clone());
+            draft.found.related_symbols = names.collect();
+        }
+        Ok(draft)
+    };
+    let is_to_read = |at: &usize| {
+        let Depth { by_text, has_text } = depth(*at);
+        (by_text || has_text) && !is_in_memory(view, files[*at].1)
+    };
+    let is_parallel = view.n_rows() >= min_parallel_rows
+        || (0..files.len()).filter(is_to_read).count() >= MIN_PARALLEL_READS;
+    let drafts = parallel::map_with(files.len(), is_parallel, || Texts::new(codebase, view), draft);
+    let drafts = drafts.into_iter().collect::<Result<Vec<Draft>, QueryError>>()?;
+    let mut texts = Texts::new(codebase, view);
+    let mut unread = BTreeSet::new();
+    let mut fitted = budget.fit(drafts, |draft| {
+        let text = match draft.text.take() {
+            Some(text) => text,
+            None => texts.of(draft.id)?.map(<[u8]>::to_vec),
+        };
+        Ok(match text {
+            Some(text) => String::from_utf8(text)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            None => match &draft.found.file.in_repo {
+                Some(RepoPath { name, .. }) => {
+                    unread.insert(name.clone());
+                    format!("(the repository {name} cannot be read)")
+                }
+                None => "(this blob is not in this clone)".to_owned(),
+            },
+        })
+    })?;
+    fitted.unread_repos = unread.into_iter().collect();
+    Ok(fitted)
+}
+
+fn is_in_memory(view: &View, file: &RankedFile) -> bool {
+    let id = file.chunks[0].id;
+    let (segment, _) = view.row(id);
+    segment.doc_of(id.row).is_some_and(|(_, doc)| view.has_in_memory(&segment.blob_oid(doc)))
+}
+
+/// How much is read for a match.
+struct Depth {
+    /// Whether the texts of the chunks decide the focus, besides names and documentation.
+    by_text: bool,
+    /// Whether the match is to have text.
+    has_text: bool,
+}
+
+/// The match for a ranked file, without its text.
+fn draft(
+    texts: &mut Texts<'_>,
+    file: &RankedFile,
+    by: &FocusBy<'_>,
+    depth: &Depth,
+    budget: &Budget<'_>,
+) -> Result<Draft, QueryError> {
+    let view = texts.view();
+    let found_chunk = |chunk: &Candidate| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) };
+    let chunks: Vec<FoundChunk> = file.chunks.iter().take(MAX_CHUNKS).map(found_chunk).collect();
+    let (path, _) = view.entry(file.entry);
+    let in_file = InFile::new(view, by, &chunks, path);
+    let mut read = Vec::new();
+    let mut is_missing = false;
+    if depth.by_text && !in_file.is_decided() {
+        for chunk in &chunks {
+            let text = texts.of(chunk.id)?;
+            is_missing |= text.is_none();
+            read.push(text.unwrap_or_default().to_vec());
+        }
+    }
+    let Choice { chunk, focus, further } = in_file.choice(&read);
+    let text = read.get_mut(chunk).map(|text| (!is_missing).then(|| std::mem::take(text)));
+    let best = &file.chunks[chunk];
+    let (segment, row) = view.row(best.id);
+    let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
+    let focused = focus.as_ref().map(|(_, symbol)| *symbol);
+    let (focus, head, class) = match focus {
+        Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
+        None => {
+            let (start_line, end_line) = (row.start_line, row.end_line);
+            (Focus { start_line, end_line, ..Focus::default() }, main_symbol(&symbols, row), None)
+        }
+    };
+    let doc = segment.docs().get(row.doc as usize);
+    let definitions = further.iter().map(|further| Span {
+        span: (further.symbol.start_line, further.symbol.end_line),
+        title: title_of(segment, &further.symbol),
+        symbol: segment.name(further.symbol.qualified_name).to_owned(),
+        line: further.symbol.start_line,
+        relevance_score: rounded(file.relevance * further.share),
+    });
+    // Chunks outside of definitions have no names.
+    let focus_lines = focus.start_line..=focus.end_line;
+    let nameless = chunks.iter().enumerate().filter(|(other, _)| *other != chunk).filter_map(|(_, chunk)| {
+        let (_, row) = view.row(chunk.id);
+        let is_nameless = row.n_symbols == 0 && !focus_lines.contains(&row.start_line);
+        (is_nameless && further.is_empty()).then(|| Span {
+            span: (row.start_line, row.end_line),
+            title: segment.text(row.title),
+            symbol: String::new(),
+            line: row.start_line,
+            relevance_score: rounded(file.relevance * chunk.share),
+        })
+    });
+    let found = Match {
+        file: FileInfo {
+            path: quoting::text(path),
+            language: segment.language(row.language).to_owned(),
+            in_repo: view.repo_of(path),
+        },
+        content: Content {
+            text: String::new(),
+            title: segment.text(row.title),
+            class: class.unwrap_or_else(|| class_of(view, best)).name(),
+            signature: head.map(|symbol| segment.signature(&symbol)).unwrap_or_default(),
+            doc: head.map(|symbol| segment.text(symbol.doc)).unwrap_or_default(),
+            elided: !depth.has_text,
+        },
+        span: (row.start_line, row.end_line),
+        focus,
+        relevance_score: rounded(file.relevance),
+        match_type: match_type(file),
+        related_symbols: Vec::new(),
+        relations: Vec::new(),
+        blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
+        rev: view.spec.clone(),
+        state: view.state_of(path),
+        more_in_file: definitions.chain(nameless).take(MAX_MORE_IN_FILE).collect(),
+        also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
+        near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
+        explanation: budget.explain.then_some(file.explanation),
+        evidence: (budget.explain && file.explanation.report.is_none()).then_some(file.evidence),
+        reasons: if budget.explain { file.reasons.clone() } else { Vec::new() },
+    };
+    Ok(Draft {
+        found,
+        id: best.id,
+        symbol: focused,
+        has_text: depth.has_text,
+        n_tokens: row.token_count,
+        text,
+    })
+}
+
+/// The symbol that gave a chunk its class, so that class and signature belong together.
+fn main_symbol(symbols: &[SymbolRecord], row: &RowRecord) -> Option<SymbolRecord> {
+    let order = |symbol: &&SymbolRecord| {
+        let len = symbol.end_byte.saturating_sub(symbol.start_byte);
+        (symbol.class != row.class, symbol.nesting, std::cmp::Reverse(len), symbol.start_byte)
+    };
+    symbols.iter().min_by_key(order).copied()
+}
+
+fn place(view: &View, duplicate: &NearDuplicate) -> Place {
+    let (_, row) = view.row(duplicate.id);
+    let path = quoting::text(view.entry(duplicate.entry).0);
+    Place { path, span: (row.start_line, row.end_line) }
+}
+
+/// The evidence of a chunk as a share of that of the best chunk of its file, at most 1.
+fn share_of_best(file: &RankedFile, chunk: &Candidate) -> f32 {
+    let strength = |c: &Candidate| c.bm25 + c.cosine.max(0.0) + c.definition;
+    (strength(chunk) / strength(&file.chunks[0]).max(f32::MIN_POSITIVE)).clamp(0.0, 1.0)
+}
+
+/// `score` to four decimals; further digits are noise.
+fn rounded(score: f32) -> f32 {
+    (score * 10_000.0).round() / 10_000.0
+}
+
+/// The kind of evidence that contributed most to the score; a definition comes before all others.
+fn match_type(file: &RankedFile) -> MatchType {
+    let e = &file.explanation;
+    if e.definition > 0.0 {
+        MatchType::Syntactic
+    } else if e.path > e.lexical + e.dense {
+        MatchType::FilePattern
+    } else if e.dense > e.lexical {
+        MatchType::Semantic
+    } else {
+        MatchType::Keyword
+    }
+}

@@ -1,0 +1,201 @@
+//! Evidence: what a definition can answer a query by.
+
+use crate::query::parse::ParsedQuery;
+use crate::query::parse::names::QueryName;
+use crate::query::rank::intent_fit;
+use crate::query::retrieve::lexical;
+use crate::query::retrieve::symbols::NameForms;
+use crate::query::view::{RowId, View};
+use codeweaver_text::{self as text, Mention, QueryTerm};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Minimum weight of a name. The terms of a misspelt name are in no chunk and have no weight.
+const MIN_NAME_WEIGHT: f32 = 1.0;
+
+/// What a query asks for, term by term and name by name.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    /// The number of each term in [`Self::weights`].
+    numbers: FxHashMap<String, usize>,
+    /// What the words of each term begin with; empty if that is not known.
+    beginnings: Vec<Vec<u8>>,
+    /// Whether a byte is the first of one of `beginnings`, in either case.
+    is_first: Vec<bool>,
+    /// The weight of each term: how much it says about the query, and how rare it is.
+    weights: Vec<f32>,
+    /// Names that the definition may have, with the sum of the weights of their terms.
+    names: Vec<(QueryName, f32)>,
+    is_single_name: bool,
+    /// Files, and lines of files.
+    pub mentions: Vec<Mention>,
+    /// Chunks with the bytes of the definition in it that is known to answer.
+    known: FxHashMap<RowId, Range<u32>>,
+    /// Kinds and classes of symbols that are wanted; all if empty.
+    pub kinds: Vec<String>,
+}
+
+impl Evidence {
+    /// The evidence of `query`. `idf` is the inverse document frequency of each of its terms; if it is
+    /// empty, that of all live rows of `view` is used.
+    pub fn new(view: &View, query: &ParsedQuery, idf: &[f32], kinds: &[String]) -> Evidence {
+        let counted;
+        let idf = if idf.len() == query.terms.len() {
+            idf
+        } else {
+            counted = lexical::idf_of(view, &query.terms);
+            &counted
+        };
+        let mut evidence = Evidence::of_terms(&query.terms, idf);
+        let weigh = |name: &QueryName| {
+            let terms = text::query_terms(&name.name);
+            let weight: f32 = terms.iter().filter_map(|term| evidence.weight_of(&term.term)).sum();
+            (name.clone(), weight.max(MIN_NAME_WEIGHT))
+        };
+        evidence.names = query.names.iter().map(weigh).collect();
+        evidence.is_single_name = query.is_single_word();
+        evidence.mentions.clone_from(&query.mentions);
+        evidence.kinds = kinds.to_vec();
+        evidence
+    }
+
+    /// The evidence of `terms` alone.
+    pub fn of_terms(terms: &[QueryTerm], idf: &[f32]) -> Evidence {
+        let beginnings = beginnings_of(terms);
+        let mut is_first = vec![false; 256];
+        for first in beginnings.iter().filter_map(|beginning| beginning.first()) {
+            for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
+                is_first[usize::from(byte)] = true;
+            }
+        }
+        Evidence {
+            numbers: terms.iter().enumerate().map(|(i, term)| (term.term.clone(), i)).collect(),
+            beginnings,
+            is_first,
+            weights: terms.iter().zip(idf).map(|(term, idf)| term.weight * idf).collect(),
+            ..Evidence::default()
+        }
+    }
+
+    /// How well `name` is named as the query, 0–1.
+    pub fn name_fit(&self, name: &str) -> f32 {
+        let all = self.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        intent_fit::name_fit(name, |term| self.weight_of(term).map(|weight| weight / all))
+    }
+
+    /// This evidence, where the answering definitions of some chunks are known, limited to `kinds`.
+    pub fn with_known(self, known: FxHashMap<RowId, Range<u32>>, kinds: &[String]) -> Evidence {
+        Evidence { known, kinds: kinds.to_vec(), ..self }
+    }
+
+    /// Whether the query is a single name and nothing else.
+    pub fn is_single_name(&self) -> bool {
+        self.is_single_name && self.names.len() == 1
+    }
+
+    /// Number of terms.
+    pub fn n_terms(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The weight of each term, by number.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// The bytes of the definition in a chunk that is known to answer.
+    pub fn known_in(&self, id: RowId) -> Option<&Range<u32>> {
+        self.known.get(&id)
+    }
+
+    /// The number of `term`, if the query has it.
+    pub fn number_of(&self, term: &str) -> Option<usize> {
+        self.numbers.get(term).copied()
+    }
+
+    /// False if `line` has no term of the query. Cheaper than to cut it into terms.
+    pub fn may_occur_in(&self, line: &[u8]) -> bool {
+        let begins_at = |at: usize| {
+            let begins = |beginning: &Vec<u8>| {
+                line.get(at..at + beginning.len()).is_some_and(|part| part.eq_ignore_ascii_case(beginning))
+            };
+            self.beginnings.iter().any(begins)
+        };
+        let is_first = |byte: u8| self.is_first.get(usize::from(byte)) == Some(&true);
+        // A word begins after something else than a letter, or with a capital.
+        let begins_word =
+            |at: usize| at == 0 || line[at].is_ascii_uppercase() || !line[at - 1].is_ascii_alphabetic();
+        self.beginnings.is_empty()
+            || line.iter().enumerate().any(|(at, &byte)| is_first(byte) && begins_word(at) && begins_at(at))
+    }
+
+    /// Whether `line` has one of the terms.
+    pub fn has_term_in(&self, line: &[u8]) -> bool {
+        let mut has_term = false;
+        text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
+            has_term |= self.number_of(term).is_some()
+        });
+        has_term
+    }
+
+    /// The sum of the weights of the terms that `lines` have.
+    pub fn weight_in(&self, lines: [&[u8]; 2]) -> f32 {
+        let mut has = vec![false; self.n_terms()];
+        for line in lines.into_iter().filter(|line| self.may_occur_in(line)) {
+            text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
+                if let Some(number) = self.number_of(term) {
+                    has[number] = true;
+                }
+            });
+        }
+        self.weights.iter().zip(has).filter(|(_, has)| *has).map(|(weight, _)| weight).sum()
+    }
+
+    fn weight_of(&self, term: &str) -> Option<f32> {
+        self.number_of(term).map(|number| self.weights[number])
+    }
+
+    /// The names in the form in which definitions are compared with them, with their weights.
+    pub fn names(&self) -> Vec<(NameForms<'_>, f32)> {
+        self.names.iter().filter_map(|(name, weight)| Some((NameForms::new(name)?, *weight))).collect()
+    }
+}
+
+/// What the words of each of `terms` begin with: two or three bytes, which stemming does not change. None if
+/// a term is not ASCII, since its upper case has other bytes.
+fn beginnings_of(terms: &[QueryTerm]) -> Vec<Vec<u8>> {
+    let beginning = |term: &QueryTerm| {
+        let bytes = term.term.as_bytes();
+        let len = (bytes.len().saturating_sub(1)).clamp(2, 3);
+        bytes.get(..len).filter(|beginning| beginning.is_ascii()).map(<[u8]>::to_vec)
+    };
+    terms.iter().map(beginning).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_with_a_term_is_never_left_out() {
+        for (query, line) in [
+            ("try", "it TRIES again"),
+            ("parsing headers", "fn parse_header() {}"),
+            ("parse_header", "let x = ParseHeader::new();"),
+            ("ids", "user IDs"),
+            ("server", "a HTTPServer"),
+            ("encode", "base64encode"),
+            ("größe", "die Größe"),
+            ("Ändern", "ändern"),
+        ] {
+            let terms = text::query_terms(query);
+            let evidence = Evidence::of_terms(&terms, &vec![1.0; terms.len()]);
+            let mut has_term = false;
+            text::visit_terms(line, |term, _| has_term |= evidence.number_of(term).is_some());
+            assert!(has_term && evidence.may_occur_in(line.as_bytes()), "{query}: {line}");
+        }
+        let terms = text::query_terms("parse headers");
+        let evidence = Evidence::of_terms(&terms, &[1.0, 1.0]);
+        assert!(!evidence.may_occur_in(b"return None;") && !evidence.may_occur_in(b"compare(other);"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Texts: BM25 of the query over the definitions of a file.
+
+use super::Definition;
+use crate::query::answer::evidence::Evidence;
+use crate::query::definitions::{end_of_line, is_part, start_with_comment};
+use codeweaver_store::records::RowRecord;
+use codeweaver_text as text;
+
+/// Parameters of BM25. Definitions are of very different lengths, and a long one is no worse an answer.
+const K1: f32 = 1.2;
+const B: f32 = 0.3;
+
+/// The terms of the query in several texts.
+pub(super) struct Texts<'a> {
+    evidence: &'a Evidence,
+    /// Occurrences of each term of the query, by text.
+    counts: Vec<f32>,
+    /// As `counts`, for names and documentation.
+    bonuses: Vec<f32>,
+    /// Number of bytes of each text.
+    lengths: Vec<f32>,
+    marks: Option<&'a Evidence>,
+    /// The greatest weight of the terms of the query on a line of each text with a mark and the line after
+    /// it.
+    marked: Vec<f32>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(n: usize, evidence: &'a Evidence, marks: Option<&'a Evidence>) -> Texts<'a> {
+        let empty = vec![0.0; n * evidence.n_terms()];
+        let (lengths, marked) = (vec![0.0; n], vec![0.0; n]);
+        Texts { evidence, counts: empty.clone(), bonuses: empty, lengths, marks, marked }
+    }
+
+    /// The greatest share of the query beside a mark of text `i`, 0–1.
+    pub(super) fn marked_share(&self, i: usize) -> f32 {
+        let all: f32 = self.evidence.weights().iter().sum();
+        self.marked[i] / all.max(f32::MIN_POSITIVE)
+    }
+
+    /// Adds the text of the chunk `row`, each part to the innermost around it of the definitions with the
+    /// `numbers`, and the rest to the text `rest`. Fields and the like are parts of their type too, since it
+    /// is described by them.
+    pub(super) fn add_chunk(
+        &mut self,
+        row: &RowRecord,
+        text: &[u8],
+        definitions: &[Definition<'_>],
+        numbers: &[usize],
+        rest: usize,
+    ) {
+        let offset = |byte: u32| byte.min(row.end_byte).saturating_sub(row.start_byte) as usize;
+        let end = |i: usize| offset(definitions[i].record.end_byte);
+        // The definitions around `at`, each with the text that its own text belongs to as well.
+        let mut around: Vec<(usize, Option<usize>)> = Vec::new();
+        let mut at = 0;
+        for &i in numbers {
+            let definition = &definitions[i];
+            let start = offset(definition.record.start_byte);
+            while let Some(&(inner, also)) = around.last().filter(|(inner, _)| end(*inner) <= start) {
+                self.add(inner, also, text, at, end(inner));
+                at = at.max(end(inner));
+                around.pop();
+            }
+            let &(outer, also) = around.last().unwrap_or(&(rest, None));
+            let head = definitions.get(outer).filter(|outer| outer.record.start_byte >= row.start_byte);
+            let head_end = head.map_or(0, |outer| end_of_line(text, offset(outer.record.start_byte)));
+            let start = start_with_comment(text, at.max(head_end), start);
+            self.add(outer, also, text, at, start);
+            at = at.max(start);
+            let is_part = outer != rest && is_part(&definition.record, &definitions[outer].record);
+            around.push((i, is_part.then_some(outer)));
+        }
+        while let Some((inner, also)) = around.pop() {
+            self.add(inner, also, text, at, end(inner));
+            at = at.max(end(inner));
+        }
+        self.add(rest, None, text, at, text.len());
+    }
+
+    fn add(&mut self, i: usize, also: Option<usize>, text: &[u8], start: usize, end: usize) {
+        let Some(part) = text.get(start..end).filter(|part| !part.is_empty()) else { return };
+        for i in std::iter::once(i).chain(also) {
+            self.lengths[i] += part.len() as f32;
+        }
+        if let Some(marks) = self.marks {
+            self.add_marks(marks, i, part);
+        }
+        let n_terms = self.evidence.n_terms();
+        // Most lines have no term of the query, and cutting a line into terms is the costly part.
+        for line in part.split(|&byte| byte == b'\n').filter(|line| self.evidence.may_occur_in(line)) {
+            text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
+                let Some(number) = self.evidence.number_of(term) else { return };
+                for i in std::iter::once(i).chain(also) {
+                    self.counts[i * n_terms + number] += 1.0;
+                }
+            });
+        }
+    }
+
+    /// Adds the marks of `part` of text `i`.
+    fn add_marks(&mut self, marks: &Evidence, i: usize, part: &[u8]) {
+        // Most lines have no term of the query, so these are looked for first.
+        let has_term = |line: &[u8]| self.evidence.may_occur_in(line);
+        let mut lines = part.split(|&byte| byte == b'\n').map(|line| (line, has_term(line))).peekable();
+        let mut marked = self.marked[i];
+        while let Some((line, is_found)) = lines.next() {
+            let (next, is_next_found) = lines.peek().copied().unwrap_or_default();
+            if (is_found || is_next_found) && marks.may_occur_in(line) && marks.has_term_in(line) {
+                marked = marked.max(self.evidence.weight_in([line, next]));
+            }
+        }
+        self.marked[i] = marked;
+    }
+
+    /// Adds `weight` for each term of the query in `name`, a description of text `i`.
+    pub(super) fn add_bonus(&mut self, i: usize, name: &str, weight: f32) {
+        let n_terms = self.evidence.n_terms();
+        text::visit_terms(name, |term, _| {
+            if let Some(number) = self.evidence.number_of(term) {
+                let bonus = &mut self.bonuses[i * n_terms + number];
+                *bonus = bonus.max(weight);
+            }
+        });
+    }
+
+    /// Whether text `i` has a bonus of `weight` for each term of the query, if there are several.
+    pub(super) fn has_all(&self, i: usize, weight: f32) -> bool {
+        let n_terms = self.evidence.n_terms();
+        n_terms > 1 && self.bonuses[i * n_terms..(i + 1) * n_terms].iter().all(|bonus| *bonus >= weight)
+    }
+
+    /// The mean number of bytes of these texts, at least 1.
+    pub(super) fn mean_length(&self) -> f32 {
+        (self.lengths.iter().sum::<f32>() / self.lengths.len() as f32).max(1.0)
+    }
+
+    /// BM25 of text `i` among these texts, whose `mean` length is given, with the weights of the query.
+    pub(super) fn score(&self, i: usize, mean: f32) -> f32 {
+        let n_terms = self.evidence.n_terms();
+        let norm = 1.0 - B + B * self.lengths[i] / mean;
+        let of_text = i * n_terms..(i + 1) * n_terms;
+        let counts = self.counts[of_text.clone()].iter().zip(&self.bonuses[of_text]);
+        let terms = self.evidence.weights().iter().zip(counts);
+        terms
+            .map(|(weight, (count, bonus))| {
+                let tf = count / norm + bonus;
+                weight * tf / (tf + K1)
+            })
+            .sum()
+    }
+}

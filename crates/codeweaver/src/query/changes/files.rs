@@ -1,0 +1,291 @@
+//! Changed files, with their renames and line counts.
+
+use super::Changes;
+use crate::query::error::QueryError;
+use crate::query::request::ViewRequest;
+use codeweaver_git::worktree::FileState;
+use codeweaver_git::{
+    self as git, BStr, BString, Mode, Oid, RenameSide, TreeComparer, diff_lines, find_renames,
+};
+use codeweaver_index::Target;
+use codeweaver_index::policy::{PathDecision, PathFlags, SkipReason};
+use std::collections::BTreeMap;
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChangeKind {
+    Added,
+    Deleted,
+    Modified,
+    /// Possibly modified too.
+    Renamed,
+    /// Only its mode, or a link became a file.
+    Mode,
+}
+
+impl FileChangeKind {
+    /// The letter that git uses.
+    pub fn letter(self) -> char {
+        match self {
+            FileChangeKind::Added => 'A',
+            FileChangeKind::Deleted => 'D',
+            FileChangeKind::Modified => 'M',
+            FileChangeKind::Renamed => 'R',
+            FileChangeKind::Mode => 'T',
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            FileChangeKind::Added => "added",
+            FileChangeKind::Deleted => "deleted",
+            FileChangeKind::Modified => "modified",
+            FileChangeKind::Renamed => "renamed",
+            FileChangeKind::Mode => "mode",
+        }
+    }
+}
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The newer path, or the only one.
+    pub path: BString,
+    /// The older path of a rename.
+    pub old_path: Option<BString>,
+    pub kind: FileChangeKind,
+    pub(super) old: Option<(Oid, Mode)>,
+    pub(super) new: Option<(Oid, Mode)>,
+    /// How it differs from the commit, if the newer side is not committed.
+    pub state: Option<FileState>,
+    pub is_conflicted: bool,
+    /// Added and removed lines; `None` if they were not counted, as for binary files.
+    pub lines: Option<(u32, u32)>,
+    /// Why the index leaves such a file out: generated, a lock file, binary.
+    pub skipped: Option<SkipReason>,
+    /// The order of importance: code, tests, documentation and data, what is not indexed.
+    rank: u8,
+}
+
+impl FileChange {
+    /// Whether it is neither a test nor documentation nor data.
+    pub fn is_code(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// The path that the older side has.
+    pub fn older_path(&self) -> &BStr {
+        self.old_path.as_ref().unwrap_or(&self.path).as_ref()
+    }
+
+    fn of(path: BString, old: Option<(Oid, Mode)>, new: Option<(Oid, Mode)>) -> FileChange {
+        let kind = match (old, new) {
+            (None, _) => FileChangeKind::Added,
+            (_, None) => FileChangeKind::Deleted,
+            (Some((a, _)), Some((b, _))) if a == b => FileChangeKind::Mode,
+            _ => FileChangeKind::Modified,
+        };
+        FileChange {
+            path,
+            old_path: None,
+            kind,
+            old,
+            new,
+            state: None,
+            is_conflicted: false,
+            lines: None,
+            skipped: None,
+            rank: 0,
+        }
+    }
+}
+
+impl Changes<'_> {
+    /// The files that differ, the most important first; those of one importance by path. Without an older
+    /// state, the uncommitted ones.
+    ///
+    /// # Errors
+    /// [`git::GitError`] if a tree cannot be read, as in a partial clone without trees.
+    pub fn files(&mut self) -> Result<Vec<FileChange>, QueryError> {
+        let mut files = match (&self.ends.from, self.ends.to.tree) {
+            (Some(from), Some(to)) => {
+                let from = from.tree;
+                self.between_trees(from.as_ref(), &to)?
+            }
+            (Some(_), None) | (None, _) => Vec::new(),
+        };
+        if self.ends.with_worktree {
+            files = self.with_uncommitted(files)?;
+        }
+        // The other side of a rename may be outside of the paths that were asked for.
+        let is_half =
+            |file: &FileChange| matches!(file.kind, FileChangeKind::Added | FileChangeKind::Deleted);
+        let has_half = files.iter().any(|file| is_half(file) && self.paths.matches(file.path.as_ref()));
+        files.retain(|file| has_half && is_half(file) || self.paths.matches(file.path.as_ref()));
+        self.pair_renames(&mut files)?;
+        let paths = &self.paths;
+        files.retain(|file| paths.matches(file.path.as_ref()) || paths.matches(file.older_path()));
+        for file in &mut files {
+            self.judge(file);
+        }
+        files.sort_by(|a, b| (a.rank, &a.path).cmp(&(b.rank, &b.path)));
+        self.count_lines(&mut files)?;
+        Ok(files)
+    }
+
+    fn between_trees(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<FileChange>, QueryError> {
+        let mut trees = TreeComparer::new(&self.searcher.codebase.repo);
+        let changes = trees.diff(from, to, &|_| true)?;
+        Ok(changes.into_iter().map(|change| FileChange::of(change.path, change.old, change.new)).collect())
+    }
+
+    /// `files`, which differ from HEAD's tree, with the uncommitted changes on top.
+    fn with_uncommitted(&mut self, files: Vec<FileChange>) -> Result<Vec<FileChange>, QueryError> {
+        let codebase = &self.searcher.codebase;
+        let head = Target::head(codebase)?;
+        let status = self.searcher.status(&head, ViewRequest::UNLIMITED)?;
+        let mut by_path: BTreeMap<BString, FileChange> =
+            files.into_iter().map(|file| (file.path.clone(), file)).collect();
+        for change in &status.changes.changes {
+            let committed = match by_path.remove(&change.path) {
+                Some(file) => file.old,
+                None => match &head.tree {
+                    Some(tree) => git::entry_at(&codebase.repo, tree, change.path.as_ref())?
+                        .map(|file| (file.oid, file.mode)),
+                    None => None,
+                },
+            };
+            let new = change.bytes.as_ref().map(|blob| (blob.oid, blob.mode));
+            if committed == new {
+                continue;
+            }
+            let mut file = FileChange::of(change.path.clone(), committed, new);
+            file.state = Some(change.state);
+            file.is_conflicted = change.conflicted;
+            by_path.insert(change.path.clone(), file);
+        }
+        let changes = &status.changes;
+        for (n, what) in [
+            (changes.unreadable.len(), "cannot be read"),
+            (changes.filtered.len(), "has a filter driver (LFS, git-crypt), which is never run"),
+            (changes.unlisted.len(), "is below a directory that cannot be listed"),
+            (changes.unchecked, "could not be compared with the disk in time"),
+        ] {
+            if n > 0 {
+                self.warnings.push(format!("{n} changed or unknown files left out: each {what}"));
+            }
+        }
+        Ok(by_path.into_values().collect())
+    }
+
+    /// Makes one change of a deleted and an added file with the same or similar contents.
+    fn pair_renames(&mut self, files: &mut Vec<FileChange>) -> Result<(), QueryError> {
+        let is_file = |side: &Option<(Oid, Mode)>| matches!(side, Some((_, mode)) if *mode != Mode::Gitlink);
+        let indices = |kind: FileChangeKind| -> Vec<usize> {
+            let of_kind = |file: &FileChange| {
+                file.kind == kind
+                    && is_file(if kind == FileChangeKind::Added { &file.new } else { &file.old })
+            };
+            files.iter().enumerate().filter(|(_, file)| of_kind(file)).map(|(at, _)| at).collect()
+        };
+        let (deleted, added) = (indices(FileChangeKind::Deleted), indices(FileChangeKind::Added));
+        if deleted.is_empty() || added.is_empty() {
+            return Ok(());
+        }
+        fn side(file: &FileChange) -> RenameSide<'_> {
+            let oid = file.new.or(file.old).map_or_else(|| Oid::null(gix::hash::Kind::Sha1), |(oid, _)| oid);
+            RenameSide { path: file.path.as_ref(), oid }
+        }
+        let sides = |indices: &[usize]| indices.iter().map(|&at| side(&files[at])).collect::<Vec<_>>();
+        let (old_sides, new_sides) = (sides(&deleted), sides(&added));
+        let deadline = self.deadline;
+        let contents = &mut self.contents;
+        let read = |side: usize, at: usize| {
+            if std::time::Instant::now() > deadline {
+                return None;
+            }
+            let text = match side {
+                0 => contents.old(&files[deleted[at]]),
+                _ => contents.new_text(&files[added[at]]),
+            };
+            text.ok().flatten()
+        };
+        let pairs = find_renames(&old_sides, &new_sides, read);
+        drop((old_sides, new_sides));
+        let mut gone = Vec::new();
+        for (o, n) in pairs {
+            let (old_path, old) = (files[deleted[o]].path.clone(), files[deleted[o]].old);
+            let file = &mut files[added[n]];
+            file.kind = FileChangeKind::Renamed;
+            file.old_path = Some(old_path);
+            file.old = old;
+            gone.push(deleted[o]);
+        }
+        gone.sort_unstable();
+        for at in gone.into_iter().rev() {
+            files.remove(at);
+        }
+        Ok(())
+    }
+
+    /// Sets the skip reason and the rank.
+    fn judge(&self, file: &mut FileChange) {
+        let mode = file.new.or(file.old).map_or(Mode::File, |(_, mode)| mode);
+        file.rank = match self.contents.policy.decide_path(file.path.as_ref(), mode) {
+            PathDecision::Skip(reason) => {
+                file.skipped = Some(reason);
+                3
+            }
+            PathDecision::Index { language, flags, .. } => {
+                let is_prose = language.is_none_or(|language| language.is_prose() || language.is_data());
+                let has = |flag| flags.contains(flag);
+                match () {
+                    () if is_prose || has(PathFlags::DOCS) => 2,
+                    () if has(PathFlags::TEST) || has(PathFlags::EXAMPLE) || has(PathFlags::BENCH) => 1,
+                    () => 0,
+                }
+            }
+        };
+    }
+
+    fn count_lines(&mut self, files: &mut [FileChange]) -> Result<(), QueryError> {
+        let (mut n_late, mut n_missing) = (0, 0);
+        for file in files.iter_mut() {
+            if self.is_late()? {
+                n_late += 1;
+                continue;
+            }
+            let is_same = matches!((file.old, file.new), (Some((a, _)), Some((b, _))) if a == b);
+            if is_same && file.state.is_none() {
+                file.lines = Some((0, 0));
+                continue;
+            }
+            let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
+                let is_link = [file.old, file.new].iter().flatten().any(|(_, mode)| *mode == Mode::Gitlink);
+                n_missing += usize::from(!is_link);
+                continue;
+            };
+            file.lines = diff_lines(&old, &new).map(|diff| (diff.added, diff.removed));
+        }
+        if n_late > 0 {
+            self.warnings.push(format!("lines of {n_late} files not counted: the time was up; narrow paths"));
+        }
+        if n_missing > 0 {
+            self.warnings.push(format!(
+                "{n_missing} files cannot be compared: their contents are too large or not in this clone"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl crate::query::Searcher {
+    /// The status of the working tree against `target`, within `budget`.
+    fn status(
+        &self,
+        target: &Target,
+        budget: std::time::Duration,
+    ) -> Result<codeweaver_git::worktree::WorktreeStatus, QueryError> {
+        Ok(self.views().status(target, budget)?)
+    }
+}

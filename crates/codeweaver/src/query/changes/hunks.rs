@@ -1,0 +1,191 @@
+//! Lines that differ between two versions of a file.
+
+use super::Changes;
+use super::files::{FileChange, FileChangeKind};
+use super::symbols::{Definition, name_segments};
+use crate::query::error::QueryError;
+use codeweaver_git::{LineHunk, diff_lines};
+
+/// Unchanged lines around a hunk.
+const CONTEXT: u32 = 1;
+/// Maximum number of lines of one hunk; a longer one is split.
+const MAX_LINES: usize = 50;
+/// Maximum number of characters of a shown line.
+const MAX_WIDTH: usize = 240;
+
+/// A range of lines that differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffHunk {
+    /// First line, counted from 1, in the older and in the newer version.
+    pub old_start: u32,
+    pub new_start: u32,
+    /// The definition that it is in.
+    pub within: Option<String>,
+    /// Lines that begin with a space, `-` or `+`, as git writes them.
+    pub lines: Vec<String>,
+}
+
+/// The hunks of a file, or why there are none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileDiff {
+    Hunks(Vec<DiffHunk>),
+    NotShown(&'static str),
+}
+
+impl Changes<'_> {
+    /// The lines of a file that differ; with a symbol in the request, those of the symbol.
+    pub fn diff(&mut self, file: &FileChange) -> Result<FileDiff, QueryError> {
+        if let Some(reason) = file.skipped {
+            return Ok(FileDiff::NotShown(reason.name()));
+        }
+        if file.kind == FileChangeKind::Deleted && self.request.symbol.is_none() {
+            return Ok(FileDiff::NotShown("deleted"));
+        }
+        let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
+            return Ok(FileDiff::NotShown("too large or not in this clone"));
+        };
+        let Some(diff) = diff_lines(&old, &new) else { return Ok(FileDiff::NotShown("binary")) };
+        let before = self.definitions(file.older_path(), &old);
+        let after = self.definitions(file.path.as_ref(), &new);
+        let mut hunks = diff.hunks;
+        if let Some(symbol) = &self.request.symbol {
+            let wanted: Vec<&str> = name_segments(symbol).collect();
+            hunks.retain(|hunk| {
+                touches(&before, &wanted, hunk.old.start, hunk.old.end)
+                    || touches(&after, &wanted, hunk.new.start, hunk.new.end)
+            });
+        }
+        let texts = Texts { old: lines_of(&old), new: lines_of(&new), before: &before, after: &after };
+        Ok(FileDiff::Hunks(texts.hunks(&hunks)))
+    }
+}
+
+/// Whether lines `from..to`, counted from 0, are in a definition of the name `wanted`.
+fn touches(definitions: &[Definition], wanted: &[&str], from: u32, to: u32) -> bool {
+    let is_near = |it: &&Definition| it.lines.0 <= to && from < it.lines.1;
+    from < to && definitions.iter().filter(is_near).any(|it| it.is_named(wanted))
+}
+
+fn lines_of(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|&byte| byte == b'\n').collect()
+}
+
+/// Both versions of a file.
+struct Texts<'a> {
+    old: Vec<&'a [u8]>,
+    new: Vec<&'a [u8]>,
+    before: &'a [Definition],
+    after: &'a [Definition],
+}
+
+impl Texts<'_> {
+    fn hunks(&self, changes: &[LineHunk]) -> Vec<DiffHunk> {
+        let mut found = Vec::new();
+        let mut rest = changes;
+        while let Some(first) = rest.first() {
+            let n = 1 + rest
+                .windows(2)
+                .take_while(|pair| pair[1].old.start <= pair[0].old.end + 2 * CONTEXT)
+                .count();
+            self.push_group(&mut found, &rest[..n], first);
+            rest = &rest[n..];
+        }
+        found
+    }
+
+    /// Adds the neighbouring `changes` as one hunk, or as several if they are long.
+    fn push_group(&self, found: &mut Vec<DiffHunk>, changes: &[LineHunk], first: &LineHunk) {
+        let mut lines: Vec<(Line, u32, u32)> = Vec::new();
+        let (mut old, mut new) = (first.old.start, first.new.start);
+        let context = CONTEXT.min(old).min(new);
+        (old, new) = (old - context, new - context);
+        for change in changes {
+            while old < change.old.start {
+                lines.push((Line::Same, old, new));
+                (old, new) = (old + 1, new + 1);
+            }
+            for _ in change.old.clone() {
+                lines.push((Line::Removed, old, new));
+                old += 1;
+            }
+            for _ in change.new.clone() {
+                lines.push((Line::Added, old, new));
+                new += 1;
+            }
+        }
+        for _ in 0..CONTEXT {
+            if (old as usize) < self.old.len() && (new as usize) < self.new.len() {
+                lines.push((Line::Same, old, new));
+                (old, new) = (old + 1, new + 1);
+            }
+        }
+        for part in lines.chunks(MAX_LINES) {
+            let Some(&(_, old, new)) = part.first() else { continue };
+            found.push(DiffHunk {
+                old_start: old + 1,
+                new_start: new + 1,
+                within: self.within(part),
+                lines: part.iter().map(|line| self.shown(line)).collect(),
+            });
+        }
+    }
+
+    /// The definition that the first changed line is in.
+    fn within(&self, lines: &[(Line, u32, u32)]) -> Option<String> {
+        let &(kind, old, new) = lines.iter().find(|(kind, ..)| *kind != Line::Same)?;
+        let (definitions, line) = match kind {
+            Line::Removed => (self.before, old + 1),
+            _ => (self.after, new + 1),
+        };
+        let around = definitions.iter().rfind(|it| (it.lines.0..=it.lines.1).contains(&line))?;
+        Some(around.qualified_name.clone())
+    }
+
+    fn shown(&self, &(kind, old, new): &(Line, u32, u32)) -> String {
+        let (mark, line) = match kind {
+            Line::Same => (' ', self.new.get(new as usize)),
+            Line::Removed => ('-', self.old.get(old as usize)),
+            Line::Added => ('+', self.new.get(new as usize)),
+        };
+        let text = String::from_utf8_lossy(line.copied().unwrap_or_default());
+        let text = text.trim_end();
+        match text.char_indices().nth(MAX_WIDTH) {
+            Some((end, _)) => format!("{mark}{}…", &text[..end]),
+            None => format!("{mark}{text}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Same,
+    Removed,
+    Added,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hunks(old: &str, new: &str) -> Vec<DiffHunk> {
+        let diff = diff_lines(old.as_bytes(), new.as_bytes()).unwrap();
+        let texts =
+            Texts { old: lines_of(old.as_bytes()), new: lines_of(new.as_bytes()), before: &[], after: &[] };
+        texts.hunks(&diff.hunks)
+    }
+
+    #[test]
+    fn hunks_have_context_and_are_split_if_they_are_long() {
+        let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+        let new = old.replace("line 10\n", "ten\n").replace("line 12\n", "").replace("line 28\n", "28\n");
+        let [first, second] = hunks(&old, &new).try_into().unwrap();
+        assert_eq!((first.old_start, first.new_start), (9, 9));
+        let expected = [" line 9", "-line 10", "+ten", " line 11", "-line 12", " line 13"];
+        assert_eq!(first.lines, expected);
+        assert_eq!((second.old_start, second.new_start, second.lines.len()), (27, 26, 4));
+        let long: String = (0..120).map(|n| format!("{n}\n")).collect();
+        let parts = hunks("", &long);
+        assert_eq!(parts.iter().map(|part| part.lines.len()).collect::<Vec<_>>(), [50, 50, 20]);
+        assert_eq!(parts[1].new_start, 51);
+    }
+}

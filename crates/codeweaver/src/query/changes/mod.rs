@@ -1,0 +1,191 @@
+//! Changes: commits, changed files, changed symbols and differences between two states of a repository.
+//!
+//! Answered from git alone, so a repository that is not indexed has answers too. Only the history of a symbol
+//! whose file is not named looks the file up in the index.
+//!
+//! * [`ends`]: the two states. [`commits`]: the commits between them, or those that touch a symbol.
+//! * [`files`]: the changed files. [`symbols`]: which of their definitions differ. [`hunks`]: which lines.
+
+pub mod commits;
+mod contents;
+pub mod ends;
+pub mod files;
+pub mod hunks;
+pub mod symbols;
+
+use super::error::{QueryError, guarded};
+use super::request::Filters;
+use super::search::Searcher;
+use super::view::freshness::RequestUpdate;
+use crate::query::cancel::Cancel;
+use codeweaver_git::{BStr, BString, History, Oid, Pathspec, Repo, is_in_tree};
+use contents::Contents;
+use ends::Ends;
+use std::time::{Duration, Instant};
+
+/// Time for one part of an answer, after which it says that it is incomplete.
+const TIME_LIMIT: Duration = Duration::from_secs(4);
+/// Stack of threads that parse.
+const PARSER_STACK: usize = 16 << 20;
+
+/// What a request is about.
+#[derive(Debug, Clone, Default)]
+pub struct ChangesRequest {
+    /// The older state: a revision, or a range such as `v1..v2`.
+    pub from: Option<String>,
+    /// The newer state. By default the working tree.
+    pub to: Option<String>,
+    /// Conditions on paths; the other filters are ignored.
+    pub filters: Filters,
+    /// Only commits and lines that touch this definition: `name` or `Type.name`.
+    pub symbol: Option<String>,
+    /// Only commits whose message contains this, in any case.
+    pub message: Option<String>,
+    pub cancel: Cancel,
+}
+
+/// The changes between two states; its parts are computed when they are asked for.
+pub struct Changes<'a> {
+    searcher: &'a Searcher,
+    request: &'a ChangesRequest,
+    pub ends: Ends,
+    paths: PathFilter,
+    contents: Contents<'a>,
+    deadline: Instant,
+    /// What the answer lacks, for the user.
+    pub warnings: Vec<String>,
+}
+
+impl Searcher {
+    /// Opens the changes that `request` asks for, and applies `answer` to them.
+    ///
+    /// # Errors
+    /// [`codeweaver_git::GitError::UnknownRevision`]; [`QueryError::NotFound`] if a symbol is in no file that is
+    /// known; [`QueryError::Cancelled`].
+    pub fn changes<T>(
+        &self,
+        request: &ChangesRequest,
+        update: RequestUpdate<'_>,
+        answer: impl FnOnce(&mut Changes<'_>) -> Result<T, QueryError> + Send,
+    ) -> Result<T, QueryError>
+    where
+        T: Send,
+    {
+        guarded(|| {
+            let symbol_paths = match &request.symbol {
+                Some(symbol) if request.filters.paths.is_empty() => {
+                    self.paths_of_symbol(symbol, request, update)?
+                }
+                _ => Vec::new(),
+            };
+            // Parsers recurse, and the stack of the calling thread may be small.
+            std::thread::scope(|scope| {
+                let work = || answer(&mut Changes::open(self, request, symbol_paths)?);
+                let thread = std::thread::Builder::new().name("changes".to_owned()).stack_size(PARSER_STACK);
+                let failed = |error: std::io::Error| QueryError::Internal { message: error.to_string() };
+                let thread = thread.spawn_scoped(scope, work).map_err(failed)?;
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })
+    }
+}
+
+impl<'a> Changes<'a> {
+    fn open(
+        searcher: &'a Searcher,
+        request: &'a ChangesRequest,
+        symbol_paths: Vec<BString>,
+    ) -> Result<Changes<'a>, QueryError> {
+        let codebase = &searcher.codebase;
+        let ends = Ends::resolve(&codebase.repo, request.from.as_deref(), request.to.as_deref())?;
+        let trees = [ends.to.tree, ends.from.as_ref().and_then(|from| from.tree)];
+        let mut paths = PathFilter::new(&codebase.repo, &request.filters, trees)?;
+        paths.of_symbol = symbol_paths;
+        let contents = Contents::new(searcher, ends.to.tree)?;
+        let deadline = Instant::now() + TIME_LIMIT;
+        Ok(Changes { searcher, request, ends, paths, contents, deadline, warnings: Vec::new() })
+    }
+
+    /// Whether the time is up. A cancelled request ends with an error.
+    fn is_late(&self) -> Result<bool, QueryError> {
+        self.request.cancel.check()?;
+        Ok(Instant::now() > self.deadline)
+    }
+
+    /// The shortest prefixes of `ids` that git would print.
+    ///
+    /// # Errors
+    /// [`codeweaver_git::GitError::Unreadable`].
+    pub fn short_ids(&self, ids: impl Iterator<Item = Oid>) -> Result<Vec<String>, QueryError> {
+        let history = History::open(&self.searcher.codebase.repo)?;
+        Ok(ids.map(|id| history.short_id(&id)).collect())
+    }
+
+    /// Without an older state, makes this about the commit of the newer one alone. Uncommitted changes stay
+    /// what they are.
+    ///
+    /// # Errors
+    /// [`codeweaver_git::GitError::UnknownRevision`] for a tree, which is no commit.
+    pub fn show_commit(&mut self) -> Result<(), QueryError> {
+        if self.ends.from.is_none() && !self.ends.with_worktree {
+            self.ends = Ends::one_commit(&self.searcher.codebase.repo, self.ends.to.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Whether the request is about some paths only.
+    pub fn has_paths(&self) -> bool {
+        !self.paths.is_open()
+    }
+}
+
+/// Which paths a request is about.
+struct PathFilter {
+    include: Vec<Pathspec>,
+    exclude: Vec<Pathspec>,
+    /// The files that define the symbol of the request; more while its history is followed.
+    of_symbol: Vec<BString>,
+}
+
+impl PathFilter {
+    /// A path that is in one of `trees` is meant literally, so that its directory alone is compared.
+    fn new(repo: &Repo, filters: &Filters, trees: [Option<Oid>; 2]) -> Result<PathFilter, QueryError> {
+        let mut include = filters.paths.clone();
+        for spec in &mut include {
+            let Some(path) = spec.literal() else { continue };
+            let path = path.strip_suffix(b"/").unwrap_or(&path);
+            for tree in trees.iter().flatten() {
+                if is_in_tree(repo, tree, BStr::new(path)).unwrap_or(false) {
+                    *spec = spec.clone().rooted();
+                    break;
+                }
+            }
+        }
+        Ok(PathFilter { include, exclude: filters.exclude_paths.clone(), of_symbol: Vec::new() })
+    }
+
+    fn is_open(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty() && self.of_symbol.is_empty()
+    }
+
+    fn matches(&self, path: &BStr) -> bool {
+        let any = |specs: &[Pathspec]| specs.iter().any(|spec| spec.matches(path));
+        let is_included = if self.of_symbol.is_empty() {
+            self.include.is_empty() || any(&self.include)
+        } else {
+            self.of_symbol.iter().any(|known| known == path) || any(&self.include)
+        };
+        is_included && !any(&self.exclude)
+    }
+
+    fn may_match_below(&self, directory: &BStr) -> bool {
+        let holds = |file: &BString| {
+            file.strip_prefix(directory.as_ref() as &[u8]).is_some_and(|rest| rest.first() == Some(&b'/'))
+        };
+        if !self.of_symbol.is_empty() {
+            return self.of_symbol.iter().any(holds)
+                || self.include.iter().any(|spec| spec.may_match_below(directory));
+        }
+        self.include.is_empty() || self.include.iter().any(|spec| spec.may_match_below(directory))
+    }
+}

@@ -1,0 +1,358 @@
+//! Corpus: the files that are searched.
+//!
+//! The files of a tree are those of its snapshot or, if it is not indexed, those of a walk through it. So an
+//! answer never depends on how far the index is.
+
+use super::needles::Requirement;
+use super::request::GrepRequest;
+use crate::query::error::QueryError;
+use crate::query::request::Filters;
+use crate::query::retrieve::parallel;
+use crate::query::view::open::{ViewSource, ViewTarget, WorktreeInput};
+use crate::query::view::scope::{canonical_language, passes_path};
+use crate::query::view::{MatchState, freshness};
+use codeweaver_git::worktree::{WorktreeChange, WorktreeReader, WorktreeStatus};
+use codeweaver_git::{self as git, BString, ByteSlice as _, Mode, Oid, quoting};
+use codeweaver_index::plan::skip_reason;
+use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReason};
+use codeweaver_store::StoreReader;
+use codeweaver_store::snapshot::Snapshot;
+use codeweaver_store::words::DocSet;
+use std::sync::Mutex;
+
+/// Threads look through the words of at least so many docs.
+const PARALLEL_DOCS: u64 = 2000;
+
+/// A file that may have matches.
+pub(super) struct CorpusFile {
+    pub path: BString,
+    /// `None` for a changed file, which is read from the working tree.
+    pub blob: Option<Oid>,
+    /// Segment and ordinal of a doc of the blob, if it is indexed.
+    pub doc: Option<(usize, u32)>,
+    pub state: MatchState,
+    pub flags: PathFlags,
+    /// Generated, vendored, a lock file: not indexed.
+    pub is_aside: bool,
+    /// Whether it is known to have no credentials.
+    pub is_checked: bool,
+    /// What the user lets this file be.
+    pub exempt: Exempt,
+}
+
+/// The files of a state of the codebase.
+pub(super) struct Corpus {
+    pub files: Vec<CorpusFile>,
+    pub reader: StoreReader,
+    pub policy: Policy,
+    /// Wanted languages, by their names in the table; empty for all.
+    pub languages: Vec<String>,
+    /// Reads changed files.
+    pub worktree: Option<Mutex<WorktreeReader>>,
+    pub info: CorpusInfo,
+}
+
+/// What is searched, for the user.
+#[derive(Debug, Clone, Default, schemars::JsonSchema, serde::Serialize)]
+pub struct CorpusInfo {
+    /// Hex oid of the commit of the revision, if it has one.
+    pub commit: Option<String>,
+    /// Hex oid of the tree.
+    pub tree: String,
+    /// The revision as typed, or `HEAD`.
+    pub rev: String,
+    /// Number of changed files in the working tree; 0 if it is not searched.
+    pub dirty_files: usize,
+    /// Number of files that pass the filters.
+    pub files: u64,
+    /// Number of files that are not searched because they have credentials.
+    pub secret_files: u64,
+    /// Number of files that are not searched because the settings or `.codeweaverignore` exclude them.
+    pub excluded_files: u64,
+    /// Number of files whose contents are not in this clone, or larger than 64 MiB in the working tree.
+    pub unread_files: u64,
+    /// Path filters that match no file.
+    #[serde(skip)]
+    pub absent_paths: Vec<String>,
+    /// What was missing, for the user.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
+    /// Whether the updater has something to do.
+    #[serde(skip)]
+    pub needs_update: bool,
+}
+
+impl Corpus {
+    /// The files that may have a match.
+    pub fn open(source: &ViewSource<'_>, request: &GrepRequest) -> Result<Corpus, QueryError> {
+        let codebase = source.codebase;
+        let wanted = source.resolve(&request.view)?;
+        codebase.check_trust()?;
+        let reader = source.store()?;
+        let lifecycle = codebase.lifecycle(reader.as_ref());
+        let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
+        let status = match wanted.worktree {
+            WorktreeInput::Run(budget) if codebase.repo.work_dir().is_some() => {
+                Some(source.status(&wanted.target, budget)?)
+            }
+            _ => None,
+        };
+        let requirement = Requirement::of(&request.pattern);
+        let n_docs = reader.segments.iter().map(|segment| u64::from(segment.n_docs())).sum();
+        let candidates = parallel::map(reader.segments.len(), n_docs, PARALLEL_DOCS, |at| {
+            requirement.candidates(&reader.segments[at])
+        });
+        let tree = wanted.target.tree_oid();
+        let snapshot = reader.snapshot(&codebase.snapshot_key(&tree))?;
+        let policy = source.policy(&wanted)?;
+        let mut gathering = Gathering {
+            source,
+            filters: &request.filters,
+            is_path_seen: vec![false; request.filters.paths.len()],
+            status: status.as_ref(),
+            candidates,
+            corpus: Corpus {
+                files: Vec::new(),
+                languages: request.filters.languages.iter().map(|name| canonical_language(name)).collect(),
+                worktree: None,
+                info: CorpusInfo {
+                    commit: wanted.target.commit.map(|oid| oid.to_string()),
+                    tree,
+                    rev: wanted.spec.clone(),
+                    ..CorpusInfo::default()
+                },
+                reader,
+                policy,
+            },
+        };
+        match snapshot.filter(|snapshot| snapshot.totals.complete) {
+            Some(snapshot) => gathering.add_snapshot(&snapshot, &wanted)?,
+            None => gathering.add_tree(&wanted)?,
+        }
+        wanted.cancel.check()?;
+        gathering.add_worktree()?;
+        Ok(gathering.finish(&wanted))
+    }
+
+    /// The name of the language of a file with these bytes.
+    pub fn language(&self, file: &CorpusFile, bytes: &[u8]) -> String {
+        let doc = file.doc.and_then(|(segment, ordinal)| {
+            let segment = &self.reader.segments[segment];
+            Some(segment.language(segment.docs().get(ordinal as usize)?.language))
+        });
+        let by_policy = || self.policy.language(None, file.path.as_bstr(), bytes).name();
+        doc.unwrap_or_else(by_policy).to_owned()
+    }
+}
+
+/// A corpus under construction.
+struct Gathering<'a> {
+    source: &'a ViewSource<'a>,
+    filters: &'a Filters,
+    /// For each path of the filters, whether it matches a file.
+    is_path_seen: Vec<bool>,
+    status: Option<&'a WorktreeStatus>,
+    /// By segment, the docs that may have a match; `None` if all may.
+    candidates: Vec<Option<DocSet>>,
+    corpus: Corpus,
+}
+
+impl Gathering<'_> {
+    /// Adds the files of an indexed tree.
+    fn add_snapshot(&mut self, snapshot: &Snapshot, wanted: &ViewTarget) -> Result<(), QueryError> {
+        let reader = self.corpus.reader.clone();
+        let mut unindexed: Vec<CorpusFile> = Vec::new();
+        for (_, record, path) in reader.live_entries(&snapshot.entries) {
+            let path = path.as_bstr();
+            let flags = PathFlags(record.flags as u8);
+            let reason = skip_reason(record.skipped);
+            if self.is_changed(path) || !self.passes(path, flags, reason) {
+                continue;
+            }
+            let doc = reader.locate_doc(record.doc);
+            if doc.is_some() && !self.may_match(doc) {
+                self.corpus.info.files += 1;
+                continue;
+            }
+            let file = CorpusFile {
+                path: path.to_owned(),
+                blob: None,
+                doc,
+                state: MatchState::Committed,
+                flags,
+                is_aside: reason.is_some_and(|reason| reason != SkipReason::Empty),
+                is_checked: doc.is_some(),
+                exempt: Exempt::default(),
+            };
+            match doc.and_then(|(segment, ordinal)| {
+                let segment = &reader.segments[segment];
+                Some(segment.blob_oid(segment.docs().get(ordinal as usize)?))
+            }) {
+                Some(blob) => self.push(CorpusFile { blob: Some(blob), ..file }),
+                None => unindexed.push(file),
+            }
+        }
+        self.add_unindexed(unindexed, wanted)
+    }
+
+    /// Adds files whose blobs no doc names.
+    fn add_unindexed(&mut self, files: Vec<CorpusFile>, wanted: &ViewTarget) -> Result<(), QueryError> {
+        /// More than these are looked up in a list of all files.
+        const MAX_SINGLE: usize = 64;
+        let Some(tree) = wanted.target.tree.filter(|_| !files.is_empty()) else { return Ok(()) };
+        let repo = &self.source.codebase.repo;
+        let all = if files.len() > MAX_SINGLE { Some(git::walk_tree(repo, &tree)?) } else { None };
+        for file in files {
+            let found = match &all {
+                Some(all) => {
+                    let at = all.binary_search_by(|known| known.path.cmp(&file.path));
+                    at.ok().map(|at| all[at].clone())
+                }
+                None => git::entry_at(repo, &tree, file.path.as_bstr())?,
+            };
+            if let Some(found) = found {
+                let exempt = self.exempt(&found.path, found.mode);
+                self.push(CorpusFile { blob: Some(found.oid), exempt, ..file });
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the files of a tree that is not indexed.
+    fn add_tree(&mut self, wanted: &ViewTarget) -> Result<(), QueryError> {
+        let Some(tree) = wanted.target.tree else { return Ok(()) };
+        for file in git::walk_tree(&self.source.codebase.repo, &tree)? {
+            if self.is_changed(file.path.as_bstr()) {
+                continue;
+            }
+            let (flags, exempt, reason) = self.decide(&file.path, file.mode);
+            if !self.passes(file.path.as_bstr(), flags, reason) {
+                continue;
+            }
+            self.push(CorpusFile {
+                path: file.path,
+                blob: Some(file.oid),
+                doc: self.doc_of(&file.oid),
+                state: MatchState::Committed,
+                flags,
+                is_aside: reason.is_some(),
+                is_checked: false,
+                exempt,
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds the changed files of the working tree.
+    fn add_worktree(&mut self) -> Result<(), QueryError> {
+        let Some(status) = self.status else { return Ok(()) };
+        let changes = &status.changes;
+        self.corpus.info.dirty_files = changes.changes.len();
+        let warnings = &mut self.corpus.info.warnings;
+        let count = |n: usize, what: &str| (n > 0).then(|| format!("{n} {what}"));
+        warnings.extend(count(
+            changes.filtered.len(),
+            "changed files have a filter driver and are searched as committed",
+        ));
+        warnings.extend(count(
+            changes.unreadable.len(),
+            "files or directories cannot be read: what is committed there is searched",
+        ));
+        warnings.extend(count(
+            changes.unlisted.len(),
+            "directories cannot be listed: untracked files there are not searched",
+        ));
+        warnings.extend(count(changes.unchecked, "paths could not be compared with the disk in time"));
+        if changes.changes.is_empty() {
+            return Ok(());
+        }
+        self.corpus.worktree = Some(Mutex::new(status.reader(&self.source.codebase.repo)?));
+        for WorktreeChange { path, state, bytes, .. } in &changes.changes {
+            let Some(blob) = bytes else { continue };
+            let (flags, exempt, reason) = self.decide(path, blob.mode);
+            if !self.passes(path.as_bstr(), flags, reason) {
+                continue;
+            }
+            self.push(CorpusFile {
+                path: path.clone(),
+                blob: None,
+                doc: self.doc_of(&blob.oid),
+                state: MatchState::from(*state),
+                flags,
+                is_aside: reason.is_some(),
+                is_checked: false,
+                exempt,
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(self, wanted: &ViewTarget) -> Corpus {
+        let Gathering { source, filters, is_path_seen, mut corpus, .. } = self;
+        let absent = filters.paths.iter().zip(&is_path_seen).filter(|(_, is_seen)| !**is_seen);
+        corpus.info.absent_paths = absent.map(|(pathspec, _)| pathspec.to_string()).collect();
+        let reader = &corpus.reader;
+        let tree = Some(corpus.info.tree.as_str());
+        let is_behind = !freshness::is_current(source.codebase, Some(&*reader.state), tree);
+        corpus.info.needs_update = wanted.target.is_head && reader.denied.is_none() && is_behind;
+        corpus
+    }
+
+    fn push(&mut self, file: CorpusFile) {
+        self.corpus.info.files += 1;
+        if self.may_match(file.doc) {
+            self.corpus.files.push(file);
+        }
+    }
+
+    fn may_match(&self, doc: Option<(usize, u32)>) -> bool {
+        let Some((segment, ordinal)) = doc else { return true };
+        self.candidates[segment].as_ref().is_none_or(|docs| docs.contains(ordinal))
+    }
+
+    fn is_changed(&self, path: &git::BStr) -> bool {
+        let changes = self.status.map_or(&[][..], |status| &status.changes.changes);
+        changes.binary_search_by(|change| change.path.as_bstr().cmp(path)).is_ok()
+    }
+
+    /// Whether a file that the policy skips for `reason` is searched.
+    fn passes(&mut self, path: &git::BStr, flags: PathFlags, reason: Option<SkipReason>) -> bool {
+        for (pathspec, is_seen) in self.filters.paths.iter().zip(&mut self.is_path_seen) {
+            *is_seen = *is_seen || pathspec.matches(path);
+        }
+        if !passes_path(self.filters, path, flags) {
+            return false;
+        }
+        let info = &mut self.corpus.info;
+        match reason {
+            Some(SkipReason::Symlink | SkipReason::Submodule) => return false,
+            Some(SkipReason::Secret) => info.secret_files += 1,
+            Some(SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::Ignored) => {
+                info.excluded_files += 1;
+            }
+            _ => return true,
+        }
+        false
+    }
+
+    fn decide(&self, path: &BString, mode: Mode) -> (PathFlags, Exempt, Option<SkipReason>) {
+        match self.corpus.policy.decide_path(path.as_bstr(), mode) {
+            PathDecision::Index { flags, exempt, .. } => (flags, exempt, None),
+            PathDecision::Skip(reason) => (PathFlags::default(), Exempt::default(), Some(reason)),
+        }
+    }
+
+    fn exempt(&self, path: &BString, mode: Mode) -> Exempt {
+        self.decide(path, mode).1
+    }
+
+    fn doc_of(&self, blob: &Oid) -> Option<(usize, u32)> {
+        let mut segments = self.corpus.reader.segments.iter().enumerate();
+        segments.find_map(|(at, segment)| segment.find_blob(blob).map(|ordinal| (at, ordinal)))
+    }
+}
+
+/// The path of a file as text.
+pub(super) fn shown(path: &BString) -> String {
+    quoting::text(path)
+}

@@ -1,0 +1,299 @@
+//! Found: the files with matches, in order, and their lines.
+
+use super::corpus::{self, Corpus, CorpusFile, CorpusInfo};
+use super::lines::RawLine;
+use super::pattern::Pattern;
+use super::request::GrepRequest;
+use super::scan::{Hit, Scan, Scanned};
+use crate::query::error::QueryError;
+use crate::query::view::MatchState;
+use codeweaver_chunk::LanguageId;
+use codeweaver_index::Codebase;
+use codeweaver_index::policy::PathFlags;
+use grep_regex::RegexMatcher;
+use std::time::Instant;
+
+/// All files with matches: sources before tests, documentation and generated files; of each those first that
+/// define what is searched for, then those in fewer directories.
+pub struct Found<'a> {
+    codebase: &'a Codebase,
+    request: GrepRequest,
+    matcher: RegexMatcher,
+    corpus: Corpus,
+    hits: Vec<Hit>,
+    /// Number of matching lines. A binary file counts as one.
+    pub n_lines: u64,
+    /// What was searched.
+    pub info: CorpusInfo,
+    /// Time to find them, in milliseconds.
+    pub execution_time_ms: u64,
+}
+
+/// A file with matches.
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+pub struct GrepFile {
+    /// Relative to the root of the repository.
+    pub path: String,
+    /// Name in the language table.
+    pub language: String,
+    /// Whether the file is committed.
+    pub state: MatchState,
+    /// A binary file: it matches, and its lines are not shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub binary: bool,
+    /// Number of matching lines in the file, shown or not; 1 for a binary file.
+    pub count: u64,
+    /// Lines that match, with their context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<GrepLine>,
+}
+
+/// A line that matches, or one near it.
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+pub struct GrepLine {
+    /// Counted from 1.
+    pub line: u64,
+    /// First byte of the first match, counted from 1; absent for a line of the context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// The line, or the part of a long one around the match.
+    pub text: String,
+    /// Byte ranges of the matches in `text`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<(usize, usize)>,
+    /// Qualified name of the innermost function or type that contains the line.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub symbol: String,
+}
+
+/// Which of the found lines are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Number of first lines to leave out.
+    pub offset: usize,
+    /// Maximum number of matching lines.
+    pub limit: usize,
+    /// Maximum number of matching lines of one file, the first. Others are not counted by `offset` and
+    /// `limit`.
+    pub per_file: usize,
+    /// Maximum number of bytes of a line; longer ones are cut around the first match.
+    pub max_line: usize,
+}
+
+impl Default for Page {
+    /// All lines, uncut.
+    fn default() -> Page {
+        Page { offset: 0, limit: usize::MAX, per_file: usize::MAX, max_line: usize::MAX }
+    }
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn search(
+        codebase: &'a Codebase,
+        request: GrepRequest,
+        matcher: RegexMatcher,
+        corpus: Corpus,
+        started: Instant,
+    ) -> Result<Found<'a>, QueryError> {
+        let cancel = &request.view.cancel;
+        let scan = Scan { codebase, corpus: &corpus, matcher: &matcher, context: request.context, cancel };
+        let Scanned { mut hits, n_unread, n_secret } = scan.run()?;
+        hits.sort_by_cached_key(|hit| {
+            let path = &corpus.files[hit.file].path;
+            let depth = path.iter().filter(|&&byte| byte == b'/').count();
+            (rank(&corpus.files[hit.file], hit), !hit.has_definition, depth, path.clone())
+        });
+        let mut info = corpus.info.clone();
+        info.unread_files += n_unread;
+        info.secret_files += n_secret;
+        let n_lines = hits.iter().map(|hit| hit.n_matches).sum();
+        let execution_time_ms = started.elapsed().as_millis() as u64;
+        Ok(Found { codebase, request, matcher, corpus, hits, n_lines, info, execution_time_ms })
+    }
+
+    /// What was searched for.
+    pub fn pattern(&self) -> &Pattern {
+        &self.request.pattern
+    }
+
+    /// Number of files with matches.
+    pub fn n_files(&self) -> usize {
+        self.hits.len()
+    }
+
+    /// Number of matching lines with at most `per_file` of each file.
+    pub fn n_lines_at_most(&self, per_file: usize) -> usize {
+        self.hits.iter().map(|hit| hit.n_matches.min(per_file as u64) as usize).sum()
+    }
+
+    /// The files with matches, best first, without lines.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = GrepFile> {
+        self.hits.iter().map(|hit| self.file(hit))
+    }
+
+    /// Calls `visit` with each file that has lines in `page`, best first. A binary file counts as a line.
+    ///
+    /// # Errors
+    /// Those of `visit`, and [`QueryError::Cancelled`].
+    pub fn for_each<E: From<QueryError>>(
+        &self,
+        page: Page,
+        mut visit: impl FnMut(GrepFile) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut skip, mut left) = (page.offset as u64, page.limit as u64);
+        for hit in &self.hits {
+            if left == 0 {
+                break;
+            }
+            let n_matches = hit.n_matches.min(page.per_file as u64);
+            if skip >= n_matches {
+                skip -= n_matches;
+                continue;
+            }
+            let wanted = skip..n_matches.min(skip.saturating_add(left));
+            left -= wanted.end - wanted.start;
+            skip = 0;
+            let mut file = self.file(hit);
+            if !hit.is_binary {
+                let again = match &hit.lines {
+                    Some(_) => None,
+                    None => Some(self.scan().again(hit)?),
+                };
+                let lines = hit.lines.as_ref().or(again.as_ref()).map_or(&[][..], |found| &found.lines);
+                let part = part(lines, &wanted, self.request.context);
+                file.lines = part.iter().map(|line| shown(line, page.max_line)).collect();
+            }
+            visit(file)?;
+        }
+        Ok(())
+    }
+
+    /// Sentences on what was not searched, and what else the user should know.
+    pub fn warnings(&self) -> Vec<String> {
+        let info = &self.info;
+        let files = |n: u64, what: &str, why: &str| {
+            let files = if n == 1 { "1 file is".to_owned() } else { format!("{n} files are") };
+            (n > 0).then(|| format!("{files} {what}{why}"))
+        };
+        let mut warnings = info.warnings.clone();
+        // A list of globs is written so that one of them matches.
+        let is_told = |path: &&String| self.n_files() == 0 || !path.contains(['*', '?']);
+        let absent: Vec<String> =
+            info.absent_paths.iter().filter(is_told).map(|path| format!("'{path}'")).collect();
+        if !absent.is_empty() {
+            warnings.push(format!("no file matches the path {}", absent.join(" or ")));
+        }
+        warnings.extend(files(info.secret_files, "not searched: ", "credentials are never shown"));
+        warnings.extend(files(
+            info.excluded_files,
+            "not searched: ",
+            "policy.include, policy.exclude or .codeweaverignore leave them out",
+        ));
+        warnings.extend(files(
+            info.unread_files,
+            "not searched: ",
+            "their contents are not in this clone, or cannot be read",
+        ));
+        warnings
+    }
+
+    fn scan(&self) -> Scan<'_> {
+        Scan {
+            codebase: self.codebase,
+            corpus: &self.corpus,
+            matcher: &self.matcher,
+            context: self.request.context,
+            cancel: &self.request.view.cancel,
+        }
+    }
+
+    fn file(&self, hit: &Hit) -> GrepFile {
+        let file = &self.corpus.files[hit.file];
+        GrepFile {
+            path: corpus::shown(&file.path),
+            language: hit.language.clone(),
+            state: file.state,
+            binary: hit.is_binary,
+            count: hit.n_matches,
+            lines: Vec::new(),
+        }
+    }
+}
+
+/// Order of files by what they are for: sources, then tests and examples, then prose and data, then what is
+/// hardly read.
+fn rank(file: &CorpusFile, hit: &Hit) -> u8 {
+    let has = |flag| file.flags.contains(flag);
+    let language = LanguageId::by_name(&hit.language);
+    match () {
+        () if hit.is_binary || file.is_aside || is_history(&file.path) => 3,
+        () if has(PathFlags::DOCS) || language.is_some_and(|it| it.is_prose() || it.is_data()) => 2,
+        () if has(PathFlags::TEST) || has(PathFlags::EXAMPLE) || has(PathFlags::BENCH) => 1,
+        () => 0,
+    }
+}
+
+/// Whether a file is a list of changes, by its name.
+fn is_history(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_ascii_lowercase();
+    ["changelog", "changes", "history", "news", "release_notes", "release-notes"]
+        .iter()
+        .any(|stem| name.strip_prefix(stem.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'.'))
+}
+
+/// The matches of `lines` in `wanted`, by their number among the matches, with `context` lines around each.
+fn part<'l>(lines: &'l [RawLine], wanted: &std::ops::Range<u64>, context: usize) -> &'l [RawLine] {
+    let matches = || lines.iter().enumerate().filter(|(_, line)| line.is_match).map(|(at, _)| at);
+    let Some(first) = matches().nth(wanted.start as usize) else { return &[] };
+    let last = matches().nth(wanted.end as usize - 1).unwrap_or(lines.len() - 1);
+    let near = |a: &RawLine, b: &RawLine| a.number.abs_diff(b.number) <= context as u64;
+    let before = lines[..first].iter().rev().take_while(|line| !line.is_match && near(line, &lines[first]));
+    let after = lines[last + 1..].iter().take_while(|line| !line.is_match && near(line, &lines[last]));
+    &lines[first - before.count()..=last + after.count()]
+}
+
+/// A line as text, of at most about `max_line` bytes.
+fn shown(line: &RawLine, max_line: usize) -> GrepLine {
+    let text = line.text.strip_suffix(b"\r").unwrap_or(&line.text);
+    let column = line.is_match.then(|| line.ranges.first().map_or(1, |range| range.start + 1));
+    let window = window(text, line.ranges.first().map_or(0, |range| range.start), max_line);
+    let (mut shown, mut ranges) = (String::new(), Vec::new());
+    if window.start > 0 {
+        shown.push('…');
+    }
+    // Ranges are those of the text that is shown: invalid bytes become a character of three.
+    let mut at = window.start;
+    for range in &line.ranges {
+        let (start, end) = (range.start.clamp(at, window.end), range.end.clamp(at, window.end));
+        if start == end {
+            continue;
+        }
+        shown.push_str(&String::from_utf8_lossy(&text[at..start]));
+        let from = shown.len();
+        shown.push_str(&String::from_utf8_lossy(&text[start..end]));
+        ranges.push((from, shown.len()));
+        at = end;
+    }
+    shown.push_str(&String::from_utf8_lossy(&text[at..window.end]));
+    if window.end < text.len() {
+        shown.push('…');
+    }
+    GrepLine { line: line.number, column, text: shown, ranges, symbol: line.symbol.clone() }
+}
+
+/// At most `max` bytes of `text`, a third of them before `focus`, cut between characters.
+fn window(text: &[u8], focus: usize, max: usize) -> std::ops::Range<usize> {
+    if text.len() <= max {
+        return 0..text.len();
+    }
+    let is_inner = |at: usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let mut start = focus.saturating_sub(max / 3).min(text.len() - max);
+    let mut end = start + max;
+    while is_inner(start) {
+        start += 1;
+    }
+    while end > start && is_inner(end) {
+        end -= 1;
+    }
+    start..end
+}

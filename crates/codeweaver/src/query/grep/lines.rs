@@ -1,0 +1,205 @@
+//! The matching lines of one file.
+
+use super::corpus::CorpusFile;
+use codeweaver_chunk::SymbolKind;
+use codeweaver_store::StoreReader;
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use memchr::memmem;
+use std::ops::Range;
+
+/// Git takes a file with a NUL in this many first bytes for binary.
+const BINARY_PREFIX: usize = 8000;
+/// A definition is looked for in this many bytes from its beginning, which may be its documentation.
+const MAX_HEAD: usize = 2000;
+
+/// A line of a file, with its bytes as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RawLine {
+    /// Counted from 1.
+    pub number: u64,
+    /// Without its line break.
+    pub text: Vec<u8>,
+    /// Byte ranges of the matches in `text`; empty for a line of the context.
+    pub ranges: Vec<Range<usize>>,
+    /// Whether the line matches. One that matches the empty text has no ranges.
+    pub is_match: bool,
+    /// Qualified name of the innermost function or type that contains the line; empty if none is known.
+    pub symbol: String,
+}
+
+/// What a search of one file finds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FileLines {
+    /// Number of matching lines; 1 for a binary file.
+    pub n_matches: u64,
+    pub is_binary: bool,
+    /// Whether the name of a definition matches where it is defined.
+    pub has_definition: bool,
+    /// Those that match, with their context.
+    pub lines: Vec<RawLine>,
+}
+
+/// Searches files one by one.
+pub(super) struct LineSearch<'a> {
+    matcher: &'a RegexMatcher,
+    searcher: Searcher,
+    reader: &'a StoreReader,
+}
+
+impl<'a> LineSearch<'a> {
+    pub fn new(matcher: &'a RegexMatcher, context: usize, reader: &'a StoreReader) -> LineSearch<'a> {
+        let searcher = SearcherBuilder::new()
+            .line_number(true)
+            // Files are searched as they are, as git does.
+            .bom_sniffing(false)
+            .binary_detection(BinaryDetection::none())
+            .before_context(context)
+            .after_context(context)
+            .build();
+        LineSearch { matcher, searcher, reader }
+    }
+
+    /// The lines of `file`, which has `bytes`, that match.
+    pub fn run(&mut self, file: &CorpusFile, bytes: &[u8]) -> FileLines {
+        if is_binary(bytes) {
+            let found = self.matches_any(bytes);
+            return FileLines { n_matches: u64::from(found), is_binary: true, ..FileLines::default() };
+        }
+        let mut lines = Collected { matcher: self.matcher, lines: Vec::new(), n_matches: 0 };
+        // Bytes in memory are searched without errors.
+        let _ = self.searcher.search_slice(self.matcher, bytes, &mut lines);
+        let Collected { mut lines, n_matches, .. } = lines;
+        let has_definition = n_matches > 0 && self.add_symbols(file, bytes, &mut lines);
+        FileLines { n_matches, is_binary: false, has_definition, lines }
+    }
+
+    fn matches_any(&mut self, bytes: &[u8]) -> bool {
+        let mut any = Any(false);
+        let _ = self.searcher.search_slice(self.matcher, bytes, &mut any);
+        any.0
+    }
+
+    /// Sets the symbols of `lines`, and returns whether a definition is among the matches.
+    fn add_symbols(&self, file: &CorpusFile, bytes: &[u8], lines: &mut [RawLine]) -> bool {
+        let Some((segment, ordinal)) = file.doc else { return false };
+        let segment = &self.reader.segments[segment];
+        let rows = segment.doc_rows(ordinal);
+        let rows = segment.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
+        let mut has_definition = false;
+        let mut innermost: Vec<u64> = vec![u64::MAX; lines.len()];
+        for symbol in rows.iter().flat_map(|row| segment.symbols_of(row)) {
+            let Some(kind) = SymbolKind::from_u8(symbol.kind).filter(|kind| is_code(*kind)) else { continue };
+            let (start, end) = (u64::from(symbol.start_line), u64::from(symbol.end_line));
+            let first = lines.partition_point(|line| line.number < start);
+            let after = lines.partition_point(|line| line.number <= end);
+            if first >= after {
+                continue;
+            }
+            let name = segment.name(symbol.name);
+            has_definition = has_definition
+                || !name.is_empty()
+                    && defines(self.matcher, bytes, symbol.start_byte, name)
+                    && lines[first..after].iter().any(|line| line.is_match);
+            if !has_body(kind) {
+                continue;
+            }
+            for (line, innermost) in lines[first..after].iter_mut().zip(&mut innermost[first..after]) {
+                if end - start < *innermost {
+                    *innermost = end - start;
+                    line.symbol = segment.name(symbol.qualified_name).to_owned();
+                }
+            }
+        }
+        has_definition
+    }
+}
+
+/// Whether symbols of this kind are definitions in code.
+fn is_code(kind: SymbolKind) -> bool {
+    use SymbolKind::{Heading, Key, Other, Resource, Selector, Table};
+    !matches!(kind, Heading | Key | Other | Resource | Selector | Table)
+}
+
+/// Whether it says something about a line that it is in a symbol of this kind.
+fn has_body(kind: SymbolKind) -> bool {
+    use SymbolKind::{Constant, EnumMember, Field, Module, Namespace, Property, TypeAlias, Variable};
+    !matches!(kind, Constant | EnumMember | Field | Module | Namespace | Property | TypeAlias | Variable)
+}
+
+/// Whether the definition of `name` that begins at `start` has it on a line where a match overlaps it.
+fn defines(matcher: &RegexMatcher, bytes: &[u8], start: u32, name: &str) -> bool {
+    let start = (start as usize).min(bytes.len());
+    let head = &bytes[start..bytes.len().min(start + MAX_HEAD)];
+    memmem::find_iter(head, name).take(4).any(|at| {
+        let at = start + at;
+        let line_start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+        let line_end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
+        let line = &bytes[line_start..line_end];
+        let name = at - line_start..at - line_start + name.len();
+        let is_declared = !matches!(line.trim_ascii_start().first(), Some(b'/' | b'#' | b'*' | b'-'));
+        is_declared
+            && ranges(matcher, line).iter().any(|range| range.start < name.end && name.start < range.end)
+    })
+}
+
+/// Whether git takes a file with these bytes for binary.
+fn is_binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, &bytes[..bytes.len().min(BINARY_PREFIX)]).is_some()
+}
+
+/// The matches in a line that are not empty.
+fn ranges(matcher: &RegexMatcher, line: &[u8]) -> Vec<Range<usize>> {
+    /// More are not marked.
+    const MAX_RANGES: usize = 100;
+    let mut ranges = Vec::new();
+    let _ = matcher.find_iter(line, |found| {
+        if !found.is_empty() {
+            ranges.push(found.start()..found.end());
+        }
+        ranges.len() < MAX_RANGES
+    });
+    ranges
+}
+
+struct Collected<'a> {
+    matcher: &'a RegexMatcher,
+    lines: Vec<RawLine>,
+    n_matches: u64,
+}
+
+impl Collected<'_> {
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let ranges = if is_match { ranges(self.matcher, text) } else { Vec::new() };
+        self.n_matches += u64::from(is_match);
+        let number = number.unwrap_or_default();
+        self.lines.push(RawLine { number, text: text.to_vec(), ranges, is_match, symbol: String::new() });
+    }
+}
+
+impl Sink for &mut Collected<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        self.push(found.line_number(), found.bytes(), true);
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, Self::Error> {
+        self.push(line.line_number(), line.bytes(), false);
+        Ok(true)
+    }
+}
+
+struct Any(bool);
+
+impl Sink for &mut Any {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        self.0 = true;
+        Ok(false)
+    }
+}

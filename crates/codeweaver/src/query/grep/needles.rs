@@ -1,0 +1,244 @@
+//! Needles: the words, or parts of words, that every line with a match has.
+//!
+//! They follow from the syntax of the pattern. A literal is cut into words at other characters; a word that
+//! begins or ends inside of the literal is known as a whole there. What precedes and follows the literal in
+//! the expression is unknown, so there the word may be longer.
+
+use super::pattern::Pattern;
+use codeweaver_store::segment::Segment;
+use codeweaver_store::words::{DocSet, Needle, Words, is_word_byte};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+/// Shorter needles that are no whole words are in most files.
+const MIN_PART: usize = 3;
+/// Number of needles that are looked for in all words. Whole words are looked up and cost nothing.
+const MAX_PARTS: usize = 3;
+/// So many docs are read sooner than another needle is looked for.
+const FEW_DOCS: u32 = 8;
+
+/// What a file with a match has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Requirement {
+    Needle(Needle),
+    All(Vec<Requirement>),
+    Any(Vec<Requirement>),
+}
+
+impl Requirement {
+    /// The requirement of a pattern that compiles.
+    pub fn of(pattern: &Pattern) -> Requirement {
+        let parsed = ParserBuilder::new().utf8(false).multi_line(true).build().parse(&pattern.expression());
+        let Ok(hir) = parsed else { return Requirement::All(Vec::new()) };
+        requirement(&hir, pattern.ignore_case)
+    }
+
+    /// The docs of `segment` that may have a match; `None` if it may be in any.
+    pub fn candidates(&self, segment: &Segment) -> Option<DocSet> {
+        let words = segment.words()?;
+        let mut docs = self.docs(&words)?;
+        docs.unite(&words.unknown());
+        Some(docs)
+    }
+
+    fn docs(&self, words: &Words<'_>) -> Option<DocSet> {
+        match self {
+            Requirement::Needle(needle) => words.docs_with(needle),
+            Requirement::Any(parts) => {
+                let mut all = parts.iter().map(|part| part.docs(words));
+                let first = all.next()??;
+                all.try_fold(first, |mut docs, other| {
+                    docs.unite(&other?);
+                    Some(docs)
+                })
+            }
+            Requirement::All(parts) => {
+                let mut parts: Vec<(usize, &Requirement)> =
+                    parts.iter().map(|part| (part.rank(), part)).collect();
+                parts.sort_by_key(|(rank, _)| *rank);
+                let n_whole = parts.iter().filter(|(rank, _)| *rank == 0).count();
+                let mut found =
+                    parts.iter().take(n_whole + MAX_PARTS).filter_map(|(_, part)| part.docs(words));
+                let mut docs = found.next()?;
+                while docs.len() > FEW_DOCS {
+                    let Some(other) = found.next() else { break };
+                    docs.intersect(&other);
+                }
+                Some(docs)
+            }
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        match self {
+            Requirement::Needle(_) => false,
+            Requirement::All(parts) => parts.is_empty(),
+            Requirement::Any(parts) => parts.iter().any(Requirement::is_nothing),
+        }
+    }
+
+    /// Order in which parts are used: whole words, then the longest.
+    fn rank(&self) -> usize {
+        match self {
+            Requirement::Needle(needle) if needle.is_start && needle.is_end && !needle.ignore_case => 0,
+            Requirement::Needle(needle) => 1000usize.saturating_sub(needle.text.len()).max(1),
+            Requirement::All(_) | Requirement::Any(_) => 1000,
+        }
+    }
+}
+
+fn requirement(hir: &Hir, ignore_case: bool) -> Requirement {
+    let mut gathering = Gathering { ignore_case, parts: Vec::new(), literal: Vec::new() };
+    gathering.add(hir);
+    gathering.gap();
+    Requirement::All(gathering.parts)
+}
+
+/// A character that is no part of a word.
+const OTHER: u8 = b'\n';
+
+struct Gathering {
+    ignore_case: bool,
+    parts: Vec<Requirement>,
+    /// The literal that what was added last ends with: bytes, and whether their case is ignored.
+    literal: Vec<(u8, bool)>,
+}
+
+impl Gathering {
+    fn add(&mut self, hir: &Hir) {
+        match hir.kind() {
+            HirKind::Empty => {}
+            HirKind::Literal(literal) => {
+                self.literal.extend(literal.0.iter().map(|&byte| (byte, self.ignore_case)))
+            }
+            // Nothing, or a line break, is beyond the end of a line.
+            HirKind::Look(Look::Start | Look::End | Look::StartLF | Look::EndLF) => {
+                self.literal.push((OTHER, false));
+            }
+            HirKind::Look(_) => {}
+            HirKind::Class(class) => match of_class(class) {
+                Some((byte, ignore_case)) => self.literal.push((byte, ignore_case || self.ignore_case)),
+                None => self.gap(),
+            },
+            HirKind::Capture(capture) => self.add(&capture.sub),
+            HirKind::Concat(parts) => parts.iter().for_each(|part| self.add(part)),
+            HirKind::Repetition(repetition) => {
+                self.gap();
+                if repetition.min > 0 {
+                    self.push(requirement(&repetition.sub, self.ignore_case));
+                }
+            }
+            HirKind::Alternation(branches) => {
+                self.gap();
+                let branches = branches.iter().map(|branch| requirement(branch, self.ignore_case));
+                self.push(Requirement::Any(branches.collect()));
+            }
+        }
+    }
+
+    /// Adds `requirement` unless every file meets it.
+    fn push(&mut self, requirement: Requirement) {
+        if !requirement.is_nothing() {
+            self.parts.push(requirement);
+        }
+    }
+
+    /// Anything may follow here.
+    fn gap(&mut self) {
+        let literal = std::mem::take(&mut self.literal);
+        let mut start = 0;
+        while start < literal.len() {
+            let len = literal[start..].iter().take_while(|(byte, _)| is_word_byte(*byte)).count();
+            let end = start + len;
+            if len > 0 {
+                let bytes: Vec<u8> = literal[start..end].iter().map(|(byte, _)| *byte).collect();
+                let needle = Needle {
+                    text: String::from_utf8(bytes).unwrap_or_default(),
+                    is_start: start > 0,
+                    is_end: end < literal.len(),
+                    ignore_case: literal[start..end].iter().any(|(_, ignore_case)| *ignore_case),
+                };
+                let is_whole = needle.is_start && needle.is_end;
+                if !needle.text.is_empty() && (is_whole || needle.text.len() >= MIN_PART) {
+                    self.parts.push(Requirement::Needle(needle));
+                }
+            }
+            start = end + 1;
+        }
+    }
+}
+
+/// The byte that a class stands for: one that is no part of a word, or a letter whose case is ignored.
+fn of_class(class: &Class) -> Option<(u8, bool)> {
+    /// Letters are at most these: in both cases, and two signs that fold to `k` and `s`.
+    const MAX_CASES: usize = 4;
+    let ranges: Vec<(u32, u32)> = match class {
+        Class::Unicode(class) => {
+            class.ranges().iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
+        }
+        Class::Bytes(class) => {
+            class.ranges().iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
+        }
+    };
+    let (first, _) = *ranges.first()?;
+    let is_other =
+        |&(start, end): &(u32, u32)| end < 0x80 && (start..=end).all(|byte| !is_word_byte(byte as u8));
+    if ranges.iter().all(is_other) {
+        return Some((OTHER, false));
+    }
+    let n: u32 = ranges.iter().map(|(start, end)| end - start + 1).sum();
+    let letter = char::from_u32(first)?.to_ascii_lowercase();
+    let is_case = |c: u32| {
+        char::from_u32(c).is_some_and(|c| c.to_ascii_lowercase() == letter || "\u{212a}\u{17f}".contains(c))
+    };
+    let is_letter = letter.is_ascii_lowercase() && n as usize <= MAX_CASES && n > 1;
+    let is_folded = is_letter && ranges.iter().flat_map(|&(start, end)| start..=end).all(is_case);
+    is_folded.then_some((letter as u8, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(requirement: &Requirement) -> String {
+        let list = |parts: &[Requirement], separator: &str| {
+            let parts: Vec<String> = parts.iter().map(shown).collect();
+            format!("({})", parts.join(separator))
+        };
+        match requirement {
+            Requirement::Needle(Needle { text, is_start, is_end, ignore_case }) => format!(
+                "{}{text}{}{}",
+                if *is_start { "<" } else { "" },
+                if *is_end { ">" } else { "" },
+                if *ignore_case { "/i" } else { "" }
+            ),
+            Requirement::All(parts) => list(parts, " "),
+            Requirement::Any(parts) => list(parts, "|"),
+        }
+    }
+
+    #[test]
+    fn words_are_whole_where_the_literal_shows_their_ends() {
+        for (pattern, is_regex, expected) in [
+            ("parse_header", false, "(parse_header)"),
+            ("parse(line, x)", false, "(parse> <line> <x>)"),
+            (" = é.b", false, "(<é>)"),
+            ("ab", false, "()"),
+            (r"foo_\w+\(barr", true, "(foo_ <barr)"),
+            (r"^use std::(fmt|iox);$", true, "(<use> <std> ((fmt)|(iox)))"),
+            (r"^name$", true, "(<name>)"),
+            (r"(?i)Task_1", true, "(task_1/i)"),
+            (r"(error|warning): ", true, "(((error)|(warning)))"),
+            (r"(error|e): ", true, "()"),
+            (r"(abc)+[.]def?", true, "((abc))"),
+            (r"\bword\b", true, "(word)"),
+            (r"caf[éè]s", true, "(caf)"),
+            (r"(?i)école", true, "(cole/i)"),
+            (r"abcd.*b|", true, "()"),
+        ] {
+            let pattern = Pattern { text: pattern.to_owned(), is_regex, ..Pattern::default() };
+            let got = shown(&Requirement::of(&pattern));
+            assert_eq!(got, expected, "{pattern:?}");
+        }
+    }
+}

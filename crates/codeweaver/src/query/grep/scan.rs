@@ -1,0 +1,167 @@
+//! Scan: the search of all candidates, on all cores.
+
+use super::corpus::{Corpus, CorpusFile};
+use super::lines::{FileLines, LineSearch};
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
+use codeweaver_base::sync;
+use codeweaver_git::worktree::WorktreeFile;
+use codeweaver_git::{BlobReader, ByteSlice as _, Oid};
+use codeweaver_index::Codebase;
+use codeweaver_index::policy::SkipReason;
+use codeweaver_text as text;
+use grep_regex::RegexMatcher;
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Files that a thread takes at a time.
+const UNIT: usize = 16;
+/// Bytes of lines that are kept. Those of further files are read again when they are shown.
+const MAX_KEPT: usize = 32 << 20;
+
+/// A file with matches.
+pub(super) struct Hit {
+    /// Position in the corpus.
+    pub file: usize,
+    pub language: String,
+    pub n_matches: u64,
+    pub is_binary: bool,
+    pub has_definition: bool,
+    /// `None` if there was no room.
+    pub lines: Option<FileLines>,
+}
+
+/// The result of a scan.
+#[derive(Default)]
+pub(super) struct Scanned {
+    /// In the order of the files.
+    pub hits: Vec<Hit>,
+    /// Number of files that could not be read.
+    pub n_unread: u64,
+    /// Number of files with matches that have credentials.
+    pub n_secret: u64,
+}
+
+/// What files are searched with.
+#[derive(Clone, Copy)]
+pub(super) struct Scan<'a> {
+    pub codebase: &'a Codebase,
+    pub corpus: &'a Corpus,
+    pub matcher: &'a RegexMatcher,
+    pub context: usize,
+    pub cancel: &'a Cancel,
+}
+
+impl Scan<'_> {
+    /// Searches all files of the corpus.
+    pub fn run(&self) -> Result<Scanned, QueryError> {
+        let files = &self.corpus.files;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let n_threads = cores.min(files.len().div_ceil(UNIT)).max(1);
+        let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let take = || -> Result<Scanned, QueryError> {
+            let mut scanned = Scanned::default();
+            let mut blobs = self.codebase.repo.blobs();
+            let mut search = LineSearch::new(self.matcher, self.context, &self.corpus.reader);
+            loop {
+                let start = next.fetch_add(UNIT, Relaxed);
+                if start >= files.len() {
+                    return Ok(scanned);
+                }
+                self.cancel.check()?;
+                for at in start..files.len().min(start + UNIT) {
+                    self.file(at, &mut blobs, &mut search, &kept, &mut scanned)?;
+                }
+            }
+        };
+        let mut scanned = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(take)).collect();
+            let mut all = take()?;
+            for other in others {
+                all.append(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok::<_, QueryError>(all)
+        })?;
+        scanned.hits.sort_unstable_by_key(|hit| hit.file);
+        Ok(scanned)
+    }
+
+    /// The lines of a file whose lines were not kept; none if it has changed meanwhile.
+    pub fn again(&self, hit: &Hit) -> Result<FileLines, QueryError> {
+        let file = &self.corpus.files[hit.file];
+        let mut blobs = self.codebase.repo.blobs();
+        let Some(bytes) = self.read(file, &mut blobs)? else { return Ok(FileLines::default()) };
+        Ok(LineSearch::new(self.matcher, self.context, &self.corpus.reader).run(file, &bytes))
+    }
+
+    fn file(
+        &self,
+        at: usize,
+        blobs: &mut BlobReader,
+        search: &mut LineSearch<'_>,
+        kept: &AtomicUsize,
+        scanned: &mut Scanned,
+    ) -> Result<(), QueryError> {
+        let file = &self.corpus.files[at];
+        let Some(bytes) = self.read(file, blobs)? else {
+            scanned.n_unread += 1;
+            return Ok(());
+        };
+        let found = search.run(file, &bytes);
+        if found.n_matches == 0 {
+            return Ok(());
+        }
+        let language = self.corpus.language(file, &bytes);
+        let is_wanted = self.corpus.languages.is_empty() || self.corpus.languages.contains(&language);
+        if !is_wanted {
+            return Ok(());
+        }
+        if self.is_secret(file, &bytes) {
+            scanned.n_secret += 1;
+            return Ok(());
+        }
+        let n_bytes = found.lines.iter().map(|line| line.text.len() + size_of_val(line)).sum();
+        let FileLines { n_matches, is_binary, has_definition, .. } = found;
+        let has_room = kept.fetch_add(n_bytes, Relaxed) + n_bytes <= MAX_KEPT;
+        let lines = has_room.then_some(found);
+        scanned.hits.push(Hit { file: at, language, n_matches, is_binary, has_definition, lines });
+        Ok(())
+    }
+
+    /// The bytes of a file; `None` if it is not in this clone or no longer in the working tree, or too large.
+    fn read<'b>(
+        &self,
+        file: &CorpusFile,
+        blobs: &'b mut BlobReader,
+    ) -> Result<Option<Cow<'b, [u8]>>, QueryError> {
+        if let Some(oid) = &file.blob {
+            if blobs.is_unplaced(oid) {
+                let tree = Oid::from_hex(self.corpus.info.tree.as_bytes());
+                let _ = tree.is_ok_and(|tree| blobs.place(oid, &tree, file.path.as_bstr()));
+            }
+            return Ok(blobs.read(oid)?.map(Cow::Borrowed));
+        }
+        let Some(worktree) = &self.corpus.worktree else { return Ok(None) };
+        match sync::lock(worktree).file(file.path.as_bstr()) {
+            Ok(WorktreeFile::Blob {
+                bytes,
+                mode: codeweaver_git::Mode::File | codeweaver_git::Mode::Executable,
+            }) => Ok(Some(Cow::Owned(bytes))),
+            Ok(WorktreeFile::Blob { .. } | WorktreeFile::Absent | WorktreeFile::Unknown) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Whether a file has credentials by its content.
+    fn is_secret(&self, file: &CorpusFile, bytes: &[u8]) -> bool {
+        let reason = |bytes| self.corpus.policy.decide_blob(bytes, file.exempt);
+        !file.is_checked && reason(&text::to_utf8(bytes)) == Some(SkipReason::Secret)
+    }
+}
+
+impl Scanned {
+    fn append(&mut self, other: Scanned) {
+        self.hits.extend(other.hits);
+        self.n_unread += other.n_unread;
+        self.n_secret += other.n_secret;
+    }
+}

@@ -1,0 +1,415 @@
+//! The files of the working tree or of a revision, with language, size, and why a file is not indexed.
+//!
+//! The list is git's. The index adds the numbers of lines and the reasons that depend on contents, as far as
+//! it has the same contents; a repository or a revision that is not indexed is listed without them.
+
+use super::cancel::Cancel;
+use super::error::QueryError;
+use super::names;
+use super::request::{Filters, ViewRequest};
+use super::search::Searcher;
+use super::view::View;
+use super::view::open::{Opened, ViewTarget, WorktreeInput};
+use super::view::scope::canonical_language;
+use codeweaver_chunk::language;
+use codeweaver_git::worktree::FileState;
+use codeweaver_git::{self as git, BString, History, Mode, Oid, TreeComparer, quoting};
+use codeweaver_index::Target;
+use codeweaver_index::plan::skip_reason;
+use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Time for finding out when files changed.
+const TIME_LIMIT: Duration = Duration::from_secs(4);
+/// Sizes of this many files without an entry in the index are read from git.
+const MAX_SIZES: usize = 20_000;
+/// Maximum number of existing paths that are named for one that matches nothing.
+const MAX_NEAR: usize = 3;
+
+/// Order of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ListOrder {
+    #[default]
+    Path,
+    /// The largest first.
+    Size,
+    /// The last changed first.
+    Changed,
+}
+
+/// Which files are listed.
+#[derive(Debug, Clone, Default)]
+pub struct ListRequest {
+    pub filters: Filters,
+    /// A revision instead of the working tree.
+    pub rev: Option<String>,
+    pub order: ListOrder,
+    /// Number of files whose last change is looked for, in that order.
+    pub n_changed: usize,
+    pub cancel: Cancel,
+}
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Relative to the root of the repository.
+    pub path: BString,
+    pub language: String,
+    /// `None` if its contents are not in this clone.
+    pub bytes: Option<u64>,
+    /// Up to the last one that is not blank; `None` if it is not indexed.
+    pub lines: Option<u32>,
+    /// Why it is not indexed.
+    pub skipped: Option<SkipReason>,
+    /// How it differs from the commit.
+    pub state: Option<FileState>,
+    pub flags: PathFlags,
+    /// When it was last changed by a commit, in seconds since 1970, if that was asked for and found.
+    pub changed: Option<i64>,
+}
+
+/// The files that pass the filters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    pub files: Vec<ListedFile>,
+    /// Number of files in the repository.
+    pub n_all: usize,
+    /// Files that were deleted and not committed, of those that pass the filters.
+    pub deleted: Vec<BString>,
+    /// The revision as typed, or `None` for the working tree.
+    pub rev: Option<String>,
+    /// Whether the index knew what is listed.
+    pub is_indexed: bool,
+    /// What the list lacks, for the user.
+    pub warnings: Vec<String>,
+}
+
+/// A file before the index was asked about it.
+struct Known {
+    oid: Oid,
+    mode: Mode,
+    bytes: Option<u64>,
+    state: Option<FileState>,
+}
+
+impl Searcher {
+    /// Lists files.
+    ///
+    /// # Errors
+    /// [`codeweaver_git::GitError::UnknownRevision`], [`QueryError::UnknownName`] for a language,
+    /// [`QueryError::Cancelled`].
+    pub fn list_files(&self, request: &ListRequest) -> Result<Listing, QueryError> {
+        self.guarded(|| {
+            names::check(&request.filters)?;
+            Lister { searcher: self, request }.list()
+        })
+    }
+}
+
+struct Lister<'a> {
+    searcher: &'a Searcher,
+    request: &'a ListRequest,
+}
+
+impl Lister<'_> {
+    fn list(&self) -> Result<Listing, QueryError> {
+        let repo = &self.searcher.codebase.repo;
+        let target = match &self.request.rev {
+            Some(rev) => {
+                let revision = repo.resolve(rev)?;
+                Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false }
+            }
+            None => Target::head(&self.searcher.codebase)?,
+        };
+        let mut listing = Listing { rev: self.request.rev.clone(), ..Listing::default() };
+        let (known, deleted) = self.known(&target, &mut listing)?;
+        self.request.cancel.check()?;
+        listing.n_all = known.len();
+        listing.deleted = deleted.into_iter().filter(|path| self.has_path(path)).collect();
+        self.describe(&target, known, &mut listing)?;
+        match self.request.order {
+            ListOrder::Path => {}
+            ListOrder::Size => listing.files.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.path.cmp(&b.path))),
+            ListOrder::Changed => self.sort_by_change(&target, &mut listing)?,
+        }
+        Ok(listing)
+    }
+
+    /// The files of the tree, with the working tree on top if no revision is named; and the deleted ones.
+    fn known(
+        &self,
+        target: &Target,
+        listing: &mut Listing,
+    ) -> Result<(BTreeMap<BString, Known>, Vec<BString>), QueryError> {
+        let repo = &self.searcher.codebase.repo;
+        let mut known = BTreeMap::new();
+        if let Some(tree) = &target.tree {
+            for file in git::walk_tree(repo, tree)? {
+                let git::TreeFile { path, oid, mode } = file;
+                known.insert(path, Known { oid, mode, bytes: None, state: None });
+            }
+        }
+        let mut deleted = Vec::new();
+        if self.request.rev.is_none() && !repo.is_bare() {
+            let status = self.searcher.views().status(target, ViewRequest::UNLIMITED)?;
+            for change in &status.changes.changes {
+                match &change.bytes {
+                    Some(blob) => {
+                        let (oid, mode) = (blob.oid, blob.mode);
+                        let file = Known { oid, mode, bytes: Some(blob.size), state: Some(change.state) };
+                        known.insert(change.path.clone(), file);
+                    }
+                    None => {
+                        known.remove(&change.path);
+                        deleted.push(change.path.clone());
+                    }
+                }
+            }
+            let changes = &status.changes;
+            for (n, what) in [
+                (changes.unlisted.len(), "directories cannot be listed"),
+                (changes.unreadable.len(), "files or directories cannot be read, and are shown as committed"),
+                (changes.unchecked, "paths could not be compared with the disk in time"),
+            ] {
+                if n > 0 {
+                    listing.warnings.push(format!("{n} {what}"));
+                }
+            }
+        }
+        Ok((known, deleted))
+    }
+
+    fn has_path(&self, path: &[u8]) -> bool {
+        let filters = &self.request.filters;
+        let any = |specs: &[git::Pathspec]| specs.iter().any(|spec| spec.matches(path));
+        (filters.paths.is_empty() || any(&filters.paths))
+            && !any(&filters.exclude_paths)
+            && filters.repos.as_ref().is_none_or(|repos| repos.contains(path))
+    }
+
+    /// Fills in what is known about the files that pass the filters.
+    fn describe(
+        &self,
+        target: &Target,
+        known: BTreeMap<BString, Known>,
+        listing: &mut Listing,
+    ) -> Result<(), QueryError> {
+        let codebase = &self.searcher.codebase;
+        let settings = &codebase.settings.policy;
+        let policy = Policy::for_tree(&codebase.repo, target.tree.as_ref(), settings)
+            .map_err(codeweaver_index::IndexError::from)?;
+        let view = self.indexed(target);
+        listing.is_indexed = view.is_some();
+        let wanted: Vec<String> =
+            self.request.filters.languages.iter().map(|name| canonical_language(name)).collect();
+        let mut blobs = codebase.repo.blobs();
+        let mut n_sizes = 0;
+        for (path, known) in known {
+            if !self.has_path(&path) {
+                continue;
+            }
+            let facts = view.as_deref().and_then(|view| facts(view, &path, &known.oid));
+            let decision = policy.decide_path(path.as_ref(), known.mode);
+            let (mut skipped, decided, flags) = match decision {
+                PathDecision::Skip(reason) => (Some(reason), None, PathFlags::default()),
+                PathDecision::Index { language, flags, .. } => (None, language, flags),
+            };
+            let mut file = ListedFile {
+                language: match &facts {
+                    Some(facts) if !facts.language.is_empty() => facts.language.clone(),
+                    _ => decided
+                        .or_else(|| language::by_path(path.as_ref()))
+                        .unwrap_or(language::TEXT)
+                        .name()
+                        .to_owned(),
+                },
+                path,
+                bytes: known.bytes,
+                lines: None,
+                skipped: None,
+                state: known.state,
+                flags,
+                changed: None,
+            };
+            if !wanted.is_empty() && !wanted.contains(&file.language) {
+                continue;
+            }
+            if let Some(facts) = facts {
+                skipped = facts.skipped.or(skipped);
+                file.lines = facts.lines;
+                file.bytes = facts.bytes.or(file.bytes);
+            }
+            if file.bytes.is_none() && known.mode != Mode::Gitlink && n_sizes < MAX_SIZES {
+                n_sizes += 1;
+                file.bytes = blobs.size(&known.oid)?;
+                if file.bytes.is_none() {
+                    skipped = skipped.or(Some(SkipReason::NotLocal));
+                }
+            }
+            let is_too_large = file.bytes.is_some_and(|bytes| bytes > policy.max_blob_bytes());
+            file.skipped = skipped.or(is_too_large.then_some(SkipReason::TooLarge));
+            listing.files.push(file);
+            if listing.files.len().is_multiple_of(4096) {
+                self.request.cancel.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is indexed of the tree, or of an older one. Never waits.
+    fn indexed(&self, target: &Target) -> Option<Box<View>> {
+        let wanted = ViewTarget {
+            spec: self.request.rev.clone().unwrap_or_else(|| "HEAD".to_owned()),
+            target: target.clone(),
+            worktree: WorktreeInput::Exclude,
+            files: BTreeSet::new(),
+            cancel: self.request.cancel.clone(),
+        };
+        match self.searcher.views().open(&wanted) {
+            Ok(Opened::View(view)) => Some(view),
+            Ok(Opened::Behind(view)) => view,
+            Err(_) => None,
+        }
+    }
+
+    /// Sorts by the last change: what is not committed, then by the commits that changed the files. Those
+    /// that no commit within the limits changed come last.
+    fn sort_by_change(&self, target: &Target, listing: &mut Listing) -> Result<(), QueryError> {
+        let deadline = Instant::now() + TIME_LIMIT;
+        let mut waiting: BTreeMap<BString, usize> = BTreeMap::new();
+        for (at, file) in listing.files.iter().enumerate().filter(|(_, file)| file.state.is_none()) {
+            waiting.insert(file.path.clone(), at);
+        }
+        let n_uncommitted = listing.files.len() - waiting.len();
+        let mut n_missing = self.request.n_changed.saturating_sub(n_uncommitted).min(waiting.len());
+        let repo = &self.searcher.codebase.repo;
+        let mut order: Vec<(usize, i64)> = Vec::new();
+        let mut is_late = false;
+        if let Some(tip) = target.commit.filter(|_| n_missing > 0) {
+            let mut trees = TreeComparer::new(repo);
+            let specs = &self.request.filters.paths;
+            let enters =
+                |dir: &git::BStr| specs.is_empty() || specs.iter().any(|spec| spec.may_match_below(dir));
+            History::open(repo)?.walk(&tip, &[], |commit, parent| {
+                self.request.cancel.check()?;
+                if Instant::now() > deadline {
+                    is_late = true;
+                    return Ok::<_, QueryError>(ControlFlow::Break(()));
+                }
+                if commit.parents.len() > 1 || commit.is_shallow {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                for change in trees.diff(parent.as_ref(), &commit.tree, &enters)? {
+                    if let Some(at) = waiting.remove(&change.path) {
+                        order.push((at, commit.time));
+                        n_missing = n_missing.saturating_sub(1);
+                    }
+                }
+                Ok(if n_missing == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+        }
+        if is_late {
+            listing.warnings.push("the time was up: the last change of some files is not known".to_owned());
+        }
+        // Commits of one second are in the order of the history.
+        let mut ranks: BTreeMap<BString, usize> = BTreeMap::new();
+        for (rank, &(at, time)) in order.iter().enumerate() {
+            listing.files[at].changed = Some(time);
+            ranks.insert(listing.files[at].path.clone(), rank);
+        }
+        listing.files.sort_by_cached_key(|file| {
+            let rank = ranks.get(&file.path).copied().unwrap_or(usize::MAX);
+            (file.state.is_none(), rank, file.path.clone())
+        });
+        Ok(())
+    }
+}
+
+/// What the index knows about a file.
+struct Facts {
+    language: String,
+    bytes: Option<u64>,
+    lines: Option<u32>,
+    skipped: Option<SkipReason>,
+}
+
+/// The facts of `path`, if the index has the same contents there.
+fn facts(view: &View, path: &BString, oid: &Oid) -> Option<Facts> {
+    let entry = view.reader.find_entry(&view.snapshot.entries, path)?;
+    let (record, _) = view.reader.entry(entry)?;
+    let skipped = skip_reason(record.skipped);
+    let Some((segment, ordinal)) = view.reader.locate_doc(record.doc) else {
+        return Some(Facts { language: String::new(), bytes: None, lines: None, skipped });
+    };
+    let segment = &view.reader.segments[segment];
+    let doc = segment.docs().get(ordinal as usize)?;
+    if segment.blob_oid(doc) != *oid {
+        return None;
+    }
+    let rows = segment.rows().get(doc.rows().start as usize..doc.rows().end as usize).unwrap_or_default();
+    Some(Facts {
+        language: segment.language(doc.language).to_owned(),
+        bytes: Some(u64::from(doc.blob_bytes)),
+        lines: rows.iter().map(|row| row.end_line).max().or(Some(0)),
+        skipped: skip_reason(doc.skipped).or(skipped),
+    })
+}
+
+impl Listing {
+    /// Existing paths that are like one that matches nothing.
+    pub fn near(all: &[BString], wanted: &str) -> Vec<String> {
+        let wanted = wanted.trim_matches('/').to_lowercase();
+        let last = wanted.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut places: BTreeSet<String> = BTreeSet::new();
+        for path in all {
+            let path = quoting::text(path);
+            let ends = path.match_indices('/').map(|(at, _)| at + 1).chain([path.len()]);
+            places.extend(ends.map(|end| path[..end].to_owned()));
+        }
+        let mut scored: Vec<(usize, usize, String)> = Vec::new();
+        for place in places {
+            let whole = place.trim_end_matches('/').to_lowercase();
+            let name = whole.rsplit('/').next().unwrap_or_default();
+            let distance = strsim::osa_distance(name, &last);
+            if name == last || distance <= 1 + last.len() / 5 && last.len() > 2 {
+                scored.push((distance, strsim::osa_distance(&whole, &wanted), place));
+            }
+        }
+        scored.sort();
+        scored.into_iter().take(MAX_NEAR).map(|(_, _, place)| place).collect()
+    }
+}
+
+impl Searcher {
+    /// Paths that are like `wanted`, which matches no file of the working tree or of `rev`.
+    pub fn near_paths(&self, wanted: &str, rev: Option<&str>) -> Vec<String> {
+        let request = ListRequest { rev: rev.map(str::to_owned), ..ListRequest::default() };
+        let request =
+            ListRequest { filters: Filters { include_tests: true, ..Filters::default() }, ..request };
+        let all = self.list_files(&request).map(|listing| listing.files).unwrap_or_default();
+        let all: Vec<BString> = all.into_iter().map(|file| file.path).collect();
+        Listing::near(&all, wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_paths_have_the_same_name_or_almost() {
+        let all: Vec<BString> =
+            ["src/query/rank/weights.rs", "src/mcp/server.rs", "docs/server.md"].map(BString::from).to_vec();
+        for (wanted, expected) in [
+            ("src/rank", vec!["src/query/rank/"]),
+            ("/src/mpc", vec!["src/mcp/"]),
+            ("server.rs", vec!["src/mcp/server.rs", "docs/server.md"]),
+            ("src/server.md", vec!["docs/server.md", "src/mcp/server.rs"]),
+            ("nothing", vec![]),
+        ] {
+            assert_eq!(Listing::near(&all, wanted), expected, "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Names in filters. A name that nothing can have is an error: as a filter it would find nothing, as if there
+//! were no match.
+
+use super::error::QueryError;
+use super::request::Filters;
+use codeweaver_chunk::{LanguageId, SemanticClass, SymbolKind, language};
+
+/// Checks that every language and kind of `filters` exists.
+pub fn check(filters: &Filters) -> Result<(), QueryError> {
+    if let Some(name) = filters.languages.iter().find(|name| LanguageId::by_name(name).is_none()) {
+        let known =
+            language::all().flat_map(|id| std::iter::once(id.name()).chain(id.aliases().iter().copied()));
+        let hint = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "use the name of a language, such as `rust`, `python` or `typescript`".to_owned(),
+        };
+        return Err(unknown("language", name, hint));
+    }
+    let is_kind = |name: &&String| kinds().any(|kind| kind.eq_ignore_ascii_case(name));
+    if let Some(name) = filters.kinds.iter().find(|name| !is_kind(name)) {
+        let hint = match nearest(name, kinds()) {
+            Some(near) => format!("did you mean `{near}`? The kinds are "),
+            None => "the kinds are ".to_owned(),
+        };
+        let kinds: Vec<&str> = kinds().collect();
+        return Err(unknown("kind", name, hint + &kinds.join(", ")));
+    }
+    Ok(())
+}
+
+/// The names of all kinds of symbols, then of all semantic classes.
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let kinds = (0..=u8::MAX).map_while(SymbolKind::from_u8).map(SymbolKind::name);
+    kinds.chain((0..=u8::MAX).map_while(SemanticClass::from_u8).map(SemanticClass::name))
+}
+
+fn unknown(filter: &'static str, name: &str, hint: String) -> QueryError {
+    let found = name.chars().take(60).flat_map(char::escape_debug).collect();
+    QueryError::UnknownName { filter, found, hint }
+}
+
+/// The known name that a typing error makes into `name`: at most one edit for three characters.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > 80 {
+        return None;
+    }
+    let name = name.to_ascii_lowercase();
+    let allowed = (name.len() / 3).clamp(1, 3);
+    known
+        .map(|known| (strsim::osa_distance(&name, &known.to_ascii_lowercase()), known))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(languages: &[&str], kinds: &[&str]) -> Option<String> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let filters = Filters { languages: owned(languages), kinds: owned(kinds), ..Filters::default() };
+        check(&filters).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_name_and_alias_is_accepted() {
+        for id in language::all() {
+            for name in id.aliases().iter().copied().chain([id.name()]) {
+                assert_eq!(message(&[name], &[]), None);
+            }
+        }
+        for name in kinds() {
+            assert_eq!(message(&[], &[name, &name.to_ascii_uppercase()]), None);
+        }
+        assert_eq!(kinds().count(), 26 + 22);
+        assert_eq!(message(&["C++", "Rust"], &["function", "DEFINITION_TYPE"]), None);
+    }
+
+    #[test]
+    fn an_unknown_name_is_an_error_with_what_there_is() {
+        for (languages, kinds, expected) in [
+            (&["pyhton"][..], &[][..], "there is no language 'pyhton'; did you mean `python`?"),
+            (&["rust", "quenya"], &[], "there is no language 'quenya'; use the name of a language"),
+            (
+                &[],
+                &["functoin"],
+                "there is no kind 'functoin'; did you mean `function`? The kinds are function, method,",
+            ),
+            (&[], &["xyzzy"], "there is no kind 'xyzzy'; the kinds are function, method,"),
+            (&["\u{1b}[2J"], &[], "there is no language '\\u{1b}[2J'"),
+        ] {
+            let found = message(languages, kinds).unwrap();
+            assert!(found.starts_with(expected), "{found}");
+        }
+    }
+}

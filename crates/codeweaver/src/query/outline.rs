@@ -1,0 +1,137 @@
+//! Outline: the definitions of a file, in order.
+
+use super::error::QueryError;
+use super::locate;
+use super::request::ViewRequest;
+use super::response::IndexInfo;
+use super::search::Searcher;
+use super::view::MatchState;
+use super::view::freshness::RequestUpdate;
+use codeweaver_chunk::{ChunkSource, SemanticClass, SymbolKind, grammar};
+use codeweaver_git::quoting;
+
+/// Stored sources of chunks whose symbols are all known.
+const SEMANTIC: u8 = ChunkSource::Semantic as u8;
+const MARKDOWN: u8 = ChunkSource::Markdown as u8;
+
+/// The definitions of a file.
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+pub struct Outline {
+    /// Relative to the root of the repository.
+    pub path: String,
+    /// Name in the language table.
+    pub language: String,
+    /// Hex oid of the contents.
+    pub blob: String,
+    /// The revision as typed, or `HEAD`.
+    pub rev: String,
+    /// Whether the file is committed.
+    pub state: MatchState,
+    /// Ordered by span and nesting.
+    pub symbols: Vec<OutlineSymbol>,
+    /// False if definitions may be missing, because the language has no grammar or the file cannot be parsed.
+    pub complete: bool,
+    /// What was searched.
+    pub index: IndexInfo,
+}
+
+/// A definition.
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+pub struct OutlineSymbol {
+    /// Without qualifiers.
+    pub name: String,
+    /// With the names of the enclosing definitions.
+    pub qualified_name: String,
+    /// `function`, `class`, …
+    pub kind: &'static str,
+    /// Semantic class.
+    pub class: &'static str,
+    /// Empty if it has none.
+    pub signature: String,
+    /// The documentation comment; empty if it has none.
+    pub doc: String,
+    /// First and last line, 1-based, inclusive.
+    pub span: (u32, u32),
+    /// Number of enclosing definitions.
+    pub nesting: u8,
+}
+
+impl Outline {
+    /// Whether the language has a grammar; without one, no definitions are known.
+    pub fn has_grammar(&self) -> bool {
+        grammar::index_of(&self.language).is_some()
+    }
+
+    /// Why definitions may be missing; `None` if they are complete.
+    pub fn why_incomplete(&self) -> Option<&'static str> {
+        match (self.complete, self.has_grammar()) {
+            (true, _) => None,
+            (false, true) => Some("definitions may be missing: the file cannot be parsed"),
+            (false, false) => Some("definitions are not known: there is no grammar for the language"),
+        }
+    }
+}
+
+impl Searcher {
+    /// The outline of `path` in `rev`, or in the working tree if `None`.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if the file is not indexed, and those of
+    /// [`Searcher::view`].
+    pub fn outline(
+        &self,
+        path: &str,
+        rev: Option<&str>,
+        update: RequestUpdate<'_>,
+    ) -> Result<Outline, QueryError> {
+        self.guarded(|| self.outline_unguarded(path, rev, update))
+    }
+
+    fn outline_unguarded(
+        &self,
+        path: &str,
+        rev: Option<&str>,
+        update: RequestUpdate<'_>,
+    ) -> Result<Outline, QueryError> {
+        let request = ViewRequest {
+            revision: rev.map(str::to_owned),
+            files: vec![quoting::text(&locate::clean(path)?)],
+            budget: ViewRequest::UNLIMITED,
+            ..ViewRequest::new(&self.codebase.settings)
+        };
+        let view = self.view(&request, update)?;
+        let file = locate::file(&view, path)?;
+        let mut symbols = Vec::new();
+        let (mut n_rows, mut n_pieces) = (0, 0);
+        for id in locate::rows(&view, file.doc) {
+            let segment = &view.reader.segments[id.segment as usize];
+            let row = &segment.rows()[id.row as usize];
+            n_rows += 1;
+            n_pieces += u32::from(!matches!(row.source, SEMANTIC | MARKDOWN));
+            symbols.extend(segment.symbols_of(row).map(|symbol| OutlineSymbol {
+                name: segment.name(symbol.name).to_owned(),
+                qualified_name: segment.name(symbol.qualified_name).to_owned(),
+                kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),
+                class: SemanticClass::from_u8(symbol.class).unwrap_or(SemanticClass::Unknown).name(),
+                signature: segment.signature(&symbol),
+                doc: segment.text(symbol.doc),
+                span: (symbol.start_line, symbol.end_line),
+                nesting: symbol.nesting,
+            }));
+        }
+        symbols.sort_by(|a, b| (a.span, a.nesting, &a.name).cmp(&(b.span, b.nesting, &b.name)));
+        symbols.dedup_by(|a, b| (a.span, &a.qualified_name) == (b.span, &b.qualified_name));
+        // A parsed file has at least one chunk that the parser found.
+        let complete = n_rows == 0 || n_pieces < n_rows;
+        Ok(Outline {
+            path: file.path,
+            language: file.language,
+            blob: file.blob_oid.to_string(),
+            index: self.index_info(&view),
+            rev: view.spec,
+            state: file.state,
+            symbols,
+            complete,
+        })
+    }
+}

@@ -1,0 +1,445 @@
+//! Intent: the kind of answer that a query asks for, detected by its words or given with the request.
+
+use codeweaver_chunk::classes::TaskProfile;
+use codeweaver_text::stem;
+
+/// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or
+/// document something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(
+    missing_docs,
+    reason = "documented at the type: variants with documentation have another JSON schema"
+)]
+pub enum Intent {
+    Understand,
+    Implement,
+    Debug,
+    Optimize,
+    Test,
+    Configure,
+    Document,
+}
+
+/// A detected or given intent.
+#[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
+pub struct QueryIntent {
+    /// `None` if no word suggests one.
+    #[serde(rename = "type")]
+    pub intent: Option<Intent>,
+    /// 0–1; 1 if it is given with the request.
+    pub confidence: f32,
+    /// Why it was chosen.
+    pub reasoning: String,
+    /// The first terms of the query.
+    pub focus_areas: Vec<String>,
+    /// By the number of words.
+    pub complexity: Complexity,
+    /// Whether it changes the ranking: if it is given, or if the query states it (`fix the crash in …`). One
+    /// that is only guessed from a word of the query does not.
+    #[serde(skip)]
+    pub acts: bool,
+    /// The terms that state it, if it is not given. They say little about the subject.
+    #[serde(skip)]
+    pub stated_by: Vec<String>,
+}
+
+impl QueryIntent {
+    /// Whether it was given with the request.
+    pub fn is_given(&self) -> bool {
+        self.confidence == 1.0
+    }
+
+    /// The intent, if it changes the ranking.
+    pub fn acting(&self) -> Option<Intent> {
+        self.intent.filter(|_| self.acts)
+    }
+}
+
+/// Length of a query: up to 3, up to 9, or more words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complexity {
+    Simple,
+    Moderate,
+    Complex,
+}
+
+/// Definition of an intent.
+struct Rule {
+    intent: Intent,
+    name: &'static str,
+    /// The importance profile of a request that gives this intent.
+    task: TaskProfile,
+    /// Words that suggest it.
+    words: &'static [&'static str],
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        intent: Intent::Understand,
+        name: "understand",
+        task: TaskProfile::Search,
+        words: &[
+            "how",
+            "what",
+            "where",
+            "why",
+            "explain",
+            "understand",
+            "overview",
+            "architecture",
+            "flow",
+            "works",
+        ],
+    },
+    Rule {
+        intent: Intent::Implement,
+        name: "implement",
+        task: TaskProfile::Implement,
+        words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
+    },
+    Rule {
+        intent: Intent::Debug,
+        name: "debug",
+        task: TaskProfile::Debug,
+        words: &[
+            "debug",
+            "fix",
+            "bug",
+            "error",
+            "exception",
+            "crash",
+            "fails",
+            "failing",
+            "broken",
+            "traceback",
+            "panic",
+            "wrong",
+            "issue",
+        ],
+    },
+    Rule {
+        intent: Intent::Optimize,
+        name: "optimize",
+        task: TaskProfile::Refactor,
+        words: &[
+            "optimize",
+            "optimise",
+            "performance",
+            "faster",
+            "slow",
+            "speed",
+            "memory",
+            "refactor",
+            "efficient",
+        ],
+    },
+    Rule {
+        intent: Intent::Test,
+        name: "test",
+        task: TaskProfile::Test,
+        words: &["test", "tests", "testing", "unittest", "fixture", "mock", "coverage", "assert"],
+    },
+    Rule {
+        intent: Intent::Configure,
+        name: "configure",
+        task: TaskProfile::LocalEdit,
+        words: &[
+            "configure",
+            "configuration",
+            "config",
+            "setting",
+            "settings",
+            "option",
+            "environment",
+            "setup",
+            "install",
+        ],
+    },
+    Rule {
+        intent: Intent::Document,
+        name: "document",
+        task: TaskProfile::Document,
+        words: &[
+            "document",
+            "documentation",
+            "docs",
+            "readme",
+            "changelog",
+            "docstring",
+            "comment",
+            "describe",
+        ],
+    },
+];
+
+impl Intent {
+    /// The intent called `name`, in any case; `None` if there is none.
+    pub fn by_name(name: &str) -> Option<Intent> {
+        RULES.iter().find(|rule| rule.name.eq_ignore_ascii_case(name.trim())).map(|rule| rule.intent)
+    }
+
+    /// The names of all intents.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        RULES.iter().map(|rule| rule.name)
+    }
+
+    /// The name, in lower case.
+    pub fn name(self) -> &'static str {
+        self.rule().name
+    }
+
+    /// The importance profile of a request that gives this intent.
+    pub fn task(self) -> TaskProfile {
+        self.rule().task
+    }
+
+    fn rule(self) -> &'static Rule {
+        RULES.iter().find(|rule| rule.intent == self).unwrap_or(&RULES[0])
+    }
+}
+
+/// Maximum number of words that the reasoning names.
+const MAX_REASONS: usize = 5;
+
+/// Whether `word` is the name of an error type (`TypeError`, `NullPointerException`), with which pasted
+/// messages begin.
+fn is_error_type(word: &str) -> bool {
+    ["error", "exception"].iter().any(|end| word.len() > end.len() && word.ends_with(end))
+}
+
+/// The intent of `query`: the `given` one, or the one that most of its words suggest. `terms` are those of
+/// the query.
+pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
+    let words = words_of(query);
+    let complexity = match words.len() {
+        0..=3 => Complexity::Simple,
+        4..=9 => Complexity::Moderate,
+        _ => Complexity::Complex,
+    };
+    let focus_areas: Vec<String> = terms.iter().take(5).cloned().collect();
+    if let Some(intent) = given {
+        let reasoning = format!("given as {}", intent.name());
+        return QueryIntent {
+            intent: Some(intent),
+            confidence: 1.0,
+            reasoning,
+            focus_areas,
+            complexity,
+            acts: true,
+            stated_by: Vec::new(),
+        };
+    }
+    if let Some((intent, by)) = stated(&words) {
+        return QueryIntent {
+            intent: Some(intent),
+            confidence: 0.9,
+            reasoning: format!("the query states it: {}", by.join(" ")),
+            focus_areas,
+            complexity,
+            acts: true,
+            stated_by: by.iter().map(|word| stem(word)).collect(),
+        };
+    }
+    let suggests = |rule: &Rule, word: &str| {
+        rule.words.contains(&word) || (rule.intent == Intent::Debug && is_error_type(word))
+    };
+    let hits = |rule: &Rule| words.iter().filter(|word| suggests(rule, word)).count();
+    // Interrogatives are weak evidence: "how are tests run" is about tests.
+    let weight = |rule: &Rule| if rule.intent == Intent::Understand { 1 } else { 2 };
+    let best = RULES.iter().map(|rule| (hits(rule) * weight(rule), rule)).filter(|(n, _)| *n > 0);
+    match best.fold(
+        None,
+        |best: Option<(usize, &Rule)>, next| {
+            if best.is_some_and(|b| b.0 >= next.0) { best } else { Some(next) }
+        },
+    ) {
+        Some((n, rule)) => {
+            let mut found: Vec<&str> = Vec::new();
+            for word in words.iter().filter(|word| suggests(rule, word)) {
+                if found.len() < MAX_REASONS && !found.contains(&word.as_str()) {
+                    found.push(word);
+                }
+            }
+            let confidence = (0.3 + 0.2 * n as f32).min(0.9);
+            let reasoning = format!("the words {} speak for it", found.join(", "));
+            QueryIntent {
+                intent: Some(rule.intent),
+                confidence,
+                reasoning,
+                focus_areas,
+                complexity,
+                acts: false,
+                stated_by: Vec::new(),
+            }
+        }
+        None => QueryIntent {
+            acts: false,
+            stated_by: Vec::new(),
+            intent: None,
+            confidence: 0.0,
+            reasoning: "no word of the query speaks for an intent".to_owned(),
+            focus_areas,
+            complexity,
+        },
+    }
+}
+
+/// The intent that `words` state, and the words that state it. One that is only mentioned (`how errors are
+/// handled`, `the cache of settings`) is not stated.
+fn stated(words: &[String]) -> Option<(Intent, Vec<&str>)> {
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    let among = |known: &[&str]| -> Vec<&str> {
+        words.iter().map(String::as_str).filter(|word| known.contains(word)).collect()
+    };
+    if names_documents(words) {
+        return Some((Intent::Document, among(DOCUMENTS)));
+    }
+    let begins_with = |known: &[&str]| known.contains(&word(0)) && words.len() > 1;
+    let asks_how =
+        word(0) == "how" && matches!(word(1), "does" | "do") && !among(&["work", "works"]).is_empty();
+    if begins_with(&["explain", "understand"]) || asks_how {
+        let by = ["explain", "understand", "how", "does", "do", "work", "works"];
+        return Some((Intent::Understand, among(&by)));
+    }
+    let fails = among(&["fails", "failing", "crashes", "crashing", "panics", "broken", "traceback"]);
+    if begins_with(&["fix", "debug"]) || !fails.is_empty() {
+        let faults = among(&["fix", "debug", "bug", "issue", "crash", "error", "exception"]);
+        return Some((Intent::Debug, [fails, faults].concat()));
+    }
+    let is_slow = matches!(words.last().map(String::as_str), Some("slow" | "slower" | "faster"))
+        || !among(&["faster", "slower", "optimize", "optimise", "speedup"]).is_empty()
+        || (0..words.len()).any(|i| word(i) == "performance" && word(i + 1) == "of");
+    if is_slow {
+        let by =
+            ["slow", "slower", "faster", "optimize", "optimise", "speedup", "performance", "make", "improve"];
+        return Some((Intent::Optimize, among(&by)));
+    }
+    // An imperative alone describes what code does: `create a temporary file`.
+    let is_new = !among(&["new", "another", "support"]).is_empty();
+    if begins_with(&["implement"]) || (begins_with(&["add", "create", "introduce", "write"]) && is_new) {
+        return Some((Intent::Implement, vec![word(0)]));
+    }
+    let names_settings = matches!(word(0), "settings" | "configuration" | "config" | "options")
+        && matches!(word(1), "for" | "of");
+    if begins_with(&["configure", "configuring"]) || names_settings {
+        return Some((Intent::Configure, vec![word(0)]));
+    }
+    if begins_with(&["assert"]) {
+        return Some((Intent::Test, vec![word(0)]));
+    }
+    if names_tests(&words.join(" ")) {
+        return Some((Intent::Test, among(&["test", "tests", "tested", "unit", "spec", "specs"])));
+    }
+    None
+}
+
+/// Whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query that
+/// speaks of documentation otherwise (`how documentation comments are parsed`) asks for code.
+fn names_documents(words: &[String]) -> bool {
+    let is_document = |word: &String| DOCUMENTS.contains(&word.as_str());
+    words.iter().enumerate().any(|(i, word)| {
+        let next = words.get(i + 1).map(String::as_str);
+        is_document(word) && matches!(next, None | Some("of" | "for" | "to" | "about" | "on"))
+    })
+}
+
+/// Words for documents.
+const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "guide", "tutorial", "overview"];
+
+/// Whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser tests`. A
+/// query that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with
+/// tests.
+pub fn names_tests(text: &str) -> bool {
+    let words = words_of(text);
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    let is_test = |word: &str| matches!(word, "tests" | "specs" | "testcases" | "test" | "spec" | "testcase");
+    (0..words.len()).any(|i| {
+        let before = if i > 0 { word(i - 1) } else { "" };
+        let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
+        // `a mock for tests`, `add a parser and tests` and `failing tests` are about something else.
+        let is_aside = match before {
+            "for" | "in" | "during" | "with" | "by" | "under" | "as" => true,
+            "and" => i < 2 || !is_test(word(i - 2)),
+            _ => matches!(before, "pending" | "failing" | "skipped"),
+        };
+        let is_last = i + 1 == words.len() && !is_aside;
+        let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
+            || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
+            || (is_last && (i == 0 || is_plural));
+        (is_test(word(i)) && is_asked) || word(i) == "tested"
+    })
+}
+
+/// The words of `text` in lower case; `&` counts as `and`.
+fn words_of(text: &str) -> Vec<String> {
+    let text = text.replace('&', " and ");
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intents_are_detected_by_their_words() {
+        let cases = [
+            ("how does the router match paths", Some(Intent::Understand)),
+            ("fix crash when the file is empty", Some(Intent::Debug)),
+            ("how are tests run", Some(Intent::Test)),
+            ("add support for websockets", Some(Intent::Implement)),
+            ("make parsing faster", Some(Intent::Optimize)),
+            ("database connection settings", Some(Intent::Configure)),
+            ("readme for the installer", Some(Intent::Document)),
+            ("TypeError: Cannot read properties of undefined (reading 'map')", Some(Intent::Debug)),
+            ("java.lang.NullPointerException\n\tat a.B.c(B.java:3)", Some(Intent::Debug)),
+            ("thread 'main' panicked: index out of bounds, this is an error", Some(Intent::Debug)),
+            ("parse_header", None),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(detect(query, None, &[]).intent, expected, "{query}");
+        }
+        for (query, acts) in [
+            ("guide to testing", true),
+            ("documentation of views", true),
+            ("readme", true),
+            ("documentation generation for man pages", false),
+            ("how test files are collected", false),
+            ("how does the router match paths", false),
+            ("create a temporary file", false),
+            ("slow query log", false),
+            ("database connection settings", false),
+        ] {
+            assert_eq!(detect(query, None, &[]).acts, acts, "{query}");
+        }
+        for (query, intent, by) in [
+            ("how does the cache work", Intent::Understand, &["how", "doe", "work"][..]),
+            ("explain sessions", Intent::Understand, &["explain"]),
+            ("fix bug: lost sessions", Intent::Debug, &["fix", "bug"]),
+            ("upload fails with an error", Intent::Debug, &["fail", "error"]),
+            ("add another reporter", Intent::Implement, &["add"]),
+            ("implement sessions", Intent::Implement, &["implement"]),
+            ("make parsing faster", Intent::Optimize, &["faster", "make"]),
+            ("tests of the parser", Intent::Test, &["test"]),
+            ("assert that sessions end", Intent::Test, &["assert"]),
+            ("overview of the parts", Intent::Document, &["overview"]),
+            ("settings for sessions", Intent::Configure, &["setting"]),
+        ] {
+            let found = detect(query, None, &[]);
+            assert_eq!((found.intent, found.acts), (Some(intent), true), "{query}");
+            let mut stated_by = found.stated_by;
+            let mut by: Vec<String> = by.iter().map(|word| stem(word)).collect();
+            stated_by.sort();
+            by.sort();
+            assert_eq!(stated_by, by, "{query}");
+        }
+        assert!(detect("the router", Some(Intent::Debug), &[]).acts);
+        let found = detect("an error, an Error and an IOError", None, &[]);
+        assert_eq!(found.reasoning, "the words error, ioerror speak for it");
+        assert!(found.confidence > 0.5 && found.confidence <= 0.9);
+        assert_eq!(Intent::by_name("DEBUG"), Some(Intent::Debug));
+        assert_eq!(Intent::by_name("ponder"), None);
+    }
+}

@@ -1,0 +1,250 @@
+//! Passages: the chunks of documents that answer a question best, with the whole text of their documents.
+//!
+//! The ranking of files is that of a search. The chunks of the best files are then ordered among each other,
+//! because a short answer is in one of them, wherever the rest of its file stands.
+
+use super::answer::budget::Budget;
+use super::answer::{Answer, Ranking, content, index_info};
+use super::error::{QueryError, guarded};
+use super::rank::calibration::CALIBRATION;
+use super::rank::{RankedFile, WEIGHTS};
+use super::request::Request;
+use super::response::IndexInfo;
+use super::retrieve::Candidate;
+use super::search::Searcher;
+use super::verify::answer_verified;
+use super::view::freshness::RequestUpdate;
+use super::view::{MatchState, RowId, View};
+use codeweaver_embed::Embedder;
+use codeweaver_git::{Oid, quoting};
+use codeweaver_store::StoreError;
+use codeweaver_text as text;
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Maximum number of chunks of one document.
+const MAX_PER_DOCUMENT: usize = 6;
+/// Number of best documents that decide the relevance.
+const MAX_JUDGED: usize = 5;
+/// What the rank of the document adds to the score of its chunks, at most.
+const DOCUMENT_WEIGHT: f32 = 1.0;
+
+/// The result of [`Searcher::passages`].
+#[derive(Debug)]
+pub struct Passages {
+    /// Best first.
+    pub list: Vec<Passage>,
+    /// The words of the question with what each says about it.
+    pub terms: Vec<PassageTerm>,
+    /// Probability that the best document answers the question, 0–1.
+    pub relevance: f32,
+    /// Words of the question that occur nowhere, as written.
+    pub absent_words: Vec<String>,
+    /// What was missing, for the user.
+    pub warnings: Vec<String>,
+    /// What was searched.
+    pub index: IndexInfo,
+}
+
+/// A chunk of a document.
+#[derive(Debug, Clone)]
+pub struct Passage {
+    pub document: Arc<Document>,
+    /// The bytes of the chunk in the text of the document.
+    pub bytes: Range<usize>,
+    /// By which passages of one question are ordered.
+    pub score: f32,
+    /// Cosine with the question, −1 to 1.
+    pub cosine: f32,
+    /// Share of the terms of the question, weighted by idf, that occur in the chunk, 0–1.
+    pub coverage: f32,
+}
+
+/// A file with headings.
+#[derive(Debug)]
+pub struct Document {
+    /// Relative to the root of the repository.
+    pub path: String,
+    /// Hex oid of its contents.
+    pub blob: String,
+    pub state: MatchState,
+    pub text: Arc<str>,
+}
+
+/// A term of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassageTerm {
+    pub term: String,
+    /// How much it says about the question and how rare it is. A word that occurs nowhere is the rarest.
+    pub weight: f32,
+    /// Whether it occurs nowhere.
+    pub is_absent: bool,
+}
+
+/// Reads the text of a blob; `None` if it is not in this clone.
+type ReadText<'a> = dyn FnMut(&Oid) -> Result<Option<Arc<str>>, QueryError> + 'a;
+/// The text of a blob that is in memory.
+type HeldText<'a> = dyn Fn(&Oid) -> Option<Arc<str>> + 'a;
+
+impl Searcher {
+    /// The passages that answer the question `request`, of the `request.limit` best files, as they are on
+    /// disk.
+    ///
+    /// # Errors
+    /// As [`Self::search`].
+    pub fn passages(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Passages, QueryError> {
+        self.guarded(|| {
+            request.check()?;
+            let budget = Budget::new(request);
+            let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
+                let ranking = self.rank(request, view, &WEIGHTS, deadline);
+                request.view.cancel.check()?;
+                let fitted =
+                    content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
+                Ok(Answer { fitted, ranking })
+            })?;
+            let Answer { fitted, mut ranking } = answer;
+            let shown: Vec<_> = fitted.matches.iter().map(|it| quoting::bytes(&it.file.path)).collect();
+            ranking.files.retain(|file| shown.iter().any(|path| path == view.entry(file.entry).0));
+            let mut blobs = self.codebase.repo.blobs();
+            let passages = self.gather(request, &view, ranking, &mut |oid| {
+                let bytes = view.blob_from(&mut blobs, oid)?;
+                Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into()))
+            })?;
+            Ok(passages)
+        })
+    }
+
+    /// As [`Self::passages`], of a view that the caller holds and of texts that `read` returns. What has
+    /// changed since the view was opened is not noticed.
+    pub fn passages_of(
+        &self,
+        request: &Request,
+        view: &View,
+        read: &HeldText<'_>,
+    ) -> Result<Passages, QueryError> {
+        guarded(|| {
+            request.check()?;
+            let mut ranking = self.rank(request, view, &WEIGHTS, Instant::now() + request.view.timeout);
+            ranking.files.retain(|file| file.relevance >= request.min_score);
+            ranking.files.truncate(request.limit);
+            self.gather(request, view, ranking, &mut |oid| Ok(read(oid)))
+        })
+    }
+
+    fn gather(
+        &self,
+        request: &Request,
+        view: &View,
+        ranking: Ranking,
+        read: &mut ReadText<'_>,
+    ) -> Result<Passages, QueryError> {
+        let mut list = Vec::new();
+        let best = ranking.files.first().map_or(1.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
+        let scale = Scale::of(&ranking.files);
+        for file in &ranking.files {
+            let Some(document) = document(view, file, read)? else { continue };
+            let of_document = (file.explanation.score / best).clamp(0.0, 1.0) * DOCUMENT_WEIGHT;
+            for chunk in file.chunks.iter().take(MAX_PER_DOCUMENT) {
+                list.push(Passage {
+                    document: document.clone(),
+                    bytes: bytes_of(view, chunk.id, &document.text)?,
+                    score: scale.score(chunk) + of_document,
+                    cosine: chunk.cosine,
+                    coverage: chunk.coverage,
+                });
+            }
+        }
+        list.sort_by(by_score);
+        let mut warnings = view.warnings.clone();
+        warnings.extend(view.missing_warning(Some(&request.filters)));
+        warnings.extend(ranking.warnings.iter().cloned());
+        Ok(Passages {
+            list,
+            terms: terms(request, view, &ranking),
+            relevance: relevance(&ranking.files),
+            absent_words: ranking.absent_words,
+            warnings,
+            index: index_info(view, self.embedder().map_or("none", Embedder::name)),
+        })
+    }
+}
+
+/// Best first; ties by path and position.
+fn by_score(a: &Passage, b: &Passage) -> Ordering {
+    let place = |passage: &Passage| (passage.document.path.clone(), passage.bytes.start);
+    b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
+}
+
+/// Probability that one of `files` answers the question. The first one need not be it: what speaks for a file
+/// as a whole, such as the number of its chunks that match, says little about a sentence in another.
+fn relevance(files: &[RankedFile]) -> f32 {
+    let of_best = files.first().map_or(0.0, |file| file.relevance);
+    let has_vectors = |file: &&RankedFile| file.evidence.cosine != 0.0;
+    let others = files.iter().take(MAX_JUDGED).filter(has_vectors);
+    others.map(|file| CALIBRATION.hybrid.probability(&file.evidence)).fold(of_best, f32::max)
+}
+
+/// The largest evidence of any chunk, by which that of each is divided.
+struct Scale {
+    bm25: f32,
+    cosine: f32,
+}
+
+impl Scale {
+    fn of(files: &[RankedFile]) -> Scale {
+        let chunks = || files.iter().flat_map(|file| &file.chunks);
+        Scale {
+            bm25: chunks().map(|chunk| chunk.bm25).fold(f32::MIN_POSITIVE, f32::max),
+            cosine: chunks().map(|chunk| chunk.cosine).fold(f32::MIN_POSITIVE, f32::max),
+        }
+    }
+
+    fn score(&self, chunk: &Candidate) -> f32 {
+        chunk.bm25 / self.bm25
+            + 0.5 * chunk.cosine.max(0.0) / self.cosine
+            + 0.5 * chunk.coverage
+            + 0.3 * chunk.definition
+    }
+}
+
+/// The document of a ranked file; `None` if its contents are not in this clone.
+fn document(
+    view: &View,
+    file: &RankedFile,
+    read: &mut ReadText<'_>,
+) -> Result<Option<Arc<Document>>, QueryError> {
+    let (segment, row) = view.row(file.chunks[0].id);
+    let Some(doc) = segment.docs().get(row.doc as usize) else { return Ok(None) };
+    let oid = segment.blob_oid(doc);
+    let (path, _) = view.entry(file.entry);
+    let Some(text) = read(&oid)? else { return Ok(None) };
+    let (path, state) = (quoting::text(path), view.state_of(path));
+    Ok(Some(Arc::new(Document { path, blob: oid.to_string(), state, text })))
+}
+
+/// The bytes of a chunk in `text`.
+fn bytes_of(view: &View, id: RowId, text: &str) -> Result<Range<usize>, QueryError> {
+    let (_, row) = view.row(id);
+    let bytes = row.start_byte as usize..row.end_byte as usize;
+    if text.get(bytes.clone()).is_some() {
+        return Ok(bytes);
+    }
+    let name = &view.reader.state.segments[id.segment as usize].name;
+    let path = view.reader.layout.segment(name);
+    Err(StoreError::damaged(&path, "a chunk does not fit its document").into())
+}
+
+/// The terms of the question with their weights.
+fn terms(request: &Request, view: &View, ranking: &Ranking) -> Vec<PassageTerm> {
+    let rarest = libm::logf(1.0 + view.n_rows() as f32).max(1.0);
+    let weighted = |term: text::QueryTerm| {
+        let weight = ranking.evidence.number_of(&term.term).map_or(0.0, |n| ranking.evidence.weights()[n]);
+        let is_absent = weight == 0.0;
+        let weight = if is_absent && term.is_word() { rarest } else { weight };
+        PassageTerm { term: term.term, weight, is_absent }
+    };
+    text::query_terms(&request.query).into_iter().map(weighted).collect()
+}

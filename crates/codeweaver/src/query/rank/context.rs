@@ -1,0 +1,26 @@
+//! What files are ranked by.
+
+use super::weights::Weights;
+use crate::query::parse::ParsedQuery;
+use crate::query::path_facts::PathCache;
+use crate::query::request::Filters;
+use crate::query::view::View;
+use codeweaver_chunk::classes::TaskProfile;
+
+/// The inputs of ranking besides the candidates.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub view: &'a View,
+    pub query: &'a ParsedQuery,
+    /// The importance profile of the request, if it names one.
+    pub task: Option<TaskProfile>,
+    pub weights: &'a Weights,
+    pub paths: &'a PathCache,
+    /// A blob is shown only at paths that pass.
+    pub filters: &'a Filters,
+}
+
+/// `value` as a share of `max`, 0–1.
+pub fn share(value: f32, max: f32) -> f32 {
+    if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 }
+}

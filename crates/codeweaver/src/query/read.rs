@@ -1,0 +1,232 @@
+//! Reading a file, or some of its lines, from the working tree or a revision. Needs no index.
+
+use super::error::QueryError;
+use super::locate;
+use super::search::Searcher;
+use super::view::MatchState;
+use codeweaver_chunk::language;
+use codeweaver_git::worktree::WorktreeReader;
+use codeweaver_git::{self as git, BStr, ByteSlice, Oid, quoting};
+use codeweaver_index::IndexError;
+use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
+use codeweaver_text as text;
+
+/// Maximum size of the text. [`FileText::truncated`] is set if there is more.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Lines of a file.
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+pub struct FileText {
+    /// Relative to the root of the repository.
+    pub path: String,
+    /// Name in the language table.
+    pub language: String,
+    /// The lines, decoded by the byte order mark, else lossily as UTF-8.
+    pub text: String,
+    /// First and last line of `text`, 1-based, inclusive; `(0, 0)` if it has none.
+    pub span: (u32, u32),
+    /// Number of lines of the file.
+    pub total_lines: u32,
+    /// Hex oid of the contents.
+    pub blob: String,
+    /// The revision as typed, or `worktree`.
+    pub rev: String,
+    /// Whether the file is committed.
+    pub state: MatchState,
+    /// Whether requested lines are missing at the end because the text would be too long.
+    pub truncated: bool,
+}
+
+impl FileText {
+    /// What is missing of the requested lines, for the user; `None` if nothing.
+    pub fn note(&self) -> Option<String> {
+        let (last, total) = (self.span.1, self.total_lines);
+        match () {
+            () if !self.truncated => None,
+            () if self.ends_within_line() => Some(format!("only the beginning of line {last} is shown")),
+            () => Some(format!("truncated after line {last} of {total}")),
+        }
+    }
+
+    /// Whether the last line is incomplete, because it alone would make the text too long.
+    pub fn ends_within_line(&self) -> bool {
+        self.truncated && !self.text.is_empty() && !self.text.ends_with('\n')
+    }
+}
+
+impl Searcher {
+    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a
+    /// bare repository HEAD.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository;
+    /// [`QueryError::NotFound`] if there is no such file.
+    pub fn read(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
+        self.guarded(|| self.read_unguarded(path, lines, rev))
+    }
+
+    fn read_unguarded(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
+        let path = locate::clean(path)?;
+        let path = path.as_bstr();
+        if let Some((first, last)) = lines.filter(|(first, last)| *first == 0 || first > last) {
+            return Err(QueryError::Parameter {
+                name: "lines",
+                must: "FIRST-LAST, counted from 1",
+                found: format!("{first}-{last}"),
+            });
+        }
+        let repo = &self.codebase.repo;
+        let rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
+        let (bytes, oid, state) = match rev {
+            None => self.read_worktree(path)?,
+            Some(rev) => {
+                let (bytes, oid) = self.read_revision(path, rev)?;
+                (bytes, oid, MatchState::Committed)
+            }
+        };
+        if self.is_shared {
+            self.check_shared(path, &bytes, state)?;
+        }
+        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::to_utf8(&bytes), oid, lines) })
+    }
+
+    /// Reads the contents with this oid as those of `path`, whatever revision has them.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. [`QueryError::NotFound`] also if no such blob is in this clone.
+    pub fn read_blob(&self, path: &str, oid: &str) -> Result<FileText, QueryError> {
+        self.guarded(|| {
+            let path = locate::clean(path)?;
+            let path = path.as_bstr();
+            let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
+            let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
+            let bytes = self.codebase.repo.blobs().read(&id)?.map(<[u8]>::to_vec).ok_or_else(not_found)?;
+            if self.is_shared {
+                self.check_shared(path, &bytes, MatchState::Committed)?;
+            }
+            Ok(cut(path, oid, &text::to_utf8(&bytes), id, None))
+        })
+    }
+
+    /// Refuses credentials and files that git ignores.
+    fn check_shared(&self, path: &BStr, bytes: &[u8], state: MatchState) -> Result<(), QueryError> {
+        let withheld = |why| Err(QueryError::Withheld { path: shown(path), why });
+        let tree = self.codebase.repo.head()?.tree;
+        let policy = Policy::for_tree(&self.codebase.repo, tree.as_ref(), &self.codebase.settings.policy)
+            .map_err(IndexError::from)?;
+        let exempt = match policy.decide_path(path, git::Mode::File) {
+            PathDecision::Skip(SkipReason::Secret) => return withheld("it has credentials, by its name"),
+            PathDecision::Index { exempt, .. } => exempt,
+            PathDecision::Skip(_) => Exempt::default(),
+        };
+        if policy.decide_blob(&text::to_utf8(bytes), exempt) == Some(SkipReason::Secret) {
+            return withheld("it has credentials");
+        }
+        let repo = &self.codebase.repo;
+        if state == MatchState::Untracked && WorktreeReader::open(repo)?.is_ignored(path)? {
+            return withheld("git ignores it");
+        }
+        Ok(())
+    }
+
+    fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {
+        let repo = &self.codebase.repo;
+        let mut files = WorktreeReader::open(repo)?;
+        let bytes = files.read(path)?.ok_or_else(|| QueryError::NotFound {
+            what: format!("{} is not a file of the working tree", shown(path)),
+        })?;
+        let oid = git::hash_blob(&bytes, repo.object_hash());
+        let committed = match repo.head()?.tree {
+            Some(tree) => git::entry_at(repo, &tree, path)?.map(|file| file.oid),
+            None => None,
+        };
+        let state = match files.indexed(path)? {
+            _ if committed == Some(oid) => MatchState::Committed,
+            Some(staged) if staged == oid => MatchState::Staged,
+            Some(_) => MatchState::Dirty,
+            None => MatchState::Untracked,
+        };
+        Ok((bytes, oid, state))
+    }
+
+    fn read_revision(&self, path: &BStr, rev: &str) -> Result<(Vec<u8>, Oid), QueryError> {
+        let revision = self.codebase.repo.resolve(rev)?;
+        let file = git::entry_at(&self.codebase.repo, &revision.tree, path)?;
+        let file =
+            file.ok_or_else(|| QueryError::NotFound { what: format!("{} is not in {rev}", shown(path)) })?;
+        let bytes = self.codebase.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec);
+        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
+            what: format!("the blob of {} is not in this clone", shown(path)),
+        })?;
+        Ok((bytes, file.oid))
+    }
+}
+
+/// A path for a message.
+fn shown(path: &BStr) -> String {
+    quoting::printed(&quoting::text(path)).into_owned()
+}
+
+/// The part of `bytes` in `lines`, as a committed file.
+fn cut(path: &BStr, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
+    let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
+    let total = all.len() as u32;
+    let (first, last) = lines.unwrap_or((1, total));
+    let last = last.min(total);
+    let mut text = Vec::new();
+    let mut end = first.saturating_sub(1);
+    let mut is_cut = false;
+    for line in all.iter().take(last as usize).skip(first.saturating_sub(1) as usize) {
+        let available = MAX_BYTES - text.len();
+        // Only the start of a line that is too long by itself, so that reading can continue at the next line.
+        if line.len() > available && !text.is_empty() {
+            break;
+        }
+        is_cut |= line.len() > available;
+        text.extend_from_slice(&line[..line.len().min(available)]);
+        end += 1;
+    }
+    let language = language::by_path(path).or_else(|| language::by_first_line(bytes));
+    FileText {
+        path: quoting::text(path),
+        language: language.unwrap_or(language::TEXT).name().to_owned(),
+        text: String::from_utf8_lossy(&text).into_owned(),
+        span: if end < first { (0, 0) } else { (first, end) },
+        total_lines: total,
+        blob: oid.to_string(),
+        rev: rev.to_owned(),
+        state: MatchState::Committed,
+        truncated: is_cut || end < last,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_selected_and_counted() {
+        let oid = Oid::null(gix::hash::Kind::Sha1);
+        let read = |bytes: &[u8], lines| cut("a.rs".into(), "HEAD", bytes, oid, lines);
+        let all = read(b"one\ntwo\nthree", None);
+        assert_eq!(
+            (all.text.as_str(), all.span, all.total_lines, all.truncated),
+            ("one\ntwo\nthree", (1, 3), 3, false)
+        );
+        assert_eq!(read(b"one\ntwo\nthree", Some((2, 2))).text, "two\n");
+        assert_eq!(read(b"one\ntwo\n", Some((2, 9))).span, (2, 2));
+        assert_eq!(read(b"one\n", Some((5, 9))).span, (0, 0));
+        assert_eq!(read(b"", None).span, (0, 0));
+        assert!(read(&vec![b'x'; MAX_BYTES + 1], None).truncated);
+    }
+}

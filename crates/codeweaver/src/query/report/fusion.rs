@@ -1,0 +1,139 @@
+//! Fusion: one list of files from those of the parts of a report.
+
+use super::evidence::{FileEvidence, Parts};
+use super::relevance::{AbsentTerms, ReportEvidence};
+use crate::query::rank::RankedFile;
+use crate::query::view::View;
+use codeweaver_index::policy::PathFlags;
+use rustc_hash::FxHashMap;
+
+/// Weights of the parts. Those of title and text apply to the share that a file has of the best score in the
+/// list of that part.
+struct PartWeights {
+    title: f32,
+    text: f32,
+    frames: f32,
+    paths: f32,
+    modules: f32,
+    messages: f32,
+    names: f32,
+    /// Factor for tests and examples.
+    test: f32,
+    /// Factor for documents and data.
+    document: f32,
+}
+
+/// The weights in use.
+const WEIGHTS: PartWeights = PartWeights {
+    title: 0.5,
+    text: 0.65,
+    frames: 1.0,
+    paths: 0.6,
+    modules: 0.5,
+    messages: 0.5,
+    names: 0.2,
+    test: 0.5,
+    document: 0.4,
+};
+
+/// What the parts of a report contribute to the score of a file, before its factor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
+pub struct PartScores {
+    /// The title, as a query of its own.
+    pub title: f32,
+    /// The words of the whole text.
+    pub text: f32,
+    /// Frames of stack traces.
+    pub frames: f32,
+    /// Named paths.
+    pub paths: f32,
+    /// Named modules.
+    pub modules: f32,
+    /// Messages that the file has verbatim.
+    pub messages: f32,
+    /// Definitions of what is named.
+    pub names: f32,
+    /// Factor for tests, documents and data.
+    pub factor: f32,
+}
+
+/// Joins the lists of the title and the text with the evidence. Best first; ties by path.
+pub fn fuse(
+    view: &View,
+    title: Vec<RankedFile>,
+    text: Vec<RankedFile>,
+    absent: AbsentTerms,
+    found: &FileEvidence,
+) -> Vec<RankedFile> {
+    let by_title = shares(&title);
+    let by_text = shares(&text);
+    let evidence = ReportEvidence::of(&title, &text, absent);
+    let has_vectors = title.iter().chain(&text).any(|file| file.evidence.cosine != 0.0);
+    let is_known = |file: &RankedFile| by_text.contains_key(&file.doc);
+    let only_title: Vec<RankedFile> = title.into_iter().filter(|file| !is_known(file)).collect();
+    let mut files: Vec<RankedFile> = text.into_iter().chain(only_title).collect();
+    for file in &mut files {
+        let of = |shares: &FxHashMap<u32, f32>| shares.get(&file.doc).copied().unwrap_or(0.0);
+        let parts = found.by_doc.get(&file.doc).copied().unwrap_or_default();
+        let Parts { frames, paths, modules, messages, names } = parts;
+        let scores = PartScores {
+            title: WEIGHTS.title * of(&by_title),
+            text: WEIGHTS.text * of(&by_text),
+            frames: WEIGHTS.frames * frames,
+            paths: WEIGHTS.paths * paths,
+            modules: WEIGHTS.modules * modules,
+            messages: WEIGHTS.messages * messages,
+            names: WEIGHTS.names * names,
+            factor: factor(file),
+        };
+        file.explanation.score = scores.factor * scores.sum();
+        file.explanation.parts = Some(scores);
+        file.explanation.report = Some(evidence);
+        file.reasons = found.reasons.get(&file.doc).cloned().unwrap_or_default();
+    }
+    let path = |file: &RankedFile| view.entry(file.entry).0;
+    files.sort_by(|a, b| {
+        b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(a).cmp(path(b)))
+    });
+    let Some(first) = files.first() else { return files };
+    let best = first.explanation.score.max(f32::MIN_POSITIVE);
+    // Code that the report names by path or verbatim is meant, whatever else it says.
+    let named = found.by_doc.get(&first.doc).map_or(0.0, Parts::named);
+    let most_relevant = 1.0 - (1.0 - evidence.probability(has_vectors)) * (1.0 - 0.9 * named);
+    for file in &mut files {
+        file.relevance = most_relevant * (file.explanation.score / best).clamp(0.0, 1.0).sqrt();
+    }
+    files
+}
+
+impl PartScores {
+    fn sum(&self) -> f32 {
+        self.title + self.text + self.frames + self.paths + self.modules + self.messages + self.names
+    }
+}
+
+/// For each doc its share of the best score.
+fn shares(files: &[RankedFile]) -> FxHashMap<u32, f32> {
+    let best = files.first().map_or(0.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
+    let share = |file: &RankedFile| (file.explanation.score / best).clamp(0.0, 1.0);
+    files.iter().map(|file| (file.doc, share(file))).collect()
+}
+
+/// Factor for what a file is, unless the request asks for it.
+fn factor(file: &RankedFile) -> f32 {
+    let roles = file.features.file.roles;
+    if roles.is_prose || roles.is_data || roles.flags.contains(PathFlags::DOCS) {
+        WEIGHTS.document
+    } else if roles.flags.contains(PathFlags::TEST) || roles.flags.contains(PathFlags::EXAMPLE) {
+        WEIGHTS.test
+    } else {
+        1.0
+    }
+}
+
+/// Kinds of evidence that found a candidate.
+pub fn strategies(title: &[&'static str], text: &[&'static str]) -> Vec<&'static str> {
+    let mut all = title.to_vec();
+    all.extend(text.iter().filter(|name| !title.contains(name)));
+    all
+}

@@ -1,0 +1,275 @@
+//! Request: the query with its filters and limits.
+
+use super::cancel::Cancel;
+use super::error::QueryError;
+use super::grep::query_line::LineSet;
+use super::names;
+use super::parse::intent::Intent;
+use codeweaver_chunk::classes::TaskProfile;
+use codeweaver_config::Settings;
+use codeweaver_git::{Members, Pathspec};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Kinds of evidence that a search uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Mode {
+    /// All of them.
+    #[default]
+    Hybrid,
+    /// Vectors only.
+    Semantic,
+    /// Terms, symbols and paths; no vectors.
+    Keyword,
+    /// Symbols and the files that the query names. Every word may be a name, also incomplete or misspelt.
+    Symbol,
+}
+
+/// How vectors are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Ann {
+    /// By the size of the scope: HNSW where there is a graph of sufficient recall, binary quantisation, or an
+    /// exact scan.
+    #[default]
+    Auto,
+    /// Exact scan: every dot product is computed.
+    Exact,
+    /// Binary quantisation: sign bits preselect the rows whose dot products are computed.
+    Signs,
+    /// HNSW, and an exact scan of segments that the graph is not over. Refused if there is no graph.
+    Hnsw,
+}
+
+/// Conditions on results. An empty list allows everything.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filters {
+    /// Names of languages.
+    pub languages: Vec<String>,
+    /// A file must match one of them.
+    pub paths: Vec<Pathspec>,
+    /// A file must match none of them.
+    pub exclude_paths: Vec<Pathspec>,
+    /// Names of symbol kinds (`function`, `class`, …) or semantic classes (`DEFINITION_TYPE`, …).
+    pub kinds: Vec<String>,
+    /// Whether test files are searched.
+    pub include_tests: bool,
+    /// Whether only documents with headings are searched: Markdown, reStructuredText, AsciiDoc, Org and
+    /// alike.
+    pub only_documents: bool,
+    /// In a catalogue, the members that are searched; `None` for all.
+    pub repos: Option<RepoSet>,
+    /// Code must have one of these lines; `None` for any.
+    pub lines: Option<Arc<LineSet>>,
+}
+
+impl Filters {
+    /// Adds the condition of a pathspec, which may be one on what is left out.
+    pub fn add_path(&mut self, pathspec: Pathspec) {
+        let conditions = if pathspec.is_exclude() { &mut self.exclude_paths } else { &mut self.paths };
+        conditions.push(pathspec);
+    }
+
+    /// Whether the path of a file can make it fail.
+    pub fn are_about_paths(&self) -> bool {
+        !self.paths.is_empty()
+            || !self.exclude_paths.is_empty()
+            || !self.include_tests
+            || self.only_documents
+            || self.repos.is_some()
+    }
+}
+
+/// Some members of a catalogue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepoSet {
+    members: Arc<Members>,
+    /// By position in `members`.
+    is_chosen: Vec<bool>,
+}
+
+impl RepoSet {
+    /// The members whose name matches one of `globs`. As in git, `*` does not match a slash and `**` does;
+    /// the name of a group stands for all members in it.
+    ///
+    /// # Errors
+    /// The first glob that no member matches.
+    pub fn matching(members: Arc<Members>, globs: &[String]) -> Result<RepoSet, String> {
+        let mut is_chosen = vec![false; members.all().len()];
+        for glob in globs {
+            let mut is_matched = false;
+            for (chosen, member) in is_chosen.iter_mut().zip(members.all()) {
+                if matches_name(glob, &member.name) {
+                    (*chosen, is_matched) = (true, true);
+                }
+            }
+            if !is_matched {
+                return Err(glob.clone());
+            }
+        }
+        Ok(RepoSet { members, is_chosen })
+    }
+
+    /// The members that `allows` allows, by their names: for access control.
+    pub fn of(members: Arc<Members>, allows: impl Fn(&str) -> bool) -> RepoSet {
+        let is_chosen = members.all().iter().map(|member| allows(&member.name)).collect();
+        RepoSet { members, is_chosen }
+    }
+
+    /// Whether a path of the catalogue is in one of them.
+    pub fn contains(&self, path: &[u8]) -> bool {
+        self.members.position(path).is_some_and(|at| self.is_chosen[at])
+    }
+}
+
+/// Whether the name of a member matches a glob, as for [`RepoSet::matching`].
+pub fn matches_name(glob: &str, name: &str) -> bool {
+    let glob = glob.trim_end_matches('/');
+    let is_within = |group: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
+    name == glob
+        || is_within(glob)
+        || gix::glob::wildmatch(glob.into(), name.into(), gix::glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL)
+}
+
+/// Whether uncommitted files are part of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorktreeMode {
+    /// They are laid over the tree of HEAD.
+    #[default]
+    Include,
+    /// The view shows what is committed.
+    Exclude,
+}
+
+/// The state of the codebase that a request is about.
+///
+/// The default is HEAD with all uncommitted files. [`ViewRequest::new`] takes the settings of a codebase into
+/// account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewRequest {
+    /// Branch, tag, commit or tree, without the working tree; `None` for HEAD.
+    pub revision: Option<String>,
+    /// Whether uncommitted files are part of the view. Without effect if `revision` is given.
+    pub worktree: WorktreeMode,
+    /// Files, relative to the root, that are shown as they are on disk even if they exceed the limits of the
+    /// overlay. Without effect if the working tree is not part of the view.
+    pub files: Vec<String>,
+    /// Time for the status run. Files for which it is too short are shown as committed, unless they are among
+    /// the matches of a search.
+    pub budget: Duration,
+    /// Time to wait for an update if HEAD is not indexed. For a search, also its time limit.
+    pub timeout: Duration,
+    /// Cancels the request.
+    pub cancel: Cancel,
+}
+
+impl ViewRequest {
+    /// A budget that no status run exceeds.
+    pub const UNLIMITED: Duration = Duration::from_millis(u32::MAX as u64);
+
+    /// HEAD with uncommitted files, and the limits of `settings`.
+    pub fn new(settings: &Settings) -> ViewRequest {
+        ViewRequest {
+            worktree: if settings.overlay.enabled { WorktreeMode::Include } else { WorktreeMode::Exclude },
+            budget: Duration::from_millis(settings.overlay.budget_ms),
+            timeout: Duration::from_millis(settings.search.timeout_ms),
+            ..ViewRequest::default()
+        }
+    }
+}
+
+impl Default for ViewRequest {
+    fn default() -> ViewRequest {
+        ViewRequest {
+            revision: None,
+            worktree: WorktreeMode::default(),
+            files: Vec::new(),
+            budget: ViewRequest::UNLIMITED,
+            timeout: Duration::from_secs(3),
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+/// A search request. Build one with [`Request::new`] and change the fields that differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// What is searched for: a description, a name, a path, or a pasted text such as a stack trace.
+    pub query: String,
+    /// Kinds of evidence.
+    pub mode: Mode,
+    /// How vectors are searched.
+    pub ann: Ann,
+    /// Conditions on results.
+    pub filters: Filters,
+    /// The kind of answer; `None` to detect it from the words of the query.
+    pub intent: Option<Intent>,
+    /// The importance profile; `None` for that of a given `intent`.
+    pub task: Option<TaskProfile>,
+    /// The state of the codebase that is searched.
+    pub view: ViewRequest,
+    /// Number of best matches to leave out, because an earlier response had them.
+    pub offset: usize,
+    /// Maximum number of matches, at least 1.
+    pub limit: usize,
+    /// Maximum number of tokens of all matches together, at least 1.
+    pub token_limit: u32,
+    /// Minimum relevance of a match, 0–1.
+    pub min_score: f32,
+    /// Whether each match explains its score.
+    pub explain: bool,
+    /// Whether matches have only locations and names, no text.
+    pub without_content: bool,
+    /// Number of best matches that may have text. It is read for no others.
+    pub texts: usize,
+    /// Whether the best matches with text name related symbols.
+    pub related: bool,
+}
+
+impl Request {
+    /// A request with the defaults of `settings`.
+    pub fn new(query: &str, settings: &Settings) -> Request {
+        Request {
+            query: query.to_owned(),
+            mode: Mode::default(),
+            ann: Ann::default(),
+            filters: Filters { include_tests: settings.search.include_tests, ..Filters::default() },
+            intent: None,
+            task: None,
+            view: ViewRequest::new(settings),
+            offset: 0,
+            limit: settings.search.limit as usize,
+            token_limit: settings.search.token_limit,
+            min_score: settings.search.min_score,
+            explain: false,
+            without_content: false,
+            texts: usize::MAX,
+            related: true,
+        }
+    }
+
+    /// Checks the query, the filters and the limits.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] if the query is empty or a number is out of range, and
+    /// [`QueryError::UnknownName`] for a language or kind that there is not. Nothing is corrected silently.
+    pub fn check(&self) -> Result<(), QueryError> {
+        let parameter = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
+        if self.query.trim().is_empty() {
+            return parameter("query", "a non-empty text", format!("{:?}", self.query));
+        }
+        if self.limit == 0 {
+            return parameter("limit", "at least 1", self.limit.to_string());
+        }
+        if self.token_limit == 0 {
+            return parameter("token limit", "at least 1", self.token_limit.to_string());
+        }
+        if !(0.0..=1.0).contains(&self.min_score) {
+            return parameter("minimum score", "between 0 and 1", self.min_score.to_string());
+        }
+        names::check(&self.filters)
+    }
+}

@@ -1,0 +1,224 @@
+//! Search for code that is similar to the definition at a line.
+//!
+//! * [`origin`]: the definition that is compared, or the chunk if the line is in none.
+//! * [`compare`]: the similarity of single definitions.
+//! * [`texts`]: the texts of files and definitions.
+//!
+//! The nearest chunks are found by their vectors. Chunks hold several definitions, so the definitions in the
+//! nearest ones are then embedded and compared by themselves, if that costs microseconds.
+
+mod compare;
+mod origin;
+pub(super) mod texts;
+
+use super::answer::Ranking;
+use super::cancel::Cancel;
+use super::error::QueryError;
+use super::locate;
+use super::parse::ParsedQuery;
+use super::rank::{self, WEIGHTS};
+use super::request::{Filters, Mode, Request, ViewRequest};
+use super::response::Response;
+use super::retrieve::dense::DenseSearch;
+use super::retrieve::{self, Candidate, Candidates};
+use super::search::Searcher;
+use super::view::View;
+use super::view::freshness::RequestUpdate;
+use super::view::scope::Scope;
+use codeweaver_base::sys::DotKernel;
+use codeweaver_config::Settings;
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_git::quoting;
+use compare::Comparison;
+use origin::Origin;
+use rustc_hash::FxHashMap;
+use texts::Texts;
+
+/// Number of nearest chunks that are ranked, including the given one.
+const MAX_NEIGHBOURS: usize = 200;
+
+/// Warning if the vector of a definition cannot be computed.
+const WITHOUT_MODEL: &str = "Dense embedding service unavailable, the whole chunk at the line is compared";
+
+/// A request for code that is similar to the definition at a line of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimilarRequest {
+    /// Path of the file, relative to the root of the repository.
+    pub path: String,
+    /// A line of the definition, 1-based.
+    pub line: u32,
+    /// The state of the codebase that is searched.
+    pub view: ViewRequest,
+    /// Conditions on results.
+    pub filters: Filters,
+    /// Number of best matches to leave out, because an earlier response had them.
+    pub offset: usize,
+    /// Maximum number of matches, at least 1.
+    pub limit: usize,
+    /// Maximum number of tokens of all matches together, at least 1.
+    pub token_limit: u32,
+    /// Minimum relevance of a match, 0–1.
+    pub min_score: f32,
+    /// Whether matches have only locations and names, no text.
+    pub without_content: bool,
+    /// Number of best matches that may have text.
+    pub texts: usize,
+    /// Whether the best matches with text name related symbols.
+    pub related: bool,
+}
+
+impl SimilarRequest {
+    /// A request with the defaults of `settings`.
+    pub fn new(path: &str, line: u32, settings: &Settings) -> SimilarRequest {
+        let Request {
+            view,
+            filters,
+            offset,
+            limit,
+            token_limit,
+            min_score,
+            without_content,
+            texts,
+            related,
+            ..
+        } = Request::new("", settings);
+        let path = path.to_owned();
+        SimilarRequest {
+            path,
+            line,
+            view,
+            filters,
+            offset,
+            limit,
+            token_limit,
+            min_score,
+            without_content,
+            texts,
+            related,
+        }
+    }
+}
+
+impl Searcher {
+    /// Finds the code that is nearest to the definition at `request.line`, or to the chunk there if the line
+    /// is in no definition, without that itself.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if no chunk has the line, and those of [`Searcher::search`].
+    pub fn similar(
+        &self,
+        request: &SimilarRequest,
+        update: RequestUpdate<'_>,
+    ) -> Result<Response, QueryError> {
+        let as_search = Request {
+            filters: request.filters.clone(),
+            offset: request.offset,
+            limit: request.limit,
+            token_limit: request.token_limit,
+            min_score: request.min_score,
+            view: ViewRequest {
+                files: vec![quoting::text(&locate::clean(&request.path)?)],
+                ..request.view.clone()
+            },
+            without_content: request.without_content,
+            texts: request.texts,
+            related: request.related,
+            ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
+        };
+        self.guarded(|| {
+            as_search.check()?;
+            self.respond(&as_search, update, |view, _| self.rank_similar(view, request))
+        })
+    }
+
+    fn rank_similar(&self, view: &View, request: &SimilarRequest) -> Result<Ranking, QueryError> {
+        let file = locate::file(view, &request.path)?;
+        let mut texts = Texts::new(&self.codebase, view);
+        let origin = Origin::find(view, &mut texts, &file, request.line)?;
+        let scope = view.scope(&request.filters);
+        let own_vector = origin.vector(self.embedder());
+        let (segment, _) = view.row(origin.chunk);
+        let vector = own_vector.as_deref().unwrap_or(segment.vector(origin.chunk.row));
+        let kernel = DotKernel::new(vector);
+        let mut candidates = self.neighbours(view, &scope, (vector, &kernel), &request.view.cancel);
+        let mut known = FxHashMap::default();
+        match (self.embedder(), &origin.definition) {
+            (Some(embedder), Some(definition))
+                if own_vector.is_some() && embedder.cost() == EmbedCost::Table =>
+            {
+                let comparison = Comparison {
+                    view,
+                    origin: &origin,
+                    definition,
+                    kernel: &kernel,
+                    embedder,
+                    filters: &request.filters,
+                    cancel: &request.view.cancel,
+                };
+                known = comparison.refine(&mut texts, &mut candidates.list)?;
+            }
+            _ => candidates.list.retain(|found| !origin.has_text_in(view, found.doc, found.id)),
+        }
+        request.view.cancel.check()?;
+        let query = ParsedQuery::parse("", Mode::Semantic, None);
+        let context = rank::Context {
+            view,
+            query: &query,
+            task: None,
+            weights: &WEIGHTS,
+            paths: &self.paths,
+            filters: &request.filters,
+        };
+        let mut files = rank::rank(&context, &candidates);
+        // The cosine is the relevance: it compares between queries as it is.
+        for file in &mut files {
+            file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
+            file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
+        }
+        files.sort_by(|a, b| {
+            b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
+        });
+        let is_chunk_compared = origin.definition.is_some() && own_vector.is_none();
+        let warning = is_chunk_compared.then(|| WITHOUT_MODEL.to_owned());
+        Ok(Ranking {
+            files,
+            evidence: origin.evidence.with_known(known, &request.filters.kinds),
+            intent: query.intent,
+            n_candidates: candidates.list.len(),
+            strategies: vec!["dense_exact"],
+            warnings: warning.into_iter().collect(),
+            notes: Vec::new(),
+            absent_words: Vec::new(),
+            absent_languages: scope.absent_languages.clone(),
+            absent_paths: scope.absent_paths.clone(),
+        })
+    }
+
+    /// The chunks nearest to `vector`, best first.
+    fn neighbours(
+        &self,
+        view: &View,
+        scope: &Scope,
+        (vector, kernel): (&[i8], &DotKernel),
+        cancel: &Cancel,
+    ) -> Candidates {
+        let scale = self.embedder().map_or(1.0, Embedder::scale);
+        let search = DenseSearch {
+            view,
+            scope,
+            vector,
+            kernel,
+            k: MAX_NEIGHBOURS,
+            tuning: self.tuning,
+            is_over: &|| cancel.is_cancelled(),
+        };
+        let nearest = retrieve::nearest(&search, scale).into_iter();
+        let list = nearest.map(|(cosine, id)| Candidate {
+            id,
+            doc: view.doc_of(id),
+            cosine,
+            ..Candidate::default()
+        });
+        Candidates { list: list.collect(), ..Candidates::default() }
+    }
+}

@@ -1,0 +1,87 @@
+//! Freshness: how current the index is, and the update of an index that is behind.
+//!
+//! Whether it is behind follows from git and the state file alone. Nothing is written here: an update is
+//! requested from the updater, and not while a first index or a reindex is being built.
+
+use crate::query::error::QueryError;
+use codeweaver_index::{Codebase, Lifecycle, Target, background};
+use codeweaver_store::state::State;
+use std::time::Duration;
+
+/// Requests an update to a target and waits for it, at most for the duration. Returns whether the target is
+/// indexed.
+///
+/// Queries never write to the store; the caller decides which process does.
+pub type RequestUpdate<'a> = &'a dyn Fn(&Target, Duration) -> bool;
+
+/// How the answer relates to HEAD and the working tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// The snapshot is of the wanted tree, and the working tree is clean as far as it was compared.
+    Fresh,
+    /// As `fresh`, after an update for which the request waited.
+    Synced,
+    /// Changes were laid over a snapshot.
+    Overlaid,
+    /// A first index is being built, of which the growing snapshot answers; or a reindex, during which the
+    /// one before answers.
+    SkippedIndexing,
+    /// The snapshot is of another tree than the wanted one.
+    Stale,
+}
+
+/// Whether the index of this worktree is of HEAD: `fresh`, `stale` or `skipped_indexing`.
+pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
+    let (state, _) = State::read_permitted(&codebase.store())?;
+    if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
+        return Ok(Freshness::SkippedIndexing);
+    }
+    let tree = codebase.repo.head()?.tree.map(|oid| oid.to_string());
+    let is_current = is_current(codebase, state.as_ref(), tree.as_deref());
+    Ok(if is_current { Freshness::Fresh } else { Freshness::Stale })
+}
+
+/// Whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a repository
+/// without commits.
+pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>) -> bool {
+    let head = state.and_then(|state| codebase.head_in(state));
+    let key = codebase.snapshot_key(tree.unwrap_or_default());
+    head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
+}
+
+/// Whether an update is to compare the working tree, of which `n_unchecked` paths could not be compared in
+/// time, since the last update began long enough ago.
+pub fn is_comparison_due(codebase: &Codebase, n_unchecked: usize) -> bool {
+    n_unchecked > 0 && background::is_rested(codebase)
+}
+
+/// Requests an update to `target` and waits at most `timeout`: `synced`, `stale` if the time was not enough,
+/// or `skipped_indexing` if a first index or a reindex is being built.
+pub fn sync(
+    codebase: &Codebase,
+    target: &Target,
+    timeout: Duration,
+    update: RequestUpdate<'_>,
+) -> Result<Freshness, QueryError> {
+    let (state, _) = State::read_permitted(&codebase.store())?;
+    if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
+        return Ok(Freshness::SkippedIndexing);
+    }
+    Ok(if update(target, timeout) { Freshness::Synced } else { Freshness::Stale })
+}
+
+/// [`decide`], then [`sync`] to HEAD if the index is behind.
+pub fn ensure(
+    codebase: &Codebase,
+    timeout: Duration,
+    update: RequestUpdate<'_>,
+) -> Result<Freshness, QueryError> {
+    match decide(codebase)? {
+        Freshness::Stale => {
+            let head = Target::head(codebase).map_err(QueryError::from)?;
+            sync(codebase, &head, timeout, update)
+        }
+        decision => Ok(decision),
+    }
+}

@@ -1,0 +1,475 @@
+//! Opening of a view: the revision is resolved, the working tree compared, and what the snapshot lacks laid
+//! over it.
+//!
+//! Nothing is written. What is too much for an overlay is left to the updater, for which
+//! [`ViewSource::open_or_update`] waits.
+
+use super::blob_cache::BlobCache;
+use super::freshness::{self, RequestUpdate};
+use super::members::MembersCache;
+use super::{Freshness, View, short};
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
+use crate::query::request::{ViewRequest, WorktreeMode};
+use codeweaver_embed::Embedder;
+use codeweaver_git::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
+use codeweaver_git::{BString, GitError, Oid, quoting};
+use codeweaver_index::overlay::{OverlaidFiles, Overlay, OverlayContext};
+use codeweaver_index::policy::Policy;
+use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, arrivals};
+use codeweaver_store::reader::{Moment, OpenFiles};
+use codeweaver_store::snapshot::Snapshot;
+use codeweaver_store::state::Head;
+use codeweaver_store::{StoreLayout, StoreReader};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Maximum number of times that the state is read again because a snapshot that it names was collected
+/// meanwhile.
+const MAX_RETRIES: usize = 3;
+/// How long a request for a named revision waits for the updater. It cannot be answered from another tree.
+const REVISION_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// A [`ViewRequest`] with its revision resolved.
+#[derive(Clone)]
+pub struct ViewTarget {
+    /// The revision as typed, or `HEAD`.
+    pub spec: String,
+    pub target: Target,
+    pub worktree: WorktreeInput,
+    /// Files that are shown as they are on disk, whatever the status run found out. Without effect if the
+    /// working tree is excluded.
+    pub files: BTreeSet<BString>,
+    pub cancel: Cancel,
+}
+
+/// Where the overlay of the working tree comes from.
+#[derive(Clone)]
+pub enum WorktreeInput {
+    /// There is none.
+    Exclude,
+    /// A status run within this time.
+    Run(Duration),
+    /// The status of just now.
+    Known(WorktreeStatus),
+}
+
+/// State that the views of one codebase share, kept by a long-lived process.
+#[derive(Default)]
+pub struct ViewCache {
+    files: OpenFiles,
+    worktree: StatusEngine,
+    members: MembersCache,
+    blobs: Arc<BlobCache>,
+}
+
+impl ViewCache {
+    /// See [`OpenFiles::now`].
+    pub fn now(&self) -> Moment {
+        self.files.now()
+    }
+
+    /// See [`OpenFiles::may_have_changed_since`].
+    pub fn may_have_changed_since(&self, then: &Moment, store: &StoreLayout) -> bool {
+        self.files.may_have_changed_since(then, store)
+    }
+
+    /// Forgets what was read from the files of `store`.
+    pub fn distrust(&self, store: &StoreLayout) {
+        self.files.distrust(store);
+    }
+}
+
+/// Result of [`ViewSource::open`].
+pub enum Opened {
+    View(Box<View>),
+    /// The tree is not indexed, and the difference is too large for an overlay. Holds a view of another tree,
+    /// if there is one.
+    Behind(Option<Box<View>>),
+}
+
+/// What the views of one codebase are opened with.
+#[derive(Clone, Copy)]
+pub struct ViewSource<'a> {
+    pub codebase: &'a Codebase,
+    /// Without one, changed files are found by their words only.
+    pub embedder: Option<&'a dyn Embedder>,
+    pub cache: &'a ViewCache,
+}
+
+impl<'a> ViewSource<'a> {
+    /// Resolves the revision of `request`.
+    pub fn resolve(&self, request: &ViewRequest) -> Result<ViewTarget, QueryError> {
+        let cancel = request.cancel.clone();
+        match request.revision.as_deref() {
+            None => {
+                let worktree = match request.worktree {
+                    WorktreeMode::Include => WorktreeInput::Run(request.budget),
+                    WorktreeMode::Exclude => WorktreeInput::Exclude,
+                };
+                let target = Target::head(self.codebase)?;
+                let files = request.files.iter().map(|path| quoting::bytes(path)).collect();
+                Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, files, cancel })
+            }
+            Some(spec) => {
+                let revision = self.codebase.repo.resolve(spec)?;
+                let target = Target {
+                    tree: Some(revision.tree),
+                    commit: revision.commit,
+                    reference: None,
+                    is_head: false,
+                };
+                let (worktree, files) = (WorktreeInput::Exclude, BTreeSet::new());
+                Ok(ViewTarget { spec: spec.to_owned(), target, worktree, files, cancel })
+            }
+        }
+    }
+
+    /// Opens the view of `wanted`. If its tree is not indexed, requests an update and waits: at most
+    /// `timeout` for HEAD, after which the view of an older tree is returned, and up to an hour for a named
+    /// revision.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if a named revision could not be indexed; [`QueryError::Gated`] if there is
+    /// no index.
+    pub fn open_or_update(
+        &self,
+        wanted: &ViewTarget,
+        timeout: Duration,
+        update: RequestUpdate<'_>,
+    ) -> Result<View, QueryError> {
+        wanted.cancel.check()?;
+        let is_head = wanted.target.is_head;
+        let outdated = match self.open(wanted)? {
+            Opened::View(view) => return Ok(*view),
+            Opened::Behind(outdated) => outdated,
+        };
+        let timeout = if is_head { timeout } else { REVISION_TIMEOUT };
+        let freshness = freshness::sync(self.codebase, &wanted.target, timeout, update)?;
+        wanted.cancel.check()?;
+        if freshness == Freshness::Synced
+            && let Opened::View(mut view) = self.open(wanted)?
+        {
+            if view.freshness == Freshness::Fresh {
+                view.freshness = Freshness::Synced;
+            }
+            return Ok(*view);
+        }
+        match outdated.filter(|_| is_head) {
+            Some(mut view) => {
+                if freshness == Freshness::SkippedIndexing {
+                    view.freshness = freshness;
+                }
+                Ok(*view)
+            }
+            None => Err(QueryError::NotFound { what: format!("{} could not be indexed", wanted.spec) }),
+        }
+    }
+
+    /// Opens the view of `wanted` from what is indexed. Never waits for the updater.
+    pub fn open(&self, wanted: &ViewTarget) -> Result<Opened, QueryError> {
+        let mut attempt = 0;
+        loop {
+            match self.try_open(wanted) {
+                // The snapshot was collected after the state that names it was read. By now there is a newer
+                // state.
+                Err(QueryError::Store(e)) if e.is_not_found() && attempt < MAX_RETRIES => attempt += 1,
+                Err(QueryError::Store(e)) => return Err(e.or_damage().into()),
+                result => return result,
+            }
+        }
+    }
+
+    /// The status of the working tree against `target` that is expected before it is compared; `None` if
+    /// nothing is known, or a comparison takes no time.
+    pub fn expected_status(&self, target: &Target) -> Option<WorktreeStatus> {
+        let codebase = self.codebase;
+        codebase.repo.work_dir()?;
+        self.cache.worktree.expected(&codebase.repo, target.tree.as_ref(), &codebase.stat_cache())
+    }
+
+    /// The status of the working tree against `target`, within `budget`.
+    pub fn status(&self, target: &Target, budget: Duration) -> Result<WorktreeStatus, GitError> {
+        let codebase = self.codebase;
+        let tree = target.tree.as_ref();
+        self.cache.worktree.status(&codebase.repo, tree, &codebase.stat_cache(), budget)
+    }
+
+    /// The store as it is; `None` if there is none.
+    pub fn store(&self) -> Result<Option<StoreReader>, QueryError> {
+        Ok(StoreReader::open_permitted(&self.codebase.store(), &self.cache.files)?)
+    }
+
+    /// Makes the next status run stat every path again.
+    pub fn invalidate_status(&self) {
+        self.cache.worktree.invalidate();
+    }
+
+    fn try_open(&self, wanted: &ViewTarget) -> Result<Opened, QueryError> {
+        let codebase = self.codebase;
+        codebase.check_trust()?;
+        let budget = match &wanted.worktree {
+            WorktreeInput::Run(budget) if codebase.repo.work_dir().is_some() => *budget,
+            WorktreeInput::Known(status) => {
+                let status = status.clone();
+                return self.open_with_status(wanted, || Ok(Some(status)));
+            }
+            WorktreeInput::Exclude | WorktreeInput::Run(_) => {
+                return self.open_with_status(wanted, || Ok(None));
+            }
+        };
+        let run = || self.status(&wanted.target, budget).map(Some);
+        if self.cache.worktree.is_monitored() || !codebase.has_snapshot(&wanted.target) {
+            return self.open_with_status(wanted, run);
+        }
+        // A status run takes longer than opening the index and shares no state with it, so both run at once.
+        std::thread::scope(|scope| {
+            let running = scope.spawn(run);
+            self.open_with_status(wanted, || {
+                running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })
+    }
+
+    /// Opens the view of `wanted` with the overlay of the changes that `status` returns; `None` leaves the
+    /// working tree out.
+    fn open_with_status(
+        &self,
+        wanted: &ViewTarget,
+        status: impl FnOnce() -> Result<Option<WorktreeStatus>, GitError>,
+    ) -> Result<Opened, QueryError> {
+        let codebase = self.codebase;
+        let reader = StoreReader::open_permitted(&codebase.store(), &self.cache.files)?;
+        let lifecycle = codebase.lifecycle(reader.as_ref());
+        let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
+        let own = codebase.head_in(&reader.state).cloned();
+        // While a complete index is being replaced, its snapshot answers; only a first index answers as it
+        // grows.
+        let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
+        if let Some(head) = own.as_ref().filter(is_first)
+            && let Some(snapshot) = reader.snapshot(&head.snapshot)?
+        {
+            return self.growing(reader, head, snapshot, wanted);
+        }
+        if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
+            return Err(QueryError::Gated(lifecycle));
+        }
+        let exact = reader.snapshot(&codebase.snapshot_key(&wanted.target.tree_oid()))?;
+        let has_arrivals =
+            exact.as_ref().is_some_and(|snapshot| arrivals::count(codebase, &reader, snapshot) > 0);
+        let is_exact = exact.is_some() && !has_arrivals;
+        let base = match exact {
+            Some(snapshot) => snapshot,
+            None => match nearest_snapshot(codebase, &reader)? {
+                Some(snapshot) => snapshot,
+                None if lifecycle == Lifecycle::Indexed => {
+                    return Err(QueryError::Gated(Lifecycle::NotIndexed));
+                }
+                None => return Err(QueryError::Gated(lifecycle)),
+            },
+        };
+        let policy = self.policy(wanted)?;
+        let mut builder = Builder::new(self, &policy, reader, base, wanted);
+        if !is_exact && !builder.add_tree()? {
+            builder.add_worktree(None)?;
+            let mut view = builder.finish();
+            view.freshness = Freshness::Stale;
+            view.needs_update |= has_arrivals && wanted.target.is_head;
+            let has_tree = view.tree_oid == wanted.target.tree_oid();
+            view.warnings.push(match (has_arrivals, has_tree) {
+                (true, _) => "files that have arrived in this clone are not indexed yet".to_owned(),
+                (false, true) => format!(
+                    "{} is indexed with other settings, the present ones are not applied yet",
+                    wanted.spec
+                ),
+                (false, false) => format!(
+                    "the index is of tree {}, {} is not indexed yet",
+                    short(&view.tree_oid),
+                    wanted.spec
+                ),
+            });
+            return Ok(Opened::Behind(Some(Box::new(view))));
+        }
+        if let Some(status) = status()? {
+            builder.add_worktree(Some(status))?;
+        }
+        let mut view = builder.finish();
+        view.needs_update |= has_arrivals && wanted.target.is_head;
+        view.is_revision_overlaid = !is_exact && !wanted.target.is_head;
+        // The index that answers is being replaced.
+        if lifecycle == Lifecycle::Indexing {
+            view.freshness = Freshness::SkippedIndexing;
+        }
+        Ok(Opened::View(Box::new(view)))
+    }
+
+    /// The view of the snapshot that grows while a first index is being built.
+    fn growing(
+        &self,
+        reader: StoreReader,
+        head: &Head,
+        snapshot: Snapshot,
+        wanted: &ViewTarget,
+    ) -> Result<Opened, QueryError> {
+        let policy = self.policy(wanted)?;
+        let mut builder = Builder::new(self, &policy, reader, snapshot, wanted);
+        builder.add_worktree(None)?;
+        let mut view = builder.finish();
+        view.freshness = Freshness::SkippedIndexing;
+        view.coverage = head.progress;
+        view.warnings.push("Results may be incomplete, indexing in progress".to_owned());
+        Ok(Opened::View(Box::new(view)))
+    }
+
+    /// The policy of the tree of `wanted`.
+    pub fn policy(&self, wanted: &ViewTarget) -> Result<Policy, QueryError> {
+        let codebase = self.codebase;
+        let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy);
+        Ok(policy.map_err(IndexError::from)?)
+    }
+}
+
+/// The complete snapshot that an overlay starts from: of this worktree if it has one, else of another.
+fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
+    let own = codebase.head_in(&reader.state);
+    let others =
+        reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
+    for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
+        if let Some(snapshot) = reader.snapshot(&head.snapshot)? {
+            return Ok(Some(snapshot));
+        }
+    }
+    Ok(None)
+}
+
+/// The first of `places` and what is true of them all, for the user; `None` if there are none.
+fn unreadable_warning(places: &[BString], what: &str) -> Option<String> {
+    /// Number of places that are named.
+    const MAX_NAMED: usize = 5;
+    let name = |place: &BString| {
+        if place.is_empty() { "./".to_owned() } else { quoting::argument(&quoting::text(place)).into_owned() }
+    };
+    let names: Vec<String> = places.iter().take(MAX_NAMED).map(name).collect();
+    let others = match places.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    (!places.is_empty()).then(|| format!("{}{others} {what}", names.join(", ")))
+}
+
+/// A view under construction.
+struct Builder<'a> {
+    source: &'a ViewSource<'a>,
+    wanted: &'a ViewTarget,
+    overlay: Overlay<'a>,
+    status: Option<WorktreeStatus>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        source: &'a ViewSource<'a>,
+        policy: &'a Policy,
+        reader: StoreReader,
+        snapshot: Snapshot,
+        wanted: &'a ViewTarget,
+    ) -> Builder<'a> {
+        let context = OverlayContext {
+            codebase: source.codebase,
+            policy,
+            embedder: source.embedder,
+            files: &source.cache.files,
+            progress: &wanted.cancel,
+        };
+        let denied = reader.denied.as_ref().map(|denied| {
+            format!("{denied}; an older index answers, and `git codeweaver doctor` names the command that mends this")
+        });
+        let overlay = Overlay::new(context, reader, snapshot);
+        Builder { source, wanted, overlay, status: None, warnings: denied.into_iter().collect() }
+    }
+
+    /// Lays the difference to the wanted tree over the snapshot; `false` if it is too large.
+    fn add_tree(&mut self) -> Result<bool, QueryError> {
+        let added = self.overlay.add_tree(&self.wanted.target);
+        self.wanted.cancel.check()?;
+        Ok(added?)
+    }
+
+    /// Lays the changes of the working tree, and the wanted files as they are on disk, over the tree. Without
+    /// a status only the wanted files.
+    fn add_worktree(&mut self, status: Option<WorktreeStatus>) -> Result<(), QueryError> {
+        if matches!(self.wanted.worktree, WorktreeInput::Exclude) || self.source.codebase.repo.is_bare() {
+            return Ok(());
+        }
+        self.wanted.cancel.check()?;
+        let n_filtered = status.as_ref().map_or(0, |status| status.changes.filtered.len());
+        if n_filtered > 0 {
+            self.warnings
+                .push(format!("{n_filtered} changed files have a filter driver and are shown as committed"));
+        }
+        let cannot_be_read = "cannot be read: what is committed there is shown, and may be outdated";
+        if let Some(WorktreeChanges { unreadable, unlisted, .. }) = status.as_ref().map(|it| &*it.changes) {
+            self.warnings.extend(unreadable_warning(unreadable, cannot_be_read));
+            let cannot_be_listed = "cannot be listed: untracked files there are not shown";
+            self.warnings.extend(unreadable_warning(unlisted, cannot_be_listed));
+        }
+        let added = self.overlay.add_worktree(status.as_ref(), &self.wanted.files, &self.wanted.target);
+        self.warnings.extend(unreadable_warning(&self.overlay.worktree.unreadable, cannot_be_read));
+        self.wanted.cancel.check()?;
+        added?;
+        self.warnings.extend(pending_warning(&self.overlay.worktree));
+        self.status = status;
+        Ok(())
+    }
+
+    fn finish(self) -> View {
+        let Builder { source, wanted, overlay, status, warnings } = self;
+        let codebase = source.codebase;
+        let Overlay { reader, snapshot, is_applied, worktree, files, .. } = overlay;
+        let head = codebase.repo.head().ok();
+        let n_unchecked = status.as_ref().map_or(0, |status| status.changes.unchecked);
+        let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
+        let shown_tree = Oid::from_hex(snapshot.totals.tree_oid.as_bytes());
+        let catalogue = shown_tree.ok().and_then(|tree| codebase.repo.members_of(&tree).ok());
+        View {
+            catalogue: catalogue.unwrap_or_default(),
+            members: source.cache.members.of(&reader, &snapshot.entries),
+            blobs: source.cache.blobs.clone(),
+            freshness: if is_applied || !worktree.pending.is_empty() {
+                Freshness::Overlaid
+            } else {
+                Freshness::Fresh
+            },
+            tree_oid: snapshot.totals.tree_oid.clone(),
+            spec: wanted.spec.clone(),
+            commit: wanted.target.commit.map(|oid| oid.to_string()),
+            head_commit: head.and_then(|head| head.commit).map(|oid| oid.to_string()),
+            // The updater could not read it either.
+            needs_update: reader.denied.is_none()
+                && (!worktree.pending.is_empty()
+                    || freshness::is_comparison_due(codebase, n_unchecked)
+                    || !freshness::is_current(codebase, Some(&*reader.state), head_tree.as_deref())),
+            is_revision_overlaid: false,
+            n_dirty: status.as_ref().map_or(0, |status| status.changes.changes.len()),
+            n_unchecked,
+            status,
+            warnings,
+            coverage: None,
+            files: Mutex::new(files),
+            worktree,
+            reader,
+            snapshot,
+        }
+    }
+}
+
+/// That changed files are left to the updater, if any are.
+fn pending_warning(worktree: &OverlaidFiles) -> Option<String> {
+    let (files, they) = match worktree.pending.len() {
+        0 => return None,
+        1 => ("1 changed file is not searched as it is".to_owned(), "it is"),
+        n => (format!("{n} changed files are not searched as they are"), "they are"),
+    };
+    Some(format!("{files} on disk yet; {they} being indexed, search again in a moment"))
+}

@@ -1,0 +1,243 @@
+//! Loading settings from all sources: precedence, origins, and a list of all problems.
+
+mod assignment;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::error::{ConfigError, Problem, did_you_mean, excerpt};
+use super::files::{self, Untrusted};
+use super::keys::{KeySpec, find, keys};
+use super::loaded::Loaded;
+use super::origin::Origin;
+use super::settings::Settings;
+use super::sources::{ALIASES, ENVIRONMENT_PREFIX, Sources};
+use super::tree::Position;
+use super::value::{KeyKind, Value, ValueError};
+use super::{toml, yaml};
+pub(super) use assignment::check_assignment;
+use codeweaver_text::LineIndex;
+use walk::FileWalk;
+
+const MAX_PROBLEMS: usize = 20;
+
+impl Settings {
+    /// Loads all sources, from lowest to highest precedence: defaults, environment, user file, repository
+    /// file, overrides.
+    ///
+    /// # Errors
+    /// All problems found (at most 20), each with its file and line. A repository file that is not a regular
+    /// file or is too large is ignored with a warning, and so are keys in it that only the user may set.
+    pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+        let mut loader = Loader::new(sources);
+        loader.environment(sources);
+        if let Some(file) = &sources.user_file
+            && let Some(path) = files::present(file)?
+            && let Some(text) = files::read_user_file(&path)?
+        {
+            loader.file(&path, &text, Trust::User);
+        }
+        if let Some(file) = &sources.repository_file
+            && let Some(path) = files::present(file)?
+        {
+            match files::read_repository_file(&path)? {
+                Untrusted::Bytes(text) => loader.file(&path, &text, Trust::Repository),
+                Untrusted::Refused { reason } => {
+                    loader.warnings.push(format!("{} is ignored: {reason}", path.display()));
+                }
+                Untrusted::Absent => {}
+            }
+        }
+        loader.overrides(sources);
+        loader.finish()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Trust {
+    User,
+    Repository,
+}
+
+struct Loader {
+    settings: Settings,
+    origins: BTreeMap<String, Origin>,
+    warnings: Vec<String>,
+    problems: Vec<Problem>,
+    home: Option<PathBuf>,
+}
+
+impl Loader {
+    fn new(sources: &Sources) -> Self {
+        Self {
+            settings: Settings::default(),
+            origins: keys().iter().map(|spec| (spec.path.to_owned(), Origin::Default)).collect(),
+            warnings: Vec::new(),
+            problems: Vec::new(),
+            home: sources
+                .environment
+                .iter()
+                .find(|(name, _)| name == "HOME")
+                .map(|(_, home)| PathBuf::from(home)),
+        }
+    }
+
+    fn environment(&mut self, sources: &Sources) {
+        for (name, text) in &sources.environment {
+            let Some((_, path)) = ALIASES.iter().find(|(alias, _)| alias == name) else { continue };
+            let Some((spec, _)) = find(path) else { continue };
+            let origin = Origin::Environment(name.clone());
+            match spec.kind.check_plain(text) {
+                Ok(value) => self.put(spec, value, &origin),
+                Err(error) => self.value_error(spec.path, error, &origin),
+            }
+        }
+        for (name, text) in &sources.environment {
+            let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
+            let origin = Origin::Environment(excerpt(name));
+            match keys().iter().find(|spec| spec.environment_name() == *name) {
+                Some(spec) => match spec.kind.check_plain(text) {
+                    Ok(value) => self.put(spec, value, &origin),
+                    Err(error) => self.value_error(spec.path, error, &origin),
+                },
+                // Other variables of the program share the prefix. Only names that start with a section are
+                // rejected.
+                None if sections().any(|section| {
+                    rest.strip_prefix(&section.to_ascii_uppercase()).is_some_and(|rest| rest.starts_with('_'))
+                }) =>
+                {
+                    let names: Vec<String> =
+                        keys().iter().map(|spec| spec.environment_name().to_ascii_lowercase()).collect();
+                    let suggestion = did_you_mean(name, names.iter().map(String::as_str))
+                        .map(|suggestion| {
+                            suggestion.replacen("codeweaver_", "CODEWEAVER_", 1).to_ascii_uppercase()
+                        })
+                        .map(|upper| upper.replacen("DID YOU MEAN", "did you mean", 1));
+                    self.problem(&origin, "there is no such setting".to_owned(), suggestion);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn overrides(&mut self, sources: &Sources) {
+        for (path, text) in &sources.overrides {
+            match check_assignment(path, text) {
+                Ok((spec, value)) => self.put(spec, value, &Origin::CommandLine),
+                Err(error) => self.problem(&Origin::CommandLine, error.message, error.suggestion),
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, bytes: &[u8], trust: Trust) {
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let valid = &bytes[..error.valid_up_to()];
+                let at = Position::of(&String::from_utf8_lossy(valid), &LineIndex::new(valid), valid.len());
+                let origin = Origin::in_file(path, at);
+                return self.problem(&origin, "the file is not UTF-8".to_owned(), None);
+            }
+        };
+        let is_yaml = files::is_yaml(path);
+        match if is_yaml { yaml::parse(text) } else { toml::parse(text) } {
+            Ok(table) => FileWalk { loader: self, path, trust, is_yaml }.table(&table, ""),
+            Err(error) => self.problem(&Origin::in_file(path, error.at), error.message, None),
+        }
+    }
+
+    /// Sets a validated value and its origin.
+    fn put(&mut self, spec: &KeySpec, value: Value, origin: &Origin) {
+        let entries: Vec<String> = match &value {
+            Value::Table(table) => table.keys().cloned().collect(),
+            Value::Delimiters(languages) => languages.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
+        let value = match (spec.kind, value) {
+            (KeyKind::Path, Value::Text(text)) => Value::Text(self.resolve_path(&text, origin)),
+            (_, value) => value,
+        };
+        if !(spec.assign)(&mut self.settings, value) {
+            return self.problem(
+                origin,
+                format!("`{}` cannot hold this value on this machine", spec.path),
+                None,
+            );
+        }
+        self.origins.insert(spec.path.to_owned(), origin.clone());
+        for entry in entries {
+            self.origins.insert(format!("{}.{entry}", spec.path), origin.clone());
+        }
+    }
+
+    fn resolve_path(&self, text: &str, origin: &Origin) -> String {
+        let path = match (text.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(text),
+        };
+        let path = match origin {
+            Origin::File { path: file, .. } => file.parent().map_or(path.clone(), |dir| dir.join(&path)),
+            _ => path,
+        };
+        path.to_string_lossy().into_owned()
+    }
+
+    fn value_error(&mut self, key: &str, error: ValueError, origin: &Origin) {
+        self.problem(origin, format!("`{key}`: {}", error.message), error.suggestion);
+    }
+
+    fn problem(&mut self, origin: &Origin, message: String, suggestion: Option<String>) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(Problem { origin: origin.exact(), message, suggestion });
+        }
+    }
+
+    /// Validates constraints between keys.
+    fn check_constraints(&mut self) {
+        let chunker = &self.settings.chunker;
+        let pairs = [
+            ("chunker.target_tokens", chunker.target_tokens, "chunker.token_limit", chunker.token_limit + 1),
+            (
+                "chunker.simple_overlap",
+                chunker.simple_overlap,
+                "chunker.token_limit",
+                chunker.token_limit / 2,
+            ),
+            (
+                "chunker.markdown.overlap",
+                chunker.markdown.overlap,
+                "chunker.markdown.chunk_size",
+                chunker.markdown.chunk_size,
+            ),
+        ];
+        for (small, value, large, bound) in pairs {
+            if value >= bound {
+                let origin = match (&self.origins[small], &self.origins[large]) {
+                    (Origin::Default, other) => other.clone(),
+                    (origin, _) => origin.clone(),
+                };
+                let message =
+                    format!("`{small}` is {value}, but `{large}` only leaves room for less than {bound}");
+                self.problem(&origin, message, Some(format!("lower `{small}` or raise `{large}`")));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Loaded, ConfigError> {
+        if self.problems.is_empty() {
+            self.check_constraints();
+        }
+        if !self.problems.is_empty() {
+            return Err(ConfigError::Invalid(self.problems));
+        }
+        Ok(Loaded { settings: self.settings, origins: self.origins, warnings: self.warnings })
+    }
+}
+
+fn sections() -> impl Iterator<Item = &'static str> {
+    keys().iter().filter_map(|spec| spec.path.split('.').next())
+}

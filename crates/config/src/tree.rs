@@ -1,0 +1,110 @@
+//! A settings file as a tree of values with their positions, the same for every format.
+
+use super::error::excerpt;
+use codeweaver_text::LineIndex;
+
+/// A place in a file, counted from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Position {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Position {
+    pub const START: Position = Position { line: 1, column: 1 };
+
+    /// The position of a byte offset of `text`.
+    pub fn of(text: &str, lines: &LineIndex, offset: usize) -> Position {
+        let line = lines.editor_line(offset);
+        let before = text.get(lines.start(line - 1)..offset);
+        Position { line, column: before.map_or(0, |before| before.chars().count()) + 1 }
+    }
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Node {
+    /// The null of YAML; also what is nested deeper than any setting.
+    Nothing,
+    Bool(bool),
+    Integer(i64),
+    Number(f64),
+    Text(String),
+    Date,
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key with its value. Within a table, keys are unique.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Entry {
+    pub key: String,
+    /// Where the key is.
+    pub at: Position,
+    pub value: Node,
+}
+
+/// Why a file is not a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SyntaxError {
+    pub at: Position,
+    pub message: String,
+}
+
+impl Node {
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Node::Bool(bool) = self { Some(*bool) } else { None }
+    }
+
+    pub fn as_integer(&self) -> Option<i64> {
+        if let Node::Integer(integer) = self { Some(*integer) } else { None }
+    }
+
+    /// The value of a number, also of an integer.
+    pub fn as_number(&self) -> Option<f64> {
+        match self {
+            Node::Number(number) => Some(*number),
+            Node::Integer(integer) => Some(*integer as f64),
+            _ => None,
+        }
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        if let Node::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub fn as_list(&self) -> Option<&[Node]> {
+        if let Node::List(list) = self { Some(list) } else { None }
+    }
+
+    pub fn as_table(&self) -> Option<&[Entry]> {
+        if let Node::Table(table) = self { Some(table) } else { None }
+    }
+
+    /// What an error says was found.
+    pub fn describe(&self) -> String {
+        match self {
+            Node::Nothing => "nothing".to_owned(),
+            Node::Bool(bool) => bool.to_string(),
+            Node::Integer(integer) => format!("the integer {integer}"),
+            Node::Number(number) => format!("the number {number}"),
+            Node::Text(text) => format!("the text \"{}\"", excerpt(text)),
+            Node::Date => "a date".to_owned(),
+            Node::List(list) if list.iter().any(|node| node.as_table().is_some()) => {
+                "a list of tables".to_owned()
+            }
+            Node::List(_) => "a list".to_owned(),
+            Node::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// The value of `key` in a table.
+pub(super) fn get<'a>(table: &'a [Entry], key: &str) -> Option<&'a Node> {
+    table.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+}
+
+/// Reduces the message of a parser to one line with escaped control characters, since it may quote the file.
+pub(super) fn parser_message(message: &str) -> String {
+    message.lines().next().unwrap_or_default().chars().flat_map(char::escape_debug).take(200).collect()
+}

@@ -1,0 +1,309 @@
+//! Models by name: the cache of models, and the hub that they come from.
+//!
+//! A model is downloaded because the user named it, by `model get` or by `model.name` in the user's own
+//! settings, and never because a repository did. fastembed has a downloader too; it is not used, because it
+//! does not resume a file, compares no hash and cannot be pointed at a bundle.
+//!
+//! The layout of a hub: `api/models/OWNER/NAME/revision/main` names a commit,
+//! `api/models/OWNER/NAME/tree/COMMIT` its files with their sizes and hashes (SHA-256 of large ones, oids of
+//! blobs of small ones), and `OWNER/NAME/resolve/COMMIT/PATH` is a file, mostly by a redirect to another
+//! host. All files of a model are of one commit. `HF_ENDPOINT` names another hub, `HF_TOKEN` a token for it,
+//! `HF_HUB_OFFLINE=1` forbids it.
+//!
+//! * [`download`]: one file. [`cache`]: the folders of models, and bundles of them for machines without a
+//!   network.
+//! * [`runtime`]: ONNX Runtime out of a Python wheel.
+
+pub mod cache;
+pub mod download;
+pub mod runtime;
+
+use super::EmbedError;
+use super::known::{KNOWN, KNOWN_RERANKERS, KNOWN_STATIC};
+use super::local;
+use cache::{Cache, Manifest};
+use codeweaver_http::{Limits, agent, check_base};
+use download::{Digest, Downloads, Fetcher, RemoteFile};
+use serde_json::Value;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const ENDPOINT: &str = "https://huggingface.co";
+/// Time until a response begins, and between two parts of it.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The hub, the host with the files, and what is between them.
+const MAX_REDIRECTS: u32 = 5;
+/// Maximum size of a list of files.
+const MAX_LIST_BYTES: u64 = 16 << 20;
+/// Number of attempts to read a list.
+const MAX_ATTEMPTS: u32 = 4;
+
+/// Why a model cannot be downloaded, or a bundle not be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DownloadError {
+    #[error("HF_HUB_OFFLINE forbids it")]
+    Offline,
+    #[error("{variable} {why}")]
+    Setting { variable: &'static str, why: String },
+    #[error("{url} cannot be reached: {why}")]
+    Unreachable { url: String, why: String },
+    #[error("{url} answered with status {status}")]
+    Status { url: String, status: u16 },
+    #[error("{url} is not open to everybody (status {status})")]
+    Unauthorised { url: String, status: u16 },
+    #[error("{url} answered what a hub does not answer: {why}")]
+    Unreadable { url: String, why: &'static str },
+    #[error("{url} has the hash {found} instead of {expected}")]
+    Hash { url: String, expected: String, found: String },
+    #[error("the repository {repository} has no {missing}")]
+    Incomplete { repository: String, missing: String },
+    #[error("there is no build of ONNX Runtime for {platform} to get")]
+    Platform { platform: String },
+    #[error("{}: {why}", path.display())]
+    Io { path: PathBuf, why: String },
+    #[error("{} is not a bundle of `model pack`: {why}", path.display())]
+    Bundle { path: PathBuf, why: String },
+    #[error("another process is downloading it")]
+    Busy,
+    #[error("neither XDG_CACHE_HOME nor HOME is set")]
+    NoCache,
+}
+
+impl DownloadError {
+    /// What to do about it.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            Self::Offline => {
+                "unset HF_HUB_OFFLINE, or `git codeweaver model unpack` a bundle from another machine"
+            }
+            Self::Setting { .. } => "correct or unset the variable",
+            Self::Unreachable { .. } | Self::Status { .. } => {
+                "try again, which continues; behind a proxy set HTTPS_PROXY, and HF_ENDPOINT for a mirror"
+            }
+            Self::Unauthorised { .. } => "accept its terms on the hub, and export HF_TOKEN",
+            Self::Unreadable { .. } => "check HF_ENDPOINT",
+            Self::Hash { .. } => "try again; if it stays so, the server or something before it alters files",
+            Self::Incomplete { .. } => "name another model: git codeweaver model list",
+            Self::Platform { .. } => "pip install onnxruntime, or set `model.ort_library`",
+            Self::Io { .. } => "make room or access there, and try again",
+            Self::Bundle { .. } => "make it again with `git codeweaver model pack`",
+            Self::Busy => "run the command again",
+            Self::NoCache => "set HOME",
+        }
+    }
+}
+
+/// What a model is for and what runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Transformer,
+    Static,
+    Reranker,
+    Runtime,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Transformer => "transformer",
+            Kind::Static => "static",
+            Kind::Reranker => "reranker",
+            Kind::Runtime => "library",
+        }
+    }
+}
+
+/// Names of models with what they are and their repositories, in the order of the tables.
+pub fn known() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
+    let transformers = KNOWN.iter().map(|known| (known.name, Kind::Transformer, known.repository));
+    let statics = KNOWN_STATIC.iter().map(|(name, repository)| (*name, Kind::Static, *repository));
+    let rerankers = KNOWN_RERANKERS.iter().map(|known| (known.name, Kind::Reranker, known.repository));
+    transformers.chain(statics).chain(rerankers)
+}
+
+/// The name of the folder of the model `name` in the cache.
+pub fn folder_name(name: &str) -> String {
+    local::short_name(name)
+}
+
+/// The repository of `name`: of a known model, or itself if it is `OWNER/NAME`.
+///
+/// # Errors
+/// [`EmbedError::UnknownModel`] with the known name that is like it.
+pub fn repository(name: &str) -> Result<String, EmbedError> {
+    let short = local::short_name(name);
+    if let Some((.., repository)) = known().find(|(known, ..)| *known == short) {
+        return Ok(repository.to_owned());
+    }
+    match name.split_once('/') {
+        Some((owner, rest)) if local::is_plain_name(owner) && local::is_plain_name(rest) => {
+            Ok(name.to_owned())
+        }
+        _ => Err(local::unknown(short)),
+    }
+}
+
+/// A file of a repository.
+struct ListedFile {
+    path: String,
+    digest: Digest,
+    size: u64,
+}
+
+/// A hub of models.
+pub struct Hub {
+    endpoint: String,
+    token: Option<String>,
+    agent: ureq::Agent,
+}
+
+impl Hub {
+    /// The hub of the environment.
+    pub fn from_environment() -> Result<Hub, DownloadError> {
+        if is_offline() {
+            return Err(DownloadError::Offline);
+        }
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        let endpoint = set("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
+        let (endpoint, is_local) = check_base(&endpoint)
+            .map(|(base, is_local)| (base.to_owned(), is_local))
+            .map_err(|why| DownloadError::Setting { variable: "HF_ENDPOINT", why: why.to_owned() })?;
+        let agent = agent(Limits { timeout: TIMEOUT, max_redirects: MAX_REDIRECTS, is_local });
+        Ok(Hub { endpoint, token: set("HF_TOKEN"), agent })
+    }
+
+    /// Downloads the model `name` into `cache`, and returns its folder. A model that is there is left as it
+    /// is.
+    ///
+    /// # Errors
+    /// [`EmbedError::UnknownModel`], [`EmbedError::Download`]. What has arrived is kept for the next call.
+    pub fn get(&self, name: &str, cache: &Cache, progress: &dyn Downloads) -> Result<PathBuf, EmbedError> {
+        let repository = repository(name)?;
+        let short = local::short_name(name);
+        let failed = |error| EmbedError::Download { name: short.clone(), error };
+        if cache.has(&short) {
+            return Ok(cache.folder(&short));
+        }
+        let staging = cache.stage(&short).map_err(failed)?;
+        self.download(&repository, &short, &staging.folder, progress).map_err(failed)?;
+        staging.publish().map_err(failed)
+    }
+
+    fn download(
+        &self,
+        repository: &str,
+        name: &str,
+        folder: &std::path::Path,
+        progress: &dyn Downloads,
+    ) -> Result<(), DownloadError> {
+        let commit = self.read(&format!("api/models/{repository}/revision/main"))?;
+        let url = || format!("{}/{repository}", self.endpoint);
+        let commit = commit["sha"].as_str().filter(|sha| sha.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let commit = commit.ok_or(DownloadError::Unreadable { url: url(), why: "no commit" })?;
+        let list = self.read(&format!("api/models/{repository}/tree/{commit}?recursive=true"))?;
+        let list =
+            list.as_array().ok_or(DownloadError::Unreadable { url: url(), why: "no list of files" })?;
+        let files: Vec<ListedFile> = list.iter().filter_map(listed).collect();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let is_static = self.is_static(repository, name, commit, &paths)?;
+        let wanted = local::choose(&paths, is_static)
+            .map_err(|missing| DownloadError::Incomplete { repository: repository.to_owned(), missing })?;
+        let fetcher = Fetcher { agent: &self.agent, token: self.token.as_deref(), progress };
+        for file in files.iter().filter(|file| wanted.contains(&file.path.as_str())) {
+            let target = folder.join(&file.path);
+            if let Some(parent) = target.parent() {
+                std::fs::create_dir_all(parent).map_err(download::io(parent))?;
+            }
+            let url = format!("{}/{repository}/resolve/{commit}/{}", self.endpoint, file.path);
+            fetcher.fetch(&RemoteFile { url, digest: file.digest.clone(), size: file.size }, &target)?;
+        }
+        Manifest::of(name, &format!("{}/{repository}", self.endpoint), commit, folder, &wanted)?.write(folder)
+    }
+
+    /// Whether the repository has a static model. Some of those also have an ONNX file, for other programs.
+    fn is_static(
+        &self,
+        repository: &str,
+        name: &str,
+        commit: &str,
+        paths: &[&str],
+    ) -> Result<bool, DownloadError> {
+        match known().find(|(known, ..)| *known == name) {
+            Some((_, kind, _)) => Ok(kind == Kind::Static),
+            None if !paths.contains(&"config.json") => Ok(false),
+            None => {
+                let config = self.read(&format!("{repository}/resolve/{commit}/config.json"))?;
+                Ok(config["model_type"].as_str() == Some(local::STATIC_TYPE))
+            }
+        }
+    }
+
+    /// A JSON document of the hub.
+    fn read(&self, path: &str) -> Result<Value, DownloadError> {
+        let url = format!("{}/{path}", self.endpoint);
+        let mut attempt = 0;
+        loop {
+            let mut request = self.agent.get(&url);
+            if let Some(token) = &self.token {
+                request = request.header("Authorization", format!("Bearer {token}"));
+            }
+            let (error, wanted) = match request.call() {
+                Err(error) => {
+                    let why = codeweaver_http::api::shortened(&error.to_string());
+                    (DownloadError::Unreachable { url: url.clone(), why }, None)
+                }
+                Ok(response) if response.status().as_u16() == 200 => {
+                    let mut bytes = Vec::new();
+                    let read =
+                        response.into_body().into_reader().take(MAX_LIST_BYTES).read_to_end(&mut bytes);
+                    let read = read.map_err(|error| error.to_string());
+                    match read.map(|_| serde_json::from_slice(&bytes)) {
+                        Ok(Ok(value)) => return Ok(value),
+                        Ok(Err(_)) => return Err(DownloadError::Unreadable { url, why: "no JSON" }),
+                        Err(why) => (DownloadError::Unreachable { url: url.clone(), why }, None),
+                    }
+                }
+                Ok(response) => {
+                    let status = response.status().as_u16();
+                    let wanted =
+                        codeweaver_http::header(&response, "retry-after").and_then(codeweaver_http::pause_of);
+                    let error = DownloadError::Status { url: url.clone(), status };
+                    match status {
+                        401 | 403 => return Err(DownloadError::Unauthorised { url, status }),
+                        408 | 429 | 500 | 502..=504 => (error, wanted),
+                        _ => return Err(error),
+                    }
+                }
+            };
+            attempt += 1;
+            if attempt == MAX_ATTEMPTS || wanted.is_some_and(|wanted| wanted > TIMEOUT) {
+                return Err(error);
+            }
+            let jitter = codeweaver_base::random::bits64() as f64 / u64::MAX as f64;
+            std::thread::sleep(wanted.unwrap_or_else(|| codeweaver_http::backoff(attempt - 1, jitter)));
+        }
+    }
+}
+
+/// Whether the user forbids downloads.
+pub fn is_offline() -> bool {
+    std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| !["", "0", "false", "no"].contains(&&*value))
+}
+
+/// A file in a list of the hub; `None` for what is no file.
+fn listed(entry: &Value) -> Option<ListedFile> {
+    let hex = |value: &Value, n: usize| {
+        value
+            .as_str()
+            .filter(|text| text.len() == n && text.bytes().all(|b| b.is_ascii_hexdigit()))
+            .map(str::to_owned)
+    };
+    let digest = match hex(&entry["lfs"]["oid"], 64) {
+        Some(oid) => Digest::Sha256(oid),
+        None => Digest::GitBlob(hex(&entry["oid"], 40)?),
+    };
+    let is_file = entry["type"].as_str() == Some("file");
+    let file = ListedFile { path: entry["path"].as_str()?.to_owned(), digest, size: entry["size"].as_u64()? };
+    is_file.then_some(file)
+}

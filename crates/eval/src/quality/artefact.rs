@@ -1,0 +1,244 @@
+//! Artefacts: the files of a loop.
+//!
+//! `config.json` and `pool.json` are written first. Each iteration writes `iteration_N/conversations.json`,
+//! `search_results.json`, `evaluation.json` and `learnings.json`, in that order, each as a whole: a file that
+//! is there is complete, and a resumed loop continues after the last one. They name no time and no duration,
+//! so that the same pool and seed give the same bytes.
+
+use super::area::Classification;
+use super::explorer::Exploration;
+use super::figures::{Dimensions, Figures, Overlap, Scores};
+use super::guard::{Anomaly, Regression};
+use super::issue::Issue;
+use super::judge::{AreaCheck, Verdict};
+use super::learner::Change;
+use super::trial::Trial;
+use codeweaver::query::rank::Weights;
+use serde::{Deserialize, Serialize};
+
+pub const CONVERSATIONS: &str = "conversations.json";
+pub const SEARCH_RESULTS: &str = "search_results.json";
+pub const EVALUATION: &str = "evaluation.json";
+pub const LEARNINGS: &str = "learnings.json";
+
+/// The issues of an iteration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conversations {
+    pub iteration: usize,
+    /// Number of issues of the pool that no iteration has used.
+    pub n_left: usize,
+    pub conversations: Vec<Conversation>,
+}
+
+/// An issue with its area.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    pub issue_summary: String,
+    pub product_area: String,
+    pub classification_confidence: f64,
+    #[serde(flatten)]
+    pub issue: Issue,
+}
+
+impl Conversation {
+    pub fn new(issue: Issue, area: Classification) -> Conversation {
+        Conversation {
+            issue_summary: issue.summary(),
+            product_area: area.area,
+            classification_confidence: area.confidence,
+            issue,
+        }
+    }
+}
+
+/// What the search returned in an iteration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchResults {
+    pub iteration: usize,
+    /// The weights with which files were ranked.
+    pub weights: Weights,
+    pub results: Vec<SearchedIssue>,
+}
+
+/// What the search returned for one issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchedIssue {
+    pub conversation_id: String,
+    pub issue_summary: String,
+    pub product_area: String,
+    pub classification_confidence: f64,
+    pub search_results: Found,
+    /// What the weights before the last change return, while that change is on trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_files_found: Option<Vec<FoundFile>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The best first.
+    pub files_found: Vec<FoundFile>,
+    pub snippets: Vec<Snippet>,
+    pub search_terms_used: Vec<String>,
+    pub exploration_log: Vec<String>,
+}
+
+/// A file that the search returned, with the lines that it shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoundFile {
+    pub repository: String,
+    pub path: String,
+    /// 1-based, inclusive.
+    pub lines: (u32, u32),
+    pub symbols: Vec<String>,
+    pub relevance: f32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snippet {
+    pub path: String,
+    pub lines: (u32, u32),
+    pub content: String,
+}
+
+/// How good the results of an iteration are.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    pub iteration: usize,
+    pub explorers: [String; 2],
+    pub judge: String,
+    pub figures: Figures,
+    /// The same issues with the weights before the last change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_figures: Option<Figures>,
+    pub overlap: Overlap,
+    pub anomalies: Vec<Anomaly>,
+    pub issues: Vec<EvaluatedIssue>,
+}
+
+/// How good the results of one issue are.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EvaluatedIssue {
+    pub conversation_id: String,
+    pub product_area: String,
+    pub scores: Scores,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_scores: Option<Scores>,
+    /// Why there are no scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_judged: Option<String>,
+    pub intersection: Vec<String>,
+    pub our_unique: Vec<Verdict>,
+    pub ground_truth_unique: Vec<String>,
+    pub ground_truth: Vec<TruthFile>,
+    pub area_check: Option<AreaCheck>,
+    pub reasoning: String,
+    pub run_a: Exploration,
+    pub run_b: Exploration,
+}
+
+/// A file of the ground truth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TruthFile {
+    pub path: String,
+    /// Whether one run alone found it.
+    pub one_run: bool,
+}
+
+/// What an iteration teaches, and what is changed for the next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Learnings {
+    pub iteration: usize,
+    pub outcome: Outcome,
+    /// Why the loop has not converged.
+    pub open_criteria: Vec<String>,
+    /// The change that was on trial, if it is taken back.
+    pub rolled_back: Option<RolledBack>,
+    /// The change that was on trial in this iteration.
+    pub trial: Option<Trial>,
+    /// Areas that lost since the previous iteration, which was about other issues.
+    pub regressions: Vec<Regression>,
+    pub patterns: Patterns,
+    pub calibration: Calibration,
+    pub proposals: Vec<String>,
+    /// What is changed for the next iteration.
+    pub change: Option<Change>,
+    /// Why nothing is changed.
+    pub no_change: Option<String>,
+    /// The weights of the next iteration.
+    pub weights: Weights,
+    /// The weights before the change that is on trial, which are used again if it is taken back.
+    pub former_weights: Option<Weights>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Continue,
+    Converged,
+    MaxIterations,
+    PoolExhausted,
+}
+
+/// A change that was taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RolledBack {
+    pub description: String,
+    pub why: String,
+    /// What was lost by more than the limit, if that is why.
+    pub regressions: Vec<Regression>,
+    pub weights: Weights,
+}
+
+/// What low scores have in common.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Patterns {
+    /// The area with the lowest mean of precision and recall, of those with enough issues.
+    pub weakest_area: Option<String>,
+    /// Dimension with the lowest mean.
+    pub weakest_dimension: Option<String>,
+    /// Words of issues in snippets of irrelevant files.
+    pub noise_terms: Vec<NoiseTerm>,
+    /// Kinds of files (extension) that were missed, with their number.
+    pub missed_kinds: Vec<(String, usize)>,
+    /// Files that more than one issue missed, with their number.
+    pub missed_files: Vec<(String, usize)>,
+    /// Ids of the issues with the lowest precision and recall.
+    pub lowest: Vec<String>,
+    /// Verdicts that call a labelled file irrelevant.
+    pub verdicts_against_labels: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoiseTerm {
+    pub term: String,
+    /// Number of irrelevant and of relevant files that show it.
+    pub irrelevant: usize,
+    pub relevant: usize,
+}
+
+/// Whether the cheaper explorer suffices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Over iterations 1 and 2 so far.
+    pub overlap: Overlap,
+    pub rate: Option<f64>,
+    /// The explorers of the next iteration.
+    pub explorers: [String; 2],
+}
+
+/// One finished iteration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Iteration {
+    pub conversations: Conversations,
+    pub search_results: SearchResults,
+    pub evaluation: Evaluation,
+    pub learnings: Learnings,
+}
+
+impl Dimensions {
+    /// Name and mean of the lowest dimension.
+    pub fn lowest(&self) -> Option<(&'static str, f64)> {
+        let named = super::figures::DIMENSIONS.into_iter().zip(self.values());
+        named.filter_map(|(name, value)| Some((name, value?))).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}

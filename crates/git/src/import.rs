@@ -1,0 +1,205 @@
+//! Import: files as commits of a private bare repository, by `git fast-import`.
+//!
+//! For documents outside of any repository: with their contents in an object database they are indexed,
+//! updated and quoted like those of a repository. The branch moves only when everything is written.
+
+use super::error::{GitError, one_line};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+/// The branch of a private repository.
+const BRANCH: &str = "refs/heads/main";
+
+/// Creates a bare repository in `git_dir`, or does nothing if there is one.
+///
+/// # Errors
+/// git cannot be run, or the directory cannot be written.
+pub fn create_bare(git_dir: &Path) -> Result<(), GitError> {
+    if git_dir.join("HEAD").is_file() {
+        return Ok(());
+    }
+    let mut command = git();
+    command.args(["init", "--quiet", "--bare", "--initial-branch=main", "--template="]).arg(git_dir);
+    let output = command.output().map_err(io_error("create", git_dir))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
+/// Sets a key in the configuration of the repository in `git_dir`.
+///
+/// # Errors
+/// git cannot be run, or the file cannot be written.
+pub fn set_config(git_dir: &Path, key: &str, value: &str) -> Result<(), GitError> {
+    let mut command = git();
+    command.arg("--git-dir").arg(git_dir).args(["config", key, value]);
+    let output = command.output().map_err(io_error("configure", git_dir))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
+/// Packs the loose objects of the repository in `git_dir` if there are about `limit` of them or more. Unlike
+/// `git gc`, it follows no reference, so objects that these name may be elsewhere. Returns whether it packed.
+///
+/// # Errors
+/// git cannot be run, or the objects cannot be read or written.
+pub fn pack_loose(git_dir: &Path, limit: usize) -> Result<bool, GitError> {
+    let objects = git_dir.join("objects");
+    let names_in = |fan_out: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(objects.join(fan_out)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_object = |name: &String| name.len() == 38 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        names.filter(is_object).map(|name| format!("{fan_out}{name}\n")).collect()
+    };
+    // As `git gc --auto`: names are hashes, so one directory tells about all.
+    if names_in("17").len() * 256 < limit {
+        return Ok(false);
+    }
+    let names: String = (0..=u8::MAX).flat_map(|byte| names_in(&format!("{byte:02x}"))).collect();
+    let mut pack = git();
+    pack.arg("--git-dir").arg(git_dir).args(["pack-objects", "--quiet"]).arg(objects.join("pack/pack"));
+    let failed = io_error("pack", git_dir);
+    let mut child =
+        pack.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(&failed)?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(names.as_bytes()).map_err(&failed)?;
+    }
+    let packed = child.wait_with_output().map_err(&failed)?;
+    let mut prune = git();
+    prune.arg("--git-dir").arg(git_dir).args(["prune-packed", "--quiet"]);
+    let output = if packed.status.success() { prune.output().map_err(&failed)? } else { packed };
+    if output.status.success() {
+        return Ok(true);
+    }
+    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
+/// A commit that is being written. Dropped without [`Self::finish`], it leaves the branch as it was.
+pub struct Import<'a> {
+    git_dir: &'a Path,
+    child: Child,
+    input: BufWriter<ChildStdin>,
+}
+
+impl<'a> Import<'a> {
+    /// Begins a commit on the branch of the repository in `git_dir`. With `anew` it has none of the files of
+    /// the commit before.
+    pub fn begin(git_dir: &'a Path, anew: bool) -> Result<Import<'a>, GitError> {
+        let failed = io_error("write", git_dir);
+        let mut command = git();
+        command.arg("--git-dir").arg(git_dir).args(["fast-import", "--quiet", "--done", "--force"]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(&failed)?;
+        let Some(input) = child.stdin.take() else { return Err(failed(io::ErrorKind::BrokenPipe.into())) };
+        let mut import = Import { git_dir, child, input: BufWriter::new(input) };
+        let has_branch = git_dir.join(BRANCH).is_file();
+        let mut head =
+            format!("commit {BRANCH}\ncommitter codeweaver <codeweaver@localhost> 0 +0000\ndata 0\n");
+        if has_branch {
+            head.push_str(&format!("from {BRANCH}^0\n"));
+        }
+        if anew {
+            head.push_str("deleteall\n");
+        }
+        import.write(&[head.as_bytes()])?;
+        Ok(import)
+    }
+
+    /// Adds a file, or replaces it. `path` is relative, with `/` and without `.` and `..`.
+    pub fn add(&mut self, path: &[u8], bytes: &[u8]) -> Result<(), GitError> {
+        let length = format!("\ndata {}\n", bytes.len());
+        self.write(&[b"M 100644 inline ", &quoted(path), length.as_bytes(), bytes, b"\n"])
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, path: &[u8]) -> Result<(), GitError> {
+        self.write(&[b"D ", &quoted(path), b"\n"])
+    }
+
+    /// Makes the commit current.
+    ///
+    /// # Errors
+    /// git has failed, with the first line of what it says.
+    pub fn finish(mut self) -> Result<(), GitError> {
+        self.write(&[b"\ndone\n"])?;
+        let Import { git_dir, child, mut input } = self;
+        let flushed = input.flush();
+        drop(input);
+        let output = child.wait_with_output().map_err(io_error("write", git_dir))?;
+        if output.status.success() && flushed.is_ok() {
+            return Ok(());
+        }
+        let reason = one_line(&String::from_utf8_lossy(&output.stderr));
+        Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+    }
+
+    fn write(&mut self, parts: &[&[u8]]) -> Result<(), GitError> {
+        let mut written = parts.iter().map(|part| self.input.write_all(part));
+        written.try_for_each(|written| written).map_err(io_error("write", self.git_dir))
+    }
+}
+
+/// git, without the variables by which another git command would redirect it.
+fn git() -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A path in double quotes, as `git fast-import` reads it.
+fn quoted(path: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'"'];
+    for &byte in path {
+        match byte {
+            b'"' | b'\\' => quoted.extend([b'\\', byte]),
+            b'\n' => quoted.extend(b"\\n"),
+            byte => quoted.push(byte),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> GitError {
+    let path = path.to_owned();
+    move |source| GitError::Io { action, path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Oid;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    #[test]
+    fn loose_objects_are_packed_although_they_name_what_is_elsewhere() {
+        let repo = TestRepo::with_files(&[("a.txt", "one\n")]);
+        let absent = "1234567890123456789012345678901234567890";
+        let entry = [&b"40000 sub\0"[..], Oid::from_hex(absent.as_bytes()).unwrap().as_slice()].concat();
+        let tree = repo.write_object("tree", &entry);
+        let git_dir = repo.path(".git");
+        let n_loose = || repo.git_text(["count-objects"]);
+        assert!(!pack_loose(&git_dir, 1_000_000).unwrap());
+        assert!(n_loose().starts_with("4 objects"), "{}", n_loose());
+        assert!(pack_loose(&git_dir, 0).unwrap());
+        assert!(n_loose().starts_with("0 objects"), "{}", n_loose());
+        assert_eq!(repo.git_text(["cat-file", "-t", &tree.to_string()]), "tree\n");
+        assert_eq!(repo.git_text(["show", "HEAD:a.txt"]), "one\n");
+    }
+}

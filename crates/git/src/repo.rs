@@ -1,0 +1,408 @@
+//! Discovery of a repository, and its paths.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::error::one_line;
+use super::members::{self, MemberStores};
+use super::{BlobReader, GitError, Oid};
+use codeweaver_base::sync;
+
+/// Variables that git sets for hooks and aliases, which name the repository.
+const LOCAL_VARIABLES: [&str; 6] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
+
+/// Key of the main worktree.
+const MAIN: &str = "main";
+
+/// One worktree of a repository. Cheap to clone and shared between threads; every operation opens its own
+/// object handle.
+///
+/// References and HEAD are read by each call, so a long-lived value never returns an old HEAD.
+#[derive(Clone)]
+pub struct Repo {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    sync: gix::ThreadSafeRepository,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    work_dir: Option<PathBuf>,
+    is_named: bool,
+    /// Of a catalogue.
+    members: Option<Arc<MemberStores>>,
+    /// What HEAD was peeled to last.
+    peeled: Mutex<Option<Peeled>>,
+}
+
+/// An object that HEAD named, with the commit and the tree that it leads to, which never change.
+#[derive(Clone, Copy)]
+pub(super) struct Peeled {
+    pub id: Oid,
+    pub commit: Option<Oid>,
+    pub tree: Oid,
+}
+
+impl Repo {
+    /// Finds the repository of `dir` or of its closest parent.
+    ///
+    /// Honours the variables that git sets for hooks (`GIT_DIR`, `GIT_WORK_TREE`, `GIT_INDEX_FILE`,
+    /// `GIT_COMMON_DIR`, `GIT_CEILING_DIRECTORIES`…). A submodule is a repository of its own. Errors:
+    /// [`GitError::NotARepository`], [`GitError::Unsupported`] (SHA-256 objects, reftable),
+    /// [`GitError::Unreadable`].
+    pub fn discover(dir: &Path) -> Result<Repo, GitError> {
+        Self::discover_with(dir, false, |options| options)
+    }
+
+    /// As [`Self::discover`], for a directory that the user or an agent has named (`--project`, a path).
+    /// Ignores the variables of a surrounding git command, which name another repository.
+    pub fn discover_named(dir: &Path) -> Result<Repo, GitError> {
+        Self::discover_with(dir, true, |options| options)
+    }
+
+    /// As [`Self::discover`], without the environment and the configuration of the user and of the system, so that
+    /// the outcome depends on the repository alone. For tests.
+    pub fn open_isolated(dir: &Path) -> Result<Repo, GitError> {
+        Self::discover_with(dir, false, |options| options.permissions(gix::open::Permissions::isolated()))
+    }
+
+    fn discover_with(
+        dir: &Path,
+        is_named: bool,
+        adjust: impl Fn(gix::open::Options) -> gix::open::Options,
+    ) -> Result<Repo, GitError> {
+        let mut trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
+        let ignores_environment =
+            is_named && LOCAL_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
+        for options in [&mut trust.full, &mut trust.reduced] {
+            if ignores_environment {
+                // Denies all variables that begin with GIT_, since gix has no finer distinction. So the file
+                // that GIT_CONFIG_GLOBAL names is not read either.
+                options.permissions.env.git_prefix = gix::sec::Permission::Deny;
+            }
+            // With replace refs an oid could name other bytes than its own, so it would not identify what was
+            // indexed.
+            options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
+        }
+        // From a relative directory inside a bare repository, gix looks for `.git` in its parent.
+        let absolute = std::path::absolute(dir);
+        let dir = absolute.as_deref().unwrap_or(dir);
+        // As git does: ceiling directories that do not contain `dir` have no effect.
+        let upwards =
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+        let found = if is_named {
+            gix::ThreadSafeRepository::discover_opts(dir, upwards.apply_environment(), trust)
+        } else {
+            gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upwards, trust)
+        };
+        match found {
+            Ok(sync) => Self::from_gix(sync, is_named),
+            Err(error) => Err(open_error(dir, is_named, &error)),
+        }
+    }
+
+    fn from_gix(sync: gix::ThreadSafeRepository, is_named: bool) -> Result<Repo, GitError> {
+        let repo = sync.to_thread_local();
+        let canonical = |path: &Path| {
+            std::fs::canonicalize(path).map_err(|source| GitError::Io {
+                action: "resolve",
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let git_dir = canonical(repo.git_dir())?;
+        // In a linked worktree gix reports `…/worktrees/x/../..`.
+        let common_dir = canonical(repo.common_dir())?;
+        let work_dir = repo.workdir().map(canonical).transpose()?;
+        if let Some(format) = repo.config_snapshot().string("extensions.refStorage")
+            && !format.eq_ignore_ascii_case(b"files")
+        {
+            return Err(GitError::Unsupported { path: git_dir, feature: "the reftable reference format" });
+        }
+        let members = members::is_catalogue(&repo).then(Arc::default);
+        Ok(Repo {
+            inner: Arc::new(Inner {
+                sync,
+                git_dir,
+                common_dir,
+                work_dir,
+                is_named,
+                members,
+                peeled: Mutex::default(),
+            }),
+        })
+    }
+
+    /// A gix handle for this thread, without object cache and without replace refs.
+    pub fn local(&self) -> gix::Repository {
+        self.inner.sync.to_thread_local()
+    }
+
+    /// What `id` leads to, if HEAD named it last.
+    pub(super) fn peeled(&self, id: &Oid) -> Option<Peeled> {
+        sync::lock(&self.inner.peeled).filter(|known| known.id == *id)
+    }
+
+    pub(super) fn keep_peeled(&self, peeled: Peeled) {
+        *sync::lock(&self.inner.peeled) = Some(peeled);
+    }
+
+    /// The object stores of the members of a catalogue; `None` in an ordinary repository.
+    pub(super) fn member_stores(&self) -> Option<&Arc<MemberStores>> {
+        self.inner.members.as_ref()
+    }
+
+    /// Whether it was opened by [`Self::discover_named`]. A process that is started for it must be given its
+    /// path too.
+    pub fn is_named(&self) -> bool {
+        self.inner.is_named
+    }
+
+    /// Whether there is no working tree.
+    pub fn is_bare(&self) -> bool {
+        self.inner.work_dir.is_none()
+    }
+
+    /// Canonical root of this worktree; `None` if bare.
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.inner.work_dir.as_deref()
+    }
+
+    /// Canonical git directory of this worktree (`.git`, or `.git/worktrees/x` in a linked one).
+    pub fn git_dir(&self) -> &Path {
+        &self.inner.git_dir
+    }
+
+    /// The files from which git's configuration was read, with included ones, and those of the user and the
+    /// worktree that may be created later.
+    pub fn config_files(&self) -> Vec<PathBuf> {
+        let local = self.local();
+        let config = local.config_snapshot();
+        let mut files: Vec<PathBuf> =
+            config.plumbing().sections().filter_map(|section| section.meta().path.clone()).collect();
+        files.extend([self.common_dir().join("config"), self.git_dir().join("config.worktree")]);
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        files.extend(home.map(|home| home.join(".gitconfig")));
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    /// Canonical git directory shared by all worktrees.
+    pub fn common_dir(&self) -> &Path {
+        &self.inner.common_dir
+    }
+
+    /// Root of the main worktree; `None` for a bare repository.
+    pub fn main_root(&self) -> Option<PathBuf> {
+        if !self.is_linked() {
+            return self.work_dir().map(Path::to_owned);
+        }
+        let main = self.local().main_repo().ok()?;
+        std::fs::canonicalize(main.workdir()?).ok()
+    }
+
+    /// A stable name of this worktree that is safe as a file name: `main`, or the name of the linked
+    /// worktree's administrative directory with bytes other than `A-Za-z0-9._-` written as `%XX`.
+    pub fn worktree_key(&self) -> String {
+        if self.is_linked() { linked_key(self.git_dir()) } else { MAIN.into() }
+    }
+
+    /// The keys of all worktrees that git has not pruned, whether or not their directories can be reached.
+    pub fn worktree_keys(&self) -> std::io::Result<Vec<String>> {
+        let mut keys = vec![MAIN.to_owned()];
+        match std::fs::read_dir(self.common_dir().join("worktrees")) {
+            Ok(children) => {
+                for child in children {
+                    keys.push(linked_key(&child?.path()));
+                }
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+        Ok(keys)
+    }
+
+    /// Whether this worktree was made by `git worktree add`.
+    pub fn is_linked(&self) -> bool {
+        self.git_dir() != self.common_dir()
+    }
+
+    /// A reader of blobs for the calling thread.
+    pub fn blobs(&self) -> BlobReader {
+        BlobReader::new(self)
+    }
+
+    /// A reader for a look at many blobs, most of which may be missing. It does not notice blobs that arrive
+    /// later.
+    pub fn present_blobs(&self) -> BlobReader {
+        BlobReader::of_present(self)
+    }
+
+    /// The hash function of this repository's objects.
+    pub fn object_hash(&self) -> gix::hash::Kind {
+        self.local().object_hash()
+    }
+
+    /// Reads the git index of this worktree, which is empty before the first `git add`. The checksum is not
+    /// verified.
+    ///
+    /// # Errors
+    /// [`GitError::Unreadable`] if the file is not a git index.
+    pub(crate) fn read_index(&self) -> Result<gix::index::State, GitError> {
+        const SKIP_CHECKSUM: bool = true;
+        let local = self.local();
+        let path = local.index_path();
+        if !path.exists() {
+            return Ok(gix::index::State::new(local.object_hash()));
+        }
+        let file = gix::index::File::at(&path, local.object_hash(), SKIP_CHECKSUM, Default::default());
+        file.map(|file| file.into_parts().0).map_err(|error| self.unreadable(&error))
+    }
+
+    pub fn unreadable(&self, error: &dyn std::fmt::Display) -> GitError {
+        GitError::Unreadable { path: self.git_dir().to_owned(), reason: one_line(error) }
+    }
+}
+
+/// The key of the linked worktree with this git directory.
+fn linked_key(git_dir: &Path) -> String {
+    let name = git_dir.file_name().unwrap_or_default().as_encoded_bytes();
+    let mut key = String::with_capacity(name.len());
+    for (at, &byte) in name.iter().enumerate() {
+        let leading_dot = at == 0 && byte == b'.';
+        if (byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) && !leading_dot {
+            key.push(byte.into());
+        } else {
+            key.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    // A linked worktree may itself be called `main` (or `MAIN`, on file systems that fold case).
+    if key.eq_ignore_ascii_case(MAIN) { format!("%{:02X}{}", key.as_bytes()[0], &key[1..]) } else { key }
+}
+
+impl std::fmt::Debug for Repo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repo").field("git_dir", &self.git_dir()).field("work_dir", &self.work_dir()).finish()
+    }
+}
+
+/// Turns a failure to open into the most helpful error, by inspecting `dir` and its parents.
+fn open_error(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
+    let start = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let looks_like_git_dir = |path: &Path| path.join("HEAD").is_file() && path.join("objects").is_dir();
+    let from_environment = std::env::var_os("GIT_DIR").filter(|_| !is_named);
+    let found = from_environment.map(PathBuf::from).or_else(|| {
+        start.ancestors().find_map(|parent| {
+            let git = parent.join(".git");
+            if git.exists() { Some(git) } else { looks_like_git_dir(parent).then(|| parent.to_owned()) }
+        })
+    });
+    let Some(git_dir) = found else { return GitError::NotARepository { path: start } };
+    if !git_dir.exists() {
+        return GitError::NotARepository { path: git_dir };
+    }
+    let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
+    let sets = |key: &str, value: &str| {
+        config.lines().any(|line| {
+            line.split_once('=').is_some_and(|(k, v)| k.trim() == key && v.trim().trim_matches('"') == value)
+        })
+    };
+    if sets("objectformat", "sha256") {
+        return GitError::Unsupported { path: git_dir, feature: "the SHA-256 object format" };
+    }
+    if sets("refstorage", "reftable") {
+        return GitError::Unsupported { path: git_dir, feature: "the reftable reference format" };
+    }
+    GitError::Unreadable { path: git_dir, reason: one_line(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    fn one_commit() -> TestRepo {
+        TestRepo::with_files(&[("a.txt", "one\n"), ("dir/b.txt", "two\n")])
+    }
+
+    #[test]
+    fn a_repository_is_found_from_anywhere_inside() {
+        let repo = one_commit();
+        let open = repo.open_at("dir");
+        assert_eq!(open.work_dir(), Some(repo.root()));
+        assert_eq!(open.git_dir(), repo.root().join(".git"));
+        assert_eq!(open.common_dir(), open.git_dir());
+        assert_eq!(open.main_root().as_deref(), Some(repo.root()));
+        assert_eq!(open.worktree_key(), "main");
+        assert!(!open.is_bare());
+    }
+
+    #[test]
+    fn outside_of_a_repository_the_error_names_the_directory() {
+        let dir = TestRepo::empty_dir();
+        let error = dir.try_open().unwrap_err();
+        assert!(matches!(&error, GitError::NotARepository { path } if path == dir.root()), "{error}");
+    }
+
+    #[test]
+    fn linked_worktrees_share_the_common_directory() {
+        let repo = one_commit();
+        for (name, key) in [("side", "side"), ("sp ace", "sp%20ace"), ("main", "%6Dain")] {
+            let path = repo.root().parent().unwrap().join("linked").join(name);
+            repo.git(["worktree", "add", "-q", "--detach", path.to_str().unwrap()]);
+            let linked = repo.open_at(path.to_str().unwrap());
+            assert_eq!(linked.common_dir(), repo.root().join(".git"));
+            assert_eq!(linked.work_dir(), Some(path.as_path()));
+            assert_eq!(linked.main_root().as_deref(), Some(repo.root()));
+            assert_ne!(linked.git_dir(), linked.common_dir());
+            let admin = linked.git_dir().file_name().unwrap().to_str().unwrap();
+            if admin == name {
+                assert_eq!(linked.worktree_key(), key);
+            }
+            assert_ne!(linked.worktree_key(), "main");
+            assert_eq!(linked.head().unwrap().reference, None);
+        }
+    }
+
+    #[test]
+    fn bare_repositories_have_no_working_tree() {
+        let repo = one_commit();
+        repo.git(["clone", "-q", "--bare", ".", "../bare.git"]);
+        let bare = repo.open_at("../bare.git");
+        assert!(bare.is_bare());
+        assert_eq!((bare.work_dir(), bare.main_root()), (None, None));
+        assert_eq!(bare.head().unwrap().tree, Some(repo.oid("HEAD^{tree}")));
+        repo.git(["--git-dir=../bare.git", "worktree", "add", "-q", "--detach", "../of-bare"]);
+        assert_eq!(repo.open_at("../of-bare").main_root(), None);
+    }
+
+    #[test]
+    fn a_submodule_is_a_repository_of_its_own() {
+        let inner = one_commit();
+        let outer = one_commit();
+        let url = inner.root().to_str().unwrap();
+        outer.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib"]);
+        let sub = outer.open_at("lib");
+        assert_eq!(sub.work_dir(), Some(outer.root().join("lib").as_path()));
+        assert_eq!(sub.main_root(), Some(outer.root().join("lib")));
+        assert_eq!(sub.common_dir(), outer.root().join(".git/modules/lib"));
+        assert_eq!(sub.worktree_key(), "main");
+    }
+
+    #[test]
+    fn unsupported_formats_are_named() {
+        let sha256 = TestRepo::empty_dir();
+        sha256.git(["init", "-q", "--object-format=sha256"]);
+        assert!(matches!(sha256.try_open(), Err(GitError::Unsupported { .. })), "{:?}", sha256.try_open());
+        let reftable = TestRepo::empty_dir();
+        if reftable.try_git(["init", "-q", "--ref-format=reftable"]) {
+            assert!(
+                matches!(reftable.try_open(), Err(GitError::Unsupported { .. })),
+                "{:?}",
+                reftable.try_open()
+            );
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Check that the store directory is not tracked.
+
+use gix::bstr::ByteSlice as _;
+use gix::objs::{Find as _, TreeRefIter};
+
+use codeweaver_base::sys::Mapped;
+
+use super::{BString, GitError, Oid, Repo};
+
+/// Name of the store directory, at the root of the main worktree.
+pub const STORE_DIR: &str = ".codeweaver";
+
+/// A tracked path in the store directory, if `tree` or git's index has one. The name matches in any case.
+///
+/// A repository that tracks its store could deliver a forged index to everyone who clones it, so it must be
+/// refused. Cost: reading one tree object and the index.
+pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>, GitError> {
+    let is_store = |name: &[u8]| name.eq_ignore_ascii_case(STORE_DIR.as_bytes());
+    let local = repo.local();
+    if let Some(tree) = tree.filter(|tree| !tree.is_empty_tree()) {
+        let mut buffer = Vec::new();
+        let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
+        let found = local.objects.try_find(tree, &mut buffer).map_err(|error| bad(error.to_string()))?;
+        let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
+        for entry in TreeRefIter::from_bytes(found.data, tree.kind()) {
+            let entry = entry.map_err(|error| bad(error.to_string()))?;
+            if is_store(entry.filename) {
+                return Ok(Some(entry.filename.to_owned()));
+            }
+        }
+    }
+    if repo.is_bare() {
+        return Ok(None);
+    }
+    let index_file = local.index_path();
+    match Mapped::open(&index_file) {
+        Ok(bytes) if !may_name_store(&bytes) && !bytes.has_failed() => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(GitError::Io { action: "read", path: index_file, source }),
+        Ok(_) => {}
+    }
+    let index = repo.read_index()?;
+    let tracked = index
+        .entries()
+        .iter()
+        .map(|entry| entry.path(&index))
+        .find(|path| path.split(|byte| *byte == b'/').next().is_some_and(is_store));
+    Ok(tracked.map(ToOwned::to_owned))
+}
+
+/// Whether a path in these bytes of git's index could be in the store directory. False is certain. Avoids
+/// parsing megabytes.
+fn may_name_store(index: &[u8]) -> bool {
+    // Version 4 stores paths without the prefix that they share with the path before. With the extension
+    // "link" (length u32 big endian, content), entries are in another file.
+    let is_extension = |at: usize| {
+        let length = index[at..].get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
+        length.is_some_and(|length| length > 0 && (length as usize) < index.len() - at)
+    };
+    if !matches!(index.get(4..8), Some([0, 0, 0, 2 | 3])) || index.find_iter("link").any(is_extension) {
+        return true;
+    }
+    // Searches for `w`, the rarest letter of the name in paths.
+    const W: usize = 5;
+    let is_store = |w: usize| {
+        let name = w.checked_sub(W).and_then(|at| index.get(at..at + STORE_DIR.len()));
+        name.is_some_and(|name| name.eq_ignore_ascii_case(STORE_DIR.as_bytes()))
+    };
+    memchr::memchr2_iter(b'w', b'W', index).any(is_store)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{OpenRepo as _, TestRepo};
+
+    #[test]
+    fn a_tracked_store_is_found_in_every_kind_of_index() {
+        for kind in [["--index-version", "2"], ["--index-version", "4"], ["--split-index", "--refresh"]] {
+            let repo = TestRepo::with_files(&[(".codeowners", "* @a\n"), ("linkage", "link\n")]);
+            repo.write(".codeweaver/state", "staged\n").git(["add", "-A"]);
+            repo.git(["update-index", kind[0], kind[1]]);
+            repo.write("later", "another entry\n").git(["add", "later"]);
+            assert_eq!(tracked_store(&repo.open(), None).unwrap().unwrap(), ".codeweaver/state", "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_tracked_store_is_found_in_tree_and_index_in_any_case() {
+        let clean = TestRepo::with_files(&[("a", "1\n"), ("sub/.codeweaver/x", "not at the root\n")]);
+        let tree = clean.oid("HEAD^{tree}");
+        assert_eq!(tracked_store(&clean.open(), Some(&tree)).unwrap(), None);
+        clean.write(".CodeWeaver/state", "staged only\n");
+        clean.git(["add", "-A"]);
+        assert_eq!(tracked_store(&clean.open(), Some(&tree)).unwrap().unwrap(), ".CodeWeaver/state");
+        clean.git(["commit", "-qm", "tracked"]).git(["rm", "-rqf", "--cached", ".CodeWeaver"]);
+        let tree = clean.oid("HEAD^{tree}");
+        assert_eq!(tracked_store(&clean.open(), Some(&tree)).unwrap().unwrap(), ".CodeWeaver");
+        assert_eq!(tracked_store(&clean.open(), None).unwrap(), None);
+    }
+}

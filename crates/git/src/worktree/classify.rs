@@ -1,0 +1,379 @@
+//! Classification: which scanned paths differ from the commit, and whether they are staged, modified, deleted
+//! or untracked.
+//!
+//! Content decides. It is read only where neither git's index nor the stat cache proves what a file contains.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gix::index::entry::{Flags, Mode as EntryMode};
+use rustc_hash::FxHashSet;
+
+use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges, is_below_any};
+use super::context::StatusContext;
+use super::index::{CommittedFile, HeadDiff, LazyIndex};
+use super::inputs::{SYSTEM_ATTRIBUTES, user_config_file};
+use super::scan::WorktreeScan;
+use super::stat::{CachedBlob, FileStat, Kind, StatCache, Time};
+use super::to_git::{Conversion, WorktreeReader, is_absent};
+use super::tracked::{SymlinkCheck, TrackedScan};
+use crate::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_blob};
+
+/// Finds the changes of the working tree, given its scan and the difference between index and commit. Updates
+/// the stat cache.
+pub(super) fn classify(
+    context: &StatusContext,
+    index: &Arc<gix::index::State>,
+    head: HeadDiff,
+    scan: &WorktreeScan,
+) -> Result<WorktreeChanges, GitError> {
+    let key = conversion_key(context.repo, context.root, index, &scan.untracked.pattern_files);
+    let unchecked = scan.unchecked();
+    let old_cache = StatCache::load(context.cache_file);
+    // An incomplete walk may have missed attribute files, so its key may be wrong: entries under another key
+    // are kept.
+    let may_store = scan.untracked.unchecked == 0 || old_cache.has_key(key);
+    let mut classifier = Classifier {
+        context,
+        index,
+        head,
+        reader: None,
+        is_complete: unchecked == 0,
+        old_cache: old_cache.for_key(key),
+        new_cache: StatCache::new(key),
+        has_new_entries: false,
+        may_store,
+        result: WorktreeChanges { checked: scan.tracked.checked, unchecked, ..Default::default() },
+    };
+    classifier.tracked(&scan.tracked)?;
+    classifier.missing_from_index()?;
+    classifier.untracked(&scan.untracked.paths)?;
+    classifier.result.unreadable.extend_from_slice(&scan.untracked.unreadable);
+    classifier.result.unlisted.clone_from(&scan.untracked.unlisted);
+    Ok(classifier.finish())
+}
+
+/// Hash of everything but the file itself that determines its converted bytes: attributes, line-ending
+/// settings, and the index, since git does not convert the line endings of a file that was committed with
+/// carriage returns.
+fn conversion_key(
+    repo: &Repo,
+    root: &Path,
+    index: &gix::index::State,
+    pattern_files: &[BString],
+) -> [u8; 16] {
+    const NAME: &[u8] = b".gitattributes";
+    let is_attributes =
+        |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
+    let mut hasher = blake3::Hasher::new();
+    // Whether any conversion is configured.
+    let mut converts = false;
+    let local = repo.local();
+    let config = local.config_snapshot();
+    for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
+        if let Some(value) = config.string(key) {
+            converts = true;
+            hasher.update(key.as_bytes()).update(&value).update(b"\0");
+        }
+    }
+    let mut file = |path: &Path, may_be_link: bool| {
+        let meta = if may_be_link { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+        let is_file = meta.is_ok_and(|meta| meta.is_file());
+        if let Some(bytes) = is_file.then(|| std::fs::read(path).ok()).flatten() {
+            converts = true;
+            hasher.update(path.as_os_str().as_encoded_bytes()).update(blake3::hash(&bytes).as_bytes());
+        }
+    };
+    file(Path::new(SYSTEM_ATTRIBUTES), true);
+    file(&repo.common_dir().join("info").join("attributes"), true);
+    if let Some(path) = user_config_file(repo, "core.attributesFile", "attributes") {
+        file(&path, true);
+    }
+    let tracked = index.entries().iter().map(|entry| entry.path(index));
+    for path in
+        tracked.chain(pattern_files.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path))
+    {
+        if let Ok(path) = gix::path::from_bstr(path) {
+            file(&root.join(path), false);
+        }
+    }
+    for entry in index.entries().iter().filter(|entry| is_attributes(entry.path(index))) {
+        // Attributes in the index apply where the file itself does not exist.
+        converts = true;
+        hasher.update(entry.id.as_slice());
+    }
+    if converts {
+        // A key for each file would be invalidated less often, but the stat cache has few entries: stat data
+        // in the index covers nearly all files.
+        for entry in index.entries() {
+            hasher.update(entry.id.as_slice());
+        }
+    }
+    let mut key = [0; 16];
+    key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    key
+}
+
+/// The content of a path of the working tree.
+enum Content {
+    Blob(WorktreeBlob),
+    /// No file or link.
+    Absent,
+    /// The path has a filter driver, or cannot be read.
+    Unknown,
+}
+
+/// Turns possibly changed paths into changes.
+struct Classifier<'a> {
+    context: &'a StatusContext<'a>,
+    index: &'a Arc<gix::index::State>,
+    head: HeadDiff,
+    /// Opened when the first file has to be read.
+    reader: Option<WorktreeReader>,
+    /// No path was left out for lack of time.
+    is_complete: bool,
+    /// The stat cache as loaded.
+    old_cache: StatCache,
+    /// The entries of this run.
+    new_cache: StatCache,
+    /// Whether `new_cache` has entries that `old_cache` has not.
+    has_new_entries: bool,
+    may_store: bool,
+    result: WorktreeChanges,
+}
+
+impl Classifier<'_> {
+    fn tracked(&mut self, tracked: &TrackedScan) -> Result<(), GitError> {
+        let index = self.index;
+        let mut examined: FxHashSet<usize> = FxHashSet::default();
+        for &position in &tracked.conflicted {
+            let path = index.entries()[position].path(index);
+            let committed = self.head.missing.remove(path);
+            let real = SymlinkCheck::new(self.context.root).full_path(path).is_some();
+            let content = if real { self.content(path)? } else { Content::Absent };
+            self.change(path, content, committed, FileState::Dirty, true);
+        }
+        for &position in &tracked.deleted {
+            examined.insert(position);
+            let committed = self.committed(position);
+            self.change(
+                index.entries()[position].path(index),
+                Content::Absent,
+                committed,
+                FileState::Dirty,
+                false,
+            );
+        }
+        for &position in &tracked.maybe_modified {
+            examined.insert(position);
+            if self.skip_if_late() {
+                continue;
+            }
+            let entry = &index.entries()[position];
+            let path = entry.path(index);
+            let content = self.content(path)?;
+            let intended = entry.flags.contains(Flags::INTENT_TO_ADD);
+            let state = match &content {
+                Content::Blob(blob)
+                    if blob.oid == entry.id
+                        && (blob.mode == Mode::Symlink) == (entry.mode == EntryMode::SYMLINK)
+                        && !intended =>
+                {
+                    FileState::Staged
+                }
+                _ => FileState::Dirty,
+            };
+            let committed = self.committed(position);
+            self.change(path, content, committed, state, false);
+        }
+        // Files that differ from the commit, with stat data that proves they are as staged.
+        let mut staged: Vec<_> =
+            self.head.changed.keys().copied().filter(|at| !examined.contains(at)).collect();
+        staged.sort_unstable();
+        for position in staged {
+            let entry = &index.entries()[position];
+            if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
+                || entry.mode == EntryMode::DIR
+            {
+                continue;
+            }
+            let path = entry.path(index);
+            let size = self.context.repo.blobs().size(&entry.id)?.unwrap_or(0);
+            let mode = match entry.mode {
+                EntryMode::SYMLINK => Mode::Symlink,
+                EntryMode::FILE_EXECUTABLE => Mode::Executable,
+                _ => Mode::File,
+            };
+            let content = Content::Blob(WorktreeBlob { oid: entry.id, mode, size });
+            let committed = self.committed(position);
+            self.change(path, content, committed, FileState::Staged, false);
+        }
+        Ok(())
+    }
+
+    /// Classifies committed paths that are not in the index: deleted, or untracked but still on disk.
+    fn missing_from_index(&mut self) -> Result<(), GitError> {
+        let mut missing: Vec<_> = std::mem::take(&mut self.head.missing).into_iter().collect();
+        missing.sort_by(|a, b| a.0.cmp(&b.0));
+        for (path, committed) in missing {
+            let real = SymlinkCheck::new(self.context.root).full_path(path.as_ref()).is_some();
+            let content = if real { self.content(path.as_ref())? } else { Content::Absent };
+            let state =
+                if matches!(content, Content::Absent) { FileState::Staged } else { FileState::Untracked };
+            self.head.missing.insert(path.clone(), committed);
+            self.change(path.as_ref(), content, Some(committed), state, false);
+        }
+        Ok(())
+    }
+
+    fn untracked(&mut self, paths: &[BString]) -> Result<(), GitError> {
+        let mut paths: Vec<&BString> = paths.iter().collect();
+        paths.sort();
+        for path in paths {
+            if self.head.missing.contains_key(path) {
+                continue; // classified by `missing_from_index`
+            }
+            if self.context.is_late() {
+                self.result.unchecked += 1;
+                self.is_complete = false;
+                continue;
+            }
+            self.result.checked += 1;
+            let content = self.content(path.as_ref())?;
+            if !matches!(content, Content::Absent) {
+                self.change(path.as_ref(), content, None, FileState::Untracked, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the stat cache and sorts the result.
+    fn finish(mut self) -> WorktreeChanges {
+        if self.has_new_entries && self.may_store {
+            if !self.is_complete {
+                self.new_cache.fill_from(self.old_cache);
+            }
+            self.new_cache.store(self.context.cache_file);
+        }
+        self.result.changes.sort_by(|a, b| a.path.cmp(&b.path));
+        self.result.filtered.sort();
+        self.result.filtered.dedup();
+        let unreadable = &mut self.result.unreadable;
+        unreadable.sort();
+        unreadable.dedup();
+        let mut outermost: Vec<BString> = Vec::new();
+        for place in unreadable.drain(..) {
+            // A directory sorts before everything in it.
+            if !is_below_any(&place, &outermost) {
+                outermost.push(place);
+            }
+        }
+        *unreadable = outermost;
+        self.result
+    }
+
+    /// Whether the deadline has passed. If so, moves one path from checked to unchecked.
+    fn skip_if_late(&mut self) -> bool {
+        let is_late = self.context.is_late();
+        if is_late {
+            self.result.checked = self.result.checked.saturating_sub(1);
+            self.result.unchecked += 1;
+            self.is_complete = false;
+        }
+        is_late
+    }
+
+    /// The committed file at the path of an index entry.
+    fn committed(&self, position: usize) -> Option<CommittedFile> {
+        let entry = &self.index.entries()[position];
+        let unchanged = CommittedFile { oid: entry.id, is_symlink: entry.mode == EntryMode::SYMLINK };
+        self.head.changed.get(&position).copied().unwrap_or(Some(unchanged))
+    }
+
+    /// Adds a change unless the content is unknown or as committed.
+    fn change(
+        &mut self,
+        path: &BStr,
+        content: Content,
+        committed: Option<CommittedFile>,
+        state: FileState,
+        conflicted: bool,
+    ) {
+        let bytes = match content {
+            Content::Unknown => return,
+            Content::Absent if committed.is_none() => return,
+            Content::Absent => None,
+            Content::Blob(blob) => {
+                let is_symlink = blob.mode == Mode::Symlink;
+                if committed.is_some_and(|c| c.oid == blob.oid && c.is_symlink == is_symlink) {
+                    return;
+                }
+                Some(blob)
+            }
+        };
+        self.result.changes.push(WorktreeChange { path: path.to_owned(), state, conflicted, bytes });
+    }
+
+    /// The content of a file, from the stat cache or by reading it.
+    fn content(&mut self, path: &BStr) -> Result<Content, GitError> {
+        let meta = match std::fs::symlink_metadata(self.context.root.join(path.to_path_lossy())) {
+            Ok(meta) => meta,
+            Err(error) if is_absent(&error) => return Ok(Content::Absent),
+            // The directory cannot be searched.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                return Ok(self.unreadable(&path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)]));
+            }
+            // It says nothing about other files: the name is too long for the file system, or the disk is
+            // damaged.
+            Err(_) => return Ok(self.unreadable(path)),
+        };
+        let mode = match Kind::of(&meta) {
+            Kind::Directory | Kind::Other => return Ok(Content::Absent),
+            Kind::Symlink => Mode::Symlink,
+            Kind::File { executable: true } => Mode::Executable,
+            Kind::File { executable: false } => Mode::File,
+        };
+        if let Some(known) = self.old_cache.get(path, &FileStat::of(&meta)) {
+            self.new_cache.insert(path.to_owned(), known);
+            return Ok(Content::Blob(WorktreeBlob { oid: known.oid, mode, size: known.converted_size }));
+        }
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            None => {
+                let index = Arc::new(LazyIndex::of(self.index.clone()));
+                self.reader.insert(WorktreeReader::with_index(self.context.repo, index)?)
+            }
+        };
+        let observed = Time::now();
+        match reader.convert_checked(path) {
+            Ok((stat, Conversion::Blob { bytes, mode })) => {
+                let oid = hash_blob(&bytes, self.index.object_hash());
+                let size = bytes.len() as u64;
+                if let Some(stat) = stat.filter(|stat| !stat.mtime.is_racy(observed)) {
+                    self.has_new_entries = true;
+                    self.new_cache.insert(path.to_owned(), CachedBlob { stat, oid, converted_size: size });
+                }
+                Ok(Content::Blob(WorktreeBlob { oid, mode, size }))
+            }
+            Ok((_, Conversion::TooLarge { size, mode })) => {
+                Ok(Content::Blob(WorktreeBlob { oid: Oid::null(self.index.object_hash()), mode, size }))
+            }
+            Ok((_, Conversion::Filtered)) => {
+                self.result.filtered.push(path.to_owned());
+                Ok(Content::Unknown)
+            }
+            Ok((_, Conversion::Absent)) => Ok(Content::Absent),
+            // An unreadable file must not make the whole run fail.
+            Err(error) => {
+                tracing::debug!(%error, "cannot read a file of the working tree");
+                Ok(self.unreadable(path))
+            }
+        }
+    }
+
+    /// Notes that `place`, a file or a directory with its slash, cannot be read.
+    fn unreadable(&mut self, place: &[u8]) -> Content {
+        self.result.unreadable.push(place.into());
+        Content::Unknown
+    }
+}

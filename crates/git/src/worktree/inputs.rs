@@ -1,0 +1,76 @@
+//! Files that determine a status result in addition to the content of the working tree: git's index, ignore
+//! files and attribute files.
+
+use std::path::{Path, PathBuf};
+
+use super::stat::{FileStat, Time};
+use crate::Repo;
+
+/// Attribute file of the whole machine.
+pub(super) const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
+
+/// Names of per-directory files whose patterns apply to other files of the working tree.
+pub(super) const PATTERN_FILES: [&str; 2] = [".gitignore", ".gitattributes"];
+
+/// Whether `name` is the name of an ignore or attribute file.
+pub(super) fn is_pattern_file(name: &[u8]) -> bool {
+    PATTERN_FILES.iter().any(|pattern_file| name.eq_ignore_ascii_case(pattern_file.as_bytes()))
+}
+
+/// An input file outside of the working tree, with its stat data from before it was read.
+pub(super) struct InputFile {
+    pub path: PathBuf,
+    /// `None` if the file did not exist.
+    pub stat: Option<FileStat>,
+    /// When the stat data was taken.
+    pub observed: Time,
+}
+
+impl InputFile {
+    /// Git's index and the files outside of the working tree that decide what is ignored and how files are
+    /// converted.
+    pub fn all(repo: &Repo) -> Vec<InputFile> {
+        input_paths(repo).into_iter().map(InputFile::observe).collect()
+    }
+
+    fn observe(path: PathBuf) -> InputFile {
+        let observed = Time::now();
+        let stat = stat(&path);
+        InputFile { path, stat, observed }
+    }
+
+    /// Whether the file is unchanged since it was observed. Racy stat data counts as changed.
+    pub fn is_unchanged(&self) -> bool {
+        let stat = stat(&self.path);
+        stat == self.stat && !stat.is_some_and(|stat| stat.mtime.max(stat.ctime).is_racy(self.observed))
+    }
+}
+
+/// Whether `inputs` are the input files of `repo`, all unchanged.
+pub(super) fn are_current(inputs: &[InputFile], repo: &Repo) -> bool {
+    let paths = input_paths(repo);
+    inputs.len() == paths.len()
+        && inputs.iter().zip(paths).all(|(input, path)| input.path == path && input.is_unchanged())
+}
+
+fn stat(path: &Path) -> Option<FileStat> {
+    std::fs::metadata(path).ok().map(|meta| FileStat::of(&meta))
+}
+
+fn input_paths(repo: &Repo) -> Vec<PathBuf> {
+    let info = repo.common_dir().join("info");
+    let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
+    paths.push(SYSTEM_ATTRIBUTES.into());
+    paths.extend(user_config_file(repo, "core.excludesFile", "ignore"));
+    paths.extend(user_config_file(repo, "core.attributesFile", "attributes"));
+    paths
+}
+
+/// The file that the configuration `key` names, or the file `name` in git's directory of the user's
+/// configuration.
+pub(super) fn user_config_file(repo: &Repo, key: &'static str, name: &str) -> Option<PathBuf> {
+    let configured = repo.local().config_snapshot().trusted_path(key).ok().flatten();
+    let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = || directory("XDG_CONFIG_HOME").or_else(|| directory("HOME").map(|home| home.join(".config")));
+    configured.or_else(|| Some(user()?.join("git").join(name)))
+}

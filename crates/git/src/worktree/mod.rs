@@ -1,0 +1,96 @@
+//! Status engine: how the working tree differs from a committed tree.
+//!
+//! In: a repository, a tree, a time budget. Out: the changed paths with the oid that git would give to their
+//! content. Stat data decides where git's index has it. The content of other files (touched by a build, racy,
+//! untracked) is hashed once and remembered in a stat cache of our own, since a reader must not write git's
+//! index.
+//!
+//! # Why not gix's status
+//!
+//! Attributes, ignore rules, the index and the to-git conversion are gix's. The engine around them is our
+//! own, for these reasons:
+//!
+//! * `gix::Repository::status` converts files with the filter drivers of the configuration, that is, it may
+//!   run programs that the repository names. There is no option to leave them out. The plumbing,
+//!   `gix_status::index_as_worktree`, accepts a conversion pipeline without drivers, but then compares a file
+//!   that has a driver unconverted and reports it as modified. Here such files are reported as filtered and
+//!   are never opened ([`WorktreeReader`]).
+//! * The plumbing checks all entries of the index. It returns neither the stat data of unmodified files,
+//!   which the status cache consists of, nor can it check only the files that a file monitor reported.
+//! * The plumbing remembers hashed content by writing the index, and does not remember the contents of
+//!   directories.
+//! * A run of gix ends early by an interrupt and then has no result for the rest. A search needs the changes
+//!   found within its time budget and the number of paths that were not checked.
+//! * gix compares the index with a tree by building a second index from the tree. Here directories whose tree
+//!   oid is in the cache-tree extension of the index are skipped.
+//!
+//! # Modules, in the order of their dependencies
+//!
+//! * [`changes`]: the result. [`context`]: what the steps of a run share, with the thresholds.
+//! * [`cache_file`], [`fs_kind`], [`stat`]: cache files, file systems, stat data and the stat cache.
+//! * [`inputs`], [`index`], [`to_git`]: files that affect others, git's index, conversion.
+//! * [`git_fsmonitor`]: what git's own monitor reports.
+//! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: what is found without reading
+//!   content.
+//! * [`classify`]: from a scan to changes.
+//! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or
+//!   by this one.
+
+pub mod cache_file;
+mod changes;
+mod classify;
+mod context;
+mod fs_kind;
+mod fsmonitor;
+mod git_fsmonitor;
+mod index;
+mod inputs;
+mod run;
+mod scan;
+pub mod stat;
+mod status;
+mod status_cache;
+mod status_delta;
+#[cfg(test)]
+mod tests;
+mod to_git;
+mod tracked;
+mod untracked;
+mod untracked_cache;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{BStr, GitError, Oid, Repo};
+pub use changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
+pub use status::{StatusEngine, WorktreeStatus};
+pub use to_git::{WorktreeFile, WorktreeReader};
+
+/// Finds what differs between `head_tree` and the working tree.
+///
+/// Content decides: a touched file, a changed mode or an edit that was undone is no change. Paths marked
+/// skip-worktree (sparse checkout) or assume-unchanged count as committed, and so do submodules. `cache_file`
+/// and two caches beside it are read and, best effort, replaced. When `budget` is used up, remaining paths
+/// are counted in [`unchecked`](WorktreeChanges::unchecked); tracked files come before untracked ones. Writes
+/// nothing else and starts no program.
+pub fn worktree_changes(
+    repo: &Repo,
+    head_tree: Option<&Oid>,
+    cache_file: &Path,
+    budget: Duration,
+) -> Result<WorktreeChanges, GitError> {
+    let status = StatusEngine::default().status(repo, head_tree, cache_file, budget)?;
+    Ok(Arc::unwrap_or_clone(status.changes))
+}
+
+/// The converted bytes of a file of the working tree, or the target of a link. `None` if there is neither, if
+/// the path has a filter driver, or if the file exceeds 64 MiB.
+///
+/// Cost: parsing git's index. For several files use one [`WorktreeReader`].
+///
+/// Errors: [`GitError::PathEscapes`] for paths that are absolute, contain `..` or `.git`, or lead through a
+/// link.
+pub fn read_worktree_file(repo: &Repo, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
+    WorktreeReader::open(repo)?.read(path)
+}

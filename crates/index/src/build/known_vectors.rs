@@ -1,0 +1,45 @@
+//! Vectors that need not be computed again.
+
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_store::StoreReader;
+use rustc_hash::FxHashMap;
+
+/// Vectors in the store, by the hash of their model input.
+pub struct KnownVectors<'a> {
+    reader: &'a StoreReader,
+    /// All of them; built only for a model whose vectors cost more than a look-up.
+    all: Option<FxHashMap<[u8; 16], (u32, u32)>>,
+}
+
+impl<'a> KnownVectors<'a> {
+    pub fn new(reader: &'a StoreReader, embedder: &dyn Embedder) -> KnownVectors<'a> {
+        let all = (embedder.cost() != EmbedCost::Table).then(|| {
+            let mut all = FxHashMap::default();
+            for (s, segment) in reader.segments.iter().enumerate() {
+                let hashes = segment.input_hashes().iter().enumerate();
+                all.extend(hashes.map(|(row, hash)| (*hash, (s as u32, row as u32))));
+            }
+            all
+        });
+        KnownVectors { reader, all }
+    }
+
+    /// A look-up in the rows of `previous` (nearly everything of an edited file) and, for slow models, in the
+    /// whole store.
+    pub fn of(&self, previous: Option<u32>) -> impl Fn(&[u8; 16]) -> Option<Vec<i8>> + '_ {
+        let near = previous.and_then(|doc| self.reader.locate_doc(doc)).map(|(s, ordinal)| {
+            let segment = &self.reader.segments[s];
+            (segment, segment.doc_rows(ordinal))
+        });
+        move |hash| {
+            if let Some((segment, rows)) = &near {
+                let hashes = segment.input_hashes().get(rows.start as usize..rows.end as usize)?;
+                if let Some(i) = hashes.iter().position(|known| known == hash) {
+                    return Some(segment.vector(rows.start + i as u32).to_vec());
+                }
+            }
+            let (s, row) = self.all.as_ref()?.get(hash)?;
+            Some(self.reader.segments[*s as usize].vector(*row).to_vec())
+        }
+    }
+}

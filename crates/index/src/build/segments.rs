@@ -1,0 +1,59 @@
+//! Segments: what workers have built is merged in job order, and written when it is enough.
+
+use super::Built;
+use super::worker::Unit;
+use crate::error::IndexError;
+use codeweaver_store::layout::{StoreLayout, write_content_addressed};
+use codeweaver_store::segment::SegmentBuilder;
+use codeweaver_store::shard;
+use codeweaver_store::state::SegmentRef;
+
+/// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
+/// below the memory limit.
+pub const SEAL_ROWS: usize = 48 * 1024;
+
+pub(super) struct Merger<'a> {
+    pub(super) store: &'a StoreLayout,
+    pub(super) open: SegmentBuilder,
+    pub(super) built: &'a mut Built,
+    pub(super) seal_names: usize,
+}
+
+impl Merger<'_> {
+    pub(super) fn merge(&mut self, unit: Unit) -> Result<(), IndexError> {
+        if self.open.n_rows() + unit.builder.n_rows() > shard::MAX_ROWS {
+            self.seal()?;
+        }
+        let base = self.open.n_docs() as u32;
+        let sealed = self.built.n_sealed;
+        self.built.docs.extend(unit.docs.into_iter().map(|doc| doc.map(|ordinal| (sealed, base + ordinal))));
+        self.open.append(unit.builder);
+        if self.open.n_rows() >= SEAL_ROWS || self.open.n_names() >= self.seal_names {
+            self.seal()
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn seal(&mut self) -> Result<(), IndexError> {
+        if self.open.n_docs() == 0 {
+            return Ok(());
+        }
+        let builder = std::mem::replace(&mut self.open, SegmentBuilder::new(0));
+        self.open.data.dim = builder.data.dim;
+        self.built.segments.push(write_segment(self.store, builder)?);
+        self.built.n_sealed += 1;
+        Ok(())
+    }
+}
+
+/// Writes a shard and its segment. The returned reference has no doc ids yet.
+pub fn write_segment(store: &StoreLayout, builder: SegmentBuilder) -> Result<SegmentRef, IndexError> {
+    let (n_docs, n_rows) = (builder.n_docs() as u32, builder.n_rows() as u32);
+    let (shard, segment) = builder.encode(store.root())?;
+    let name = blake3::hash(&shard.bytes).to_hex().to_string();
+    write_content_addressed(&store.shard(&name), &shard.bytes)?;
+    write_content_addressed(&store.segment(&name), &segment)?;
+    let (shard_bytes, segment_bytes) = (shard.bytes.len() as u64, segment.len() as u64);
+    Ok(SegmentRef { name, doc_base: 0, n_docs, n_rows, shard_bytes, segment_bytes })
+}

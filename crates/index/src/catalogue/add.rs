@@ -1,0 +1,260 @@
+//! Adding members: repositories at given paths, or everywhere below them.
+
+use super::{Catalogue, CatalogueError, named, now};
+use codeweaver_git::{Member, MemberState, Members, NameError, Repo, check_name, find_reference};
+use std::path::{Path, PathBuf};
+
+/// What [`Catalogue::add`] adds.
+#[derive(Debug, Clone, Default)]
+pub struct AddOptions {
+    /// Repositories, or with `recursive` directories with repositories.
+    pub paths: Vec<PathBuf>,
+    /// Whether the repositories below the paths are meant.
+    pub recursive: bool,
+    /// The name of the only repository, or with `recursive` what all names begin with.
+    pub name: Option<String>,
+    /// Further branches and tags, each as a member `name@ref`.
+    pub branches: Vec<String>,
+}
+
+/// What [`Catalogue::add`] has done.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct AddReport {
+    /// Names of new members.
+    pub added: Vec<String>,
+    /// Names of members that are there already.
+    pub known: Vec<String>,
+    /// Repositories that were not added.
+    pub refused: Vec<Refused>,
+}
+
+/// A repository that is not added.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Refused {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// A repository that was found.
+struct Candidate {
+    git_dir: PathBuf,
+    name: String,
+}
+
+/// Maximum depth of directories in which repositories are looked for.
+const MAX_DEPTH: usize = 32;
+
+impl Catalogue {
+    /// Adds members, which are indexed by the next [`Self::sync`]. A repository that is a member already
+    /// stays under its name. With `recursive`, what cannot be added is left out and reported.
+    ///
+    /// # Errors
+    /// Without `recursive`, whatever cannot be added; nothing is added then.
+    pub fn add(&self, options: &AddOptions) -> Result<AddReport, CatalogueError> {
+        let mut report = AddReport::default();
+        let candidates = self.candidates(options, &mut report)?;
+        let _lock = self.lock()?;
+        let mut all = self.members()?.all().to_vec();
+        let refuse = |report: &mut AddReport, path: &Path, error: CatalogueError| {
+            if !options.recursive {
+                return Err(error);
+            }
+            report.refused.push(Refused { path: path.to_owned(), reason: error.to_string() });
+            Ok(())
+        };
+        for Candidate { git_dir, name } in candidates {
+            for reference in std::iter::once(None).chain(options.branches.iter().map(Some)) {
+                let member = match new_member(&git_dir, &name, reference.map(String::as_str), &all) {
+                    Ok(Some(member)) => member,
+                    Ok(None) => {
+                        let known = all.iter().find(|it| it.path == git_dir).map(|it| it.name.clone());
+                        report.known.extend(known.filter(|_| reference.is_none()));
+                        continue;
+                    }
+                    Err(error) => {
+                        refuse(&mut report, &git_dir, error)?;
+                        if reference.is_none() {
+                            break;
+                        }
+                        continue;
+                    }
+                };
+                report.added.push(member.name.clone());
+                all.push(member);
+            }
+        }
+        if !report.added.is_empty() {
+            let message = format!("catalogue: add {}", named(report.added.iter().map(String::as_str)));
+            self.repo().commit_members(&Members::new(all)?, &message, now())?;
+        }
+        Ok(report)
+    }
+
+    fn candidates(
+        &self,
+        options: &AddOptions,
+        report: &mut AddReport,
+    ) -> Result<Vec<Candidate>, CatalogueError> {
+        let mut candidates = Vec::new();
+        for path in &options.paths {
+            let top = std::fs::canonicalize(path)
+                .map_err(|source| CatalogueError::Io { path: path.clone(), source })?;
+            let n_before = candidates.len();
+            if !options.recursive || is_repository(&top) {
+                let git_dir = self.git_dir_of(&top)?;
+                let own = name_of(&top).ok_or_else(|| CatalogueError::Io {
+                    path: top.clone(),
+                    source: std::io::Error::new(std::io::ErrorKind::InvalidData, "its name is not UTF-8"),
+                })?;
+                let name = match &options.name {
+                    Some(name) if !options.recursive => name.clone(),
+                    Some(prefix) => format!("{prefix}/{own}"),
+                    None => own,
+                };
+                candidates.push(Candidate { git_dir, name });
+                continue;
+            }
+            self.below(&top, options.name.as_deref().unwrap_or(""), 0, &mut candidates, report);
+            if candidates.len() == n_before && report.refused.is_empty() {
+                return Err(CatalogueError::NothingFound { path: top });
+            }
+        }
+        candidates.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.git_dir.cmp(&b.git_dir)));
+        Ok(candidates)
+    }
+
+    /// Collects the repositories in `directory`. Symbolic links are not followed, and nothing is looked for
+    /// within a repository.
+    fn below(
+        &self,
+        directory: &Path,
+        prefix: &str,
+        depth: usize,
+        found: &mut Vec<Candidate>,
+        report: &mut AddReport,
+    ) {
+        let mut refuse = |path: &Path, reason: String| {
+            report.refused.push(Refused { path: path.to_owned(), reason });
+        };
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => return refuse(directory, error.to_string()),
+        };
+        let mut children: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.path())
+            .collect();
+        children.sort();
+        for child in children {
+            let is_own = child == self.git_dir();
+            if is_own || child.file_name().is_some_and(|name| name == ".git") {
+                continue;
+            }
+            let join = |own: String| if prefix.is_empty() { own } else { format!("{prefix}/{own}") };
+            if is_repository(&child) {
+                let Some(own) = name_of(&child) else {
+                    report.refused.push(Refused { path: child, reason: "its name is not UTF-8".to_owned() });
+                    continue;
+                };
+                match self.git_dir_of(&child) {
+                    Ok(git_dir) if found.iter().any(|it| it.git_dir == git_dir) => {}
+                    // A linked worktree or submodule, whose repository is elsewhere.
+                    Ok(git_dir) if !git_dir.starts_with(&child) => {}
+                    Ok(git_dir) => found.push(Candidate { git_dir, name: join(own) }),
+                    Err(error) => {
+                        report.refused.push(Refused { path: child, reason: error.to_string() });
+                    }
+                }
+            } else if depth < MAX_DEPTH
+                && let Some(own) = child.file_name().and_then(|name| name.to_str()).map(str::to_owned)
+            {
+                self.below(&child, &join(own), depth + 1, found, report);
+            }
+        }
+    }
+
+    /// The canonical git directory of the repository whose top is `top`.
+    fn git_dir_of(&self, top: &Path) -> Result<PathBuf, CatalogueError> {
+        let not_here =
+            |within: Option<PathBuf>| CatalogueError::NotARepository { path: top.to_owned(), within };
+        let repo = match Repo::discover_named(top) {
+            Ok(repo) => repo,
+            Err(codeweaver_git::GitError::NotARepository { .. }) => return Err(not_here(None)),
+            Err(error) => return Err(error.into()),
+        };
+        let root = repo.work_dir().unwrap_or(repo.git_dir());
+        if root != top && repo.git_dir() != top {
+            return Err(not_here(Some(root.to_owned())));
+        }
+        if repo.is_catalogue() {
+            return Err(CatalogueError::IsACatalogue { path: top.to_owned() });
+        }
+        if repo.common_dir().to_str().is_none() {
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, "its path is not UTF-8");
+            return Err(CatalogueError::Io { path: top.to_owned(), source });
+        }
+        Ok(repo.common_dir().to_owned())
+    }
+}
+
+/// The member for a branch or tag of a repository, or for its HEAD; `None` if it is one already.
+fn new_member(
+    git_dir: &Path,
+    name: &str,
+    reference: Option<&str>,
+    all: &[Member],
+) -> Result<Option<Member>, CatalogueError> {
+    let no_reference = |reference: &str| CatalogueError::NoReference {
+        path: git_dir.to_owned(),
+        reference: reference.to_owned(),
+    };
+    // Branches are named after the repository as it is listed.
+    let base = all.iter().find(|it| it.path == git_dir && it.reference == "HEAD").map_or(name, |it| &it.name);
+    let (name, full) = match reference {
+        None => (base.to_owned(), "HEAD".to_owned()),
+        Some(short) => {
+            let full = find_reference(git_dir, short).ok_or_else(|| no_reference(short))?;
+            let short =
+                full.trim_start_matches("refs/").trim_start_matches("heads/").trim_start_matches("tags/");
+            (format!("{base}@{short}"), full)
+        }
+    };
+    if all.iter().any(|it| it.path == git_dir && it.reference == full) {
+        return Ok(None);
+    }
+    check_name(&name)?;
+    let is_below = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('/'));
+    let other =
+        all.iter().find(|it| it.name == name || is_below(&it.name, &name) || is_below(&name, &it.name));
+    if let Some(other) = other {
+        return Err(NameError::Taken { name, by: other.path.clone() }.into());
+    }
+    Ok(Some(Member {
+        name,
+        path: git_dir.to_owned(),
+        reference: full,
+        commit: None,
+        tree: None,
+        updated: 0,
+        state: MemberState::Empty,
+        error: "it was not looked at yet".to_owned(),
+    }))
+}
+
+/// Whether a directory is the top of a repository, bare or not.
+fn is_repository(directory: &Path) -> bool {
+    let is_git_dir = |dir: &Path| dir.join("HEAD").exists() && dir.join("objects").is_dir();
+    directory.join(".git").exists() || is_git_dir(directory) && directory.join("refs").is_dir()
+}
+
+/// The last component without `.git`.
+fn name_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    match name {
+        ".git" => name_of(path.parent()?),
+        name => Some(name.strip_suffix(".git").unwrap_or(name).to_owned()),
+    }
+}

@@ -1,0 +1,233 @@
+//! The catalogue: many repositories indexed as one.
+//!
+//! A catalogue is a bare repository whose tree has the tree of every member under its name
+//! ([`codeweaver_git::Members`]), with an index like any other. This module keeps it: members are found and added
+//! (`add`), and brought up to date (`sync`); `list` tells how they are.
+
+mod add;
+mod list;
+mod sync;
+
+pub use add::{AddOptions, AddReport, Refused};
+pub use list::{Listed, ListedState};
+pub use sync::{Problem, SyncReport, Which};
+
+use crate::{Codebase, IndexError};
+use codeweaver_git::import::create_bare;
+use codeweaver_git::{CATALOGUE_KEY, GitError, Member, Members, NameError, Repo, import};
+use codeweaver_store::StoreError;
+use codeweaver_store::lock::Lock;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a catalogue cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// A repository that is to be a member is a catalogue.
+    #[error("{} is a catalogue itself", path.display())]
+    IsACatalogue {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// A repository is there already that is not a catalogue.
+    #[error("{} is not empty", path.display())]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There are no repositories below a directory.
+    #[error("there is no git repository below {}", path.display())]
+    NothingFound {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory is not the top of a repository.
+    #[error("{} is not a git repository", path.display())]
+    NotARepository {
+        /// The directory.
+        path: PathBuf,
+        /// The repository that it is in.
+        within: Option<PathBuf>,
+    },
+    /// A member cannot have its name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// No member has this name or path.
+    #[error("there is no member {name:?}")]
+    NoMember {
+        /// As typed.
+        name: String,
+        /// A name that is much like it.
+        similar: Option<String>,
+    },
+    /// A repository has no such branch or tag.
+    #[error("{} has no branch or tag {reference:?}", path.display())]
+    NoReference {
+        /// The repository.
+        path: PathBuf,
+        /// As typed.
+        reference: String,
+    },
+    /// A directory cannot be read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// Git cannot be read or written.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The index cannot be updated.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl From<StoreError> for CatalogueError {
+    fn from(error: StoreError) -> CatalogueError {
+        CatalogueError::Index(error.into())
+    }
+}
+
+/// A catalogue. Cheap to clone; every operation reads the present list of members.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    repo: Repo,
+}
+
+impl Catalogue {
+    /// Creates an empty catalogue in `dir`, or opens the one that is there.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NotEmpty`] if there is something else.
+    pub fn create(dir: &Path) -> Result<Catalogue, CatalogueError> {
+        if dir.join("HEAD").is_file() {
+            return Catalogue::open(dir).map_err(|error| match error {
+                CatalogueError::Git(GitError::NotACatalogue { path }) => CatalogueError::NotEmpty { path },
+                other => other,
+            });
+        }
+        if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(CatalogueError::NotEmpty { path: dir.to_owned() });
+        }
+        create_bare(dir)?;
+        let settings = [
+            (CATALOGUE_KEY, "true"),
+            // Git must not look for the members' objects in here.
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+            // Its history is written by `catalogue sync` alone.
+            ("receive.hideRefs", "refs/"),
+            ("core.logAllRefUpdates", "always"),
+        ];
+        for (key, value) in settings {
+            import::set_config(dir, key, value)?;
+        }
+        let catalogue = Catalogue::open(dir)?;
+        catalogue.repo.commit_members(&Members::default(), "catalogue: create", now())?;
+        Ok(catalogue)
+    }
+
+    /// Opens the catalogue in `dir`.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Git`] for another repository, and if there is none.
+    pub fn open(dir: &Path) -> Result<Catalogue, CatalogueError> {
+        Catalogue::of(Repo::discover_named(dir)?)
+    }
+
+    /// The catalogue that `repo` is.
+    ///
+    /// # Errors
+    /// [`GitError::NotACatalogue`].
+    pub fn of(repo: Repo) -> Result<Catalogue, CatalogueError> {
+        if repo.is_catalogue() {
+            Ok(Catalogue { repo })
+        } else {
+            Err(GitError::NotACatalogue { path: repo.git_dir().to_owned() }.into())
+        }
+    }
+
+    /// The git directory.
+    pub fn git_dir(&self) -> &Path {
+        self.repo.git_dir()
+    }
+
+    /// The repository with the tree of all members.
+    pub fn repo(&self) -> &Repo {
+        &self.repo
+    }
+
+    /// The members as they were last brought up to date.
+    pub fn members(&self) -> Result<Arc<Members>, CatalogueError> {
+        Ok(self.repo.members()?)
+    }
+
+    /// Opens the index.
+    pub fn codebase(&self) -> Result<Codebase, CatalogueError> {
+        Ok(Codebase::open_named(self.git_dir(), &[])?)
+    }
+
+    /// Removes members. Their entries leave the index with the next update; what was embedded for them is
+    /// kept until it is collected.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoMember`]; nothing is removed then.
+    pub fn remove(&self, names: &[String]) -> Result<Vec<Member>, CatalogueError> {
+        let _lock = self.lock()?;
+        let members = self.members()?;
+        let mut removed: Vec<Member> = Vec::new();
+        for name in names {
+            removed.push(find(&members, name)?.clone());
+        }
+        let mut kept = members.all().to_vec();
+        kept.retain(|member| removed.iter().all(|gone| gone.name != member.name));
+        let message = format!("catalogue: remove {}", named(removed.iter().map(|member| &*member.name)));
+        self.repo.commit_members(&Members::new(kept)?, &message, now())?;
+        Ok(removed)
+    }
+
+    /// Held while the list of members is changed.
+    fn lock(&self) -> Result<Lock, CatalogueError> {
+        Ok(Lock::acquire(&self.git_dir().join("codeweaver-catalogue.lock"))?)
+    }
+}
+
+/// The member with this name or at this path.
+fn find<'m>(members: &'m Members, typed: &str) -> Result<&'m Member, CatalogueError> {
+    if let Some(member) = members.get(typed.trim_end_matches('/')) {
+        return Ok(member);
+    }
+    let at_path = std::fs::canonicalize(typed).ok().and_then(|path| {
+        let mut all = members.all().iter();
+        all.find(|member| member.path == path || member.path == path.join(".git"))
+    });
+    at_path
+        .ok_or_else(|| CatalogueError::NoMember { name: typed.to_owned(), similar: similar(members, typed) })
+}
+
+fn similar(members: &Members, typed: &str) -> Option<String> {
+    let names = members.all().iter().map(|member| &member.name);
+    let near = names.filter_map(|name| {
+        let distance = strsim::levenshtein(typed, name);
+        let is_end = name.rsplit('/').next() == Some(typed);
+        (is_end || distance <= 1 + typed.len() / 4).then_some((!is_end, distance, name))
+    });
+    near.min().map(|(.., name)| name.clone())
+}
+
+/// A few names, and the number of the others.
+fn named<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<&str> = names.collect();
+    match names.len() {
+        n if n > SHOWN => format!("{} and {} more", names[..SHOWN].join(", "), n - SHOWN),
+        _ => names.join(", "),
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}

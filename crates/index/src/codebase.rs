@@ -1,0 +1,325 @@
+//! A codebase: one worktree of a repository with its settings and the store that answers for it.
+
+use super::error::IndexError;
+use super::status::Checkpoint;
+use super::update::Target;
+use crate::policy;
+use codeweaver_chunk::{self as chunk, LanguageId};
+use codeweaver_config::{Loaded, Settings, Sources};
+use codeweaver_embed::{self as embed, EmbedError};
+use codeweaver_git::Repo;
+use codeweaver_store::layout::Trust;
+use codeweaver_store::state::{Head, MARKER_KIND, Marker, Phase, State};
+use codeweaver_store::{Layout, StoreLayout, StoreReader, lock};
+use std::path::{Path, PathBuf};
+
+/// One worktree of a repository, with its settings and its place in the store. Fixed while one command runs.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Codebase {
+    /// The repository.
+    pub repo: Repo,
+    /// The location of `.codeweaver/`.
+    pub layout: Layout,
+    /// The settings in effect.
+    pub settings: Settings,
+    /// Where each setting comes from, and warnings about ignored ones.
+    pub loaded: Loaded,
+    /// Name of this worktree within the shared store.
+    pub worktree_key: String,
+    /// Fingerprint of the vector space.
+    pub vector_space: String,
+    /// Why the model of the settings cannot be identified. `vector_space` is then that of an earlier index,
+    /// which answers without dense retrieval; updates are refused.
+    pub model_problem: Option<EmbedError>,
+    /// Fingerprint of policy and chunker: part of every snapshot key.
+    pub settings_fingerprint: String,
+}
+
+/// Lifecycle state of a codebase, with the details that a gate reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// No index has been completed.
+    NotIndexed,
+    /// A first index or a reindex ended before it was done. The next run continues with what is kept.
+    Interrupted {
+        /// Chunks that are kept.
+        n_chunks: u64,
+    },
+    /// A first index or a reindex is running.
+    Indexing,
+    /// An index answers.
+    Indexed,
+    /// The first index failed, with the message of its error.
+    IndexFailed(String),
+    /// The index was built for other settings.
+    RequiresReindex {
+        /// Both sides of the difference.
+        reason: String,
+    },
+}
+
+impl Codebase {
+    /// Opens the repository that contains `dir`. `overrides` are settings (key, value) that take precedence
+    /// over all files.
+    ///
+    /// # Errors
+    /// [`IndexError`] if there is no repository, if it uses an unsupported format, or if a setting is
+    /// invalid.
+    pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
+        Codebase::of(Repo::discover(dir)?, overrides)
+    }
+
+    /// As [`Self::open`], but ignores `GIT_DIR` and the other variables that git sets: the directory was
+    /// named by the user.
+    pub fn open_named(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
+        Codebase::of(Repo::discover_named(dir)?, overrides)
+    }
+
+    fn of(repo: Repo, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
+        let mut sources = Sources::discover(repo.work_dir());
+        sources.overrides.extend_from_slice(overrides);
+        let loaded = Settings::load(&sources)?;
+        match embed::fingerprint_of(&loaded.settings.model) {
+            Ok(vector_space) => Ok(Codebase::with(repo, loaded, vector_space)),
+            Err(problem) => {
+                // Its place in the stores does not depend on the vector space.
+                let mut codebase = Codebase::with(repo, loaded, String::new());
+                let Some(vector_space) = codebase.earlier_vector_space() else { return Err(problem.into()) };
+                (codebase.vector_space, codebase.model_problem) = (vector_space, Some(problem));
+                Ok(codebase)
+            }
+        }
+    }
+
+    /// The vector space of an index of this worktree: of the model of the settings if there is one, else of
+    /// any other, newest first.
+    fn earlier_vector_space(&self) -> Option<String> {
+        let prefix = embed::fingerprint_prefix(&self.settings.model);
+        let states = self.layout.stores().into_iter().filter_map(|store| State::read(&store.state()).ok()?);
+        let markers = states.filter_map(|state| {
+            let head = self.head_in(&state).filter(|head| head.phase == Phase::Indexed)?;
+            let space = head.marker.as_ref()?.fingerprint.clone();
+            Some((space.starts_with(&prefix), head.last_run.as_ref().map(|run| run.finished_at), space))
+        });
+        markers.max().map(|(.., space)| space)
+    }
+
+    /// Opens a repository although its settings are invalid or its model is missing, to check the rest.
+    ///
+    /// What is wrong with them is returned beside a codebase with default settings or, if only the model is
+    /// missing, with the vector space of the built-in one. It must not be searched or updated.
+    ///
+    /// # Errors
+    /// As [`Self::open`], but for [`IndexError::Config`] and [`IndexError::Embed`].
+    pub fn open_despite_settings(repo: Repo) -> Result<(Codebase, Option<IndexError>), IndexError> {
+        let problem = match Codebase::of(repo.clone(), &[]) {
+            Ok(mut codebase) => {
+                let problem = codebase.model_problem.take().map(IndexError::from);
+                return Ok((codebase, problem));
+            }
+            Err(problem @ (IndexError::Config(_) | IndexError::Embed(_))) => problem,
+            Err(error) => return Err(error),
+        };
+        let vector_space = embed::fingerprint_of(&Settings::default().model)?;
+        let loaded = match Settings::load(&Sources::discover(repo.work_dir())) {
+            Ok(loaded) => loaded,
+            Err(_) => Settings::load(&Sources::default())?,
+        };
+        Ok((Codebase::with(repo, loaded, vector_space), Some(problem)))
+    }
+
+    fn with(repo: Repo, mut loaded: Loaded, vector_space: String) -> Codebase {
+        let warnings = language_warnings(&loaded);
+        loaded.warnings.extend(warnings);
+        let settings = loaded.settings.clone();
+        let settings_fingerprint = settings_fingerprint(&settings);
+        let layout = Layout::of(&repo);
+        let worktree_key = repo.worktree_key();
+        Codebase {
+            repo,
+            layout,
+            settings,
+            loaded,
+            worktree_key,
+            vector_space,
+            model_problem: None,
+            settings_fingerprint,
+        }
+    }
+
+    /// The root of the worktree, or the git directory of a bare repository.
+    pub fn root(&self) -> PathBuf {
+        self.repo.work_dir().unwrap_or(self.repo.git_dir()).to_path_buf()
+    }
+
+    /// The store of the vector space in effect.
+    pub fn store(&self) -> StoreLayout {
+        self.layout.store(&self.vector_space)
+    }
+
+    /// Hashes of files whose stat data does not prove that they are unchanged.
+    pub fn stat_cache(&self) -> PathBuf {
+        self.layout.cache().join(format!("stat-{}", self.worktree_key))
+    }
+
+    /// Creates the directories of the store where they are missing. They may have been removed since the
+    /// process started (`git clean -fdx`); without its nonce a new `.codeweaver/` would not be trusted.
+    pub fn create_store(&self) -> Result<StoreLayout, IndexError> {
+        self.layout.create()?;
+        let store = self.store();
+        store.create()?;
+        Ok(store)
+    }
+
+    /// The key of the snapshot of `tree_oid` under the present settings.
+    pub fn snapshot_key(&self, tree_oid: &str) -> String {
+        format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
+    }
+
+    /// Reads all directories of a catalogue at HEAD, after which the blobs of its members can be read by
+    /// their oids alone. Does nothing in an ordinary repository.
+    ///
+    /// # Errors
+    /// [`IndexError::Git`] if a directory cannot be read.
+    pub(super) fn find_member_blobs(&self) -> Result<(), IndexError> {
+        if self.repo.is_catalogue()
+            && let Some(tree) = self.repo.head()?.tree
+        {
+            codeweaver_git::walk_tree(&self.repo, &tree)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a snapshot of the target's tree is published, so that an update has nothing to build.
+    pub fn has_snapshot(&self, target: &Target) -> bool {
+        let state = State::read(&self.store().state()).ok().flatten();
+        state.is_some_and(|state| state.snapshots.contains_key(&self.snapshot_key(&target.tree_oid())))
+    }
+
+    /// The lifecycle state, derived from the stored state and never from the mere existence of files.
+    pub fn lifecycle(&self, reader: Option<&StoreReader>) -> Lifecycle {
+        self.lifecycle_in(reader.map(|reader| &*reader.state))
+    }
+
+    /// As [`Self::lifecycle`], from the state alone.
+    pub fn lifecycle_in(&self, state: Option<&State>) -> Lifecycle {
+        let head = state.and_then(|state| self.head_in(state));
+        let is_held = || self.lease_holder().is_some();
+        match head {
+            Some(head) => match head.phase {
+                Phase::Indexed if self.accepts(head) => Lifecycle::Indexed,
+                Phase::IndexFailed if is_held() => Lifecycle::Indexing,
+                Phase::IndexFailed => Lifecycle::IndexFailed(head.failure.clone().unwrap_or_default()),
+                Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
+                Phase::Indexing => {
+                    Lifecycle::Interrupted { n_chunks: super::status::unfinished(self).unwrap_or(0) }
+                }
+                Phase::Indexed => Lifecycle::NotIndexed,
+            },
+            // A run for the present vector space has begun. Before that, a held lock must not hide that the
+            // index does not fit.
+            None if super::status::running(self).is_some() => Lifecycle::Indexing,
+            None => match self.other_store() {
+                Some(other) => Lifecycle::RequiresReindex { reason: other },
+                None if is_held() => Lifecycle::Indexing,
+                None if Checkpoint::read(self).is_some() => Lifecycle::Interrupted { n_chunks: 0 },
+                None => Lifecycle::NotIndexed,
+            },
+        }
+    }
+
+    /// The command that leads from this state to an index that answers; `None` if none is needed.
+    pub fn remedy(&self, lifecycle: &Lifecycle) -> Option<&'static str> {
+        match lifecycle {
+            Lifecycle::Indexed | Lifecycle::Indexing => None,
+            Lifecycle::NotIndexed if !self.layout.was_initialised() => Some("git codeweaver init"),
+            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } | Lifecycle::IndexFailed(_) => {
+                Some("git codeweaver index")
+            }
+            Lifecycle::RequiresReindex { .. } => Some("git codeweaver index --reindex"),
+        }
+    }
+
+    /// The holder of the work lease, for example `PID 4711, started 2026-11-21T10:00:00Z`.
+    pub fn lease_holder(&self) -> Option<String> {
+        lock::holder(&self.layout.work_lock(&self.worktree_key))
+    }
+
+    /// The head of this worktree, wherever its directory is now.
+    ///
+    /// `None` if the head under its name is that of another worktree: a new linked worktree can have the name
+    /// of a removed one. Every reader of a state asks here, so that all agree on what is indexed.
+    pub fn head_in<'s>(&self, state: &'s State) -> Option<&'s Head> {
+        let is_own = |head: &&Head| head.marker.as_ref().is_none_or(|marker| self.is_marked_by(marker));
+        state.heads.get(&self.worktree_key).filter(is_own)
+    }
+
+    /// Whether `marker` is of this worktree and not of another one of the same name. Its path does not decide
+    /// that: a directory can be moved, and be mounted at several places at once. The nonce proves that the
+    /// store is of this repository, which has one main worktree; a linked one has an identity of its own.
+    fn is_marked_by(&self, marker: &Marker) -> bool {
+        match &marker.worktree_id {
+            Some(id) => self.layout.worktree_id().as_ref() == Some(id),
+            // A marker of a linked worktree from a version that knew only paths.
+            None => !self.repo.is_linked() || marker.codebase_path == self.root().to_string_lossy(),
+        }
+    }
+
+    /// Whether the completion marker of `head` proves an index in this vector space.
+    fn accepts(&self, head: &Head) -> bool {
+        head.marker
+            .as_ref()
+            .is_some_and(|marker| marker.kind == MARKER_KIND && marker.fingerprint == self.vector_space)
+    }
+
+    /// Refuses a `.codeweaver` that git tracks or that was made for another repository.
+    pub fn check_trust(&self) -> Result<Trust, IndexError> {
+        Ok(self.layout.trust()?)
+    }
+
+    /// The description of a store of another vector space that has an index of this worktree.
+    fn other_store(&self) -> Option<String> {
+        let ours = self.store();
+        let mut others = self.layout.stores().into_iter().filter(|store| *store != ours);
+        others.find_map(|store| {
+            let reader = State::read(&store.state()).ok()??;
+            self.head_in(&reader)?.marker.as_ref().map(|marker| {
+                format!(
+                    "the index was built with {}, the settings name {}",
+                    marker.fingerprint, self.vector_space
+                )
+            })
+        })
+    }
+}
+
+/// Warnings about languages in settings that no file has.
+fn language_warnings(loaded: &Loaded) -> Vec<String> {
+    let chunker = &loaded.settings.chunker;
+    let known = |name: &String| LanguageId::by_name(name).map(LanguageId::name);
+    let warning = |key: &str, name: &str, why: String| {
+        let origin = loaded.origins.get(key)?;
+        Some(format!("{origin}: `{key}` has no effect for '{}': {why}", name.escape_debug()))
+    };
+    let absent = || "there is no such language".to_owned();
+    let custom = chunker.custom_delimiters.keys().filter(|name| known(name).is_none());
+    let custom = custom.filter_map(|name| warning("chunker.custom_delimiters", name, absent()));
+    // Compared as written.
+    let forced =
+        chunker.force_delimiter_for_languages.iter().filter(|name| known(name) != Some(name.as_str()));
+    let forced = forced.filter_map(|name| {
+        let why = known(name).map_or_else(absent, |known| format!("the language is called `{known}` here"));
+        warning("chunker.force_delimiter_for_languages", name, why)
+    });
+    custom.chain(forced).collect()
+}
+
+/// Hash of everything besides the vector space that decides what a snapshot contains.
+fn settings_fingerprint(settings: &Settings) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(policy::settings_fingerprint(&settings.policy).as_bytes());
+    hasher.update(&[u8::from(settings.index.excerpts)]);
+    hasher.update(chunk::fingerprint_of_all(&settings.chunker).as_bytes());
+    hasher.finalize().to_hex().to_string()
+}

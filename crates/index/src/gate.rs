@@ -1,0 +1,154 @@
+//! The check whether a codebase may answer a request now, and the reason if it may not.
+//!
+//! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns
+//! one codebase: a repository that is being indexed does not block requests about others.
+
+use super::background;
+use super::codebase::{Codebase, Lifecycle};
+use super::error::IndexError;
+use super::status;
+use codeweaver_config::GateMode;
+use codeweaver_store::state::{Phase, State};
+use codeweaver_store::time;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a codebase does not answer. The set is closed: clients match on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NonOkReason {
+    Indexing,
+    RequiresReindex,
+    NotIndexed,
+}
+
+/// The status that goes with a [`NonOkReason`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateStatus {
+    NotReady,
+    RequiresReindex,
+    NotIndexed,
+}
+
+impl NonOkReason {
+    pub fn status(self) -> GateStatus {
+        match self {
+            NonOkReason::Indexing => GateStatus::NotReady,
+            NonOkReason::RequiresReindex => GateStatus::RequiresReindex,
+            NonOkReason::NotIndexed => GateStatus::NotIndexed,
+        }
+    }
+}
+
+/// The progress of an indexing run; unknown values are null.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexingProgress {
+    /// 0 to 100.
+    pub progress_pct: Option<f64>,
+    /// When the run last said how far it is, RFC 3339.
+    pub last_updated: Option<String>,
+    /// `chunk_and_embed` or `publish`.
+    pub phase: Option<&'static str>,
+}
+
+/// The state of a codebase that may not answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    pub reason: NonOkReason,
+    /// The reason in one sentence for a person.
+    pub message: String,
+    /// The progress of the run; present exactly if `reason` is [`NonOkReason::Indexing`].
+    pub indexing: Option<IndexingProgress>,
+    /// When another request may succeed, estimated from the progress so far.
+    pub retry_after_ms: Option<u64>,
+    /// Whether the state has a completion marker. False during indexing even if an older marker exists.
+    pub is_marker_present: bool,
+}
+
+/// Reads the state of `codebase`; `None` if it may answer.
+///
+/// # Errors
+/// If the state cannot be read, or the store is not trusted.
+pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
+    codebase.check_trust()?;
+    let (state, _) = State::read_permitted(&codebase.store())?;
+    Ok(Gate::of(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
+}
+
+/// Whether a codebase without an answer had an index that was deleted or damaged, so that the next run builds
+/// it again without being asked for.
+pub fn is_lost(codebase: &Codebase) -> bool {
+    if codebase.layout.was_initialised() && !codebase.layout.root().exists() {
+        return true;
+    }
+    let state = State::read(&codebase.store().state()).ok().flatten();
+    state.is_some_and(|state| {
+        let has_failed = codebase.head_in(&state).is_some_and(|head| head.phase == Phase::IndexFailed);
+        // What failed may fail again, and a run is not started for every request then.
+        state.lost.contains(&codebase.worktree_key) && (!has_failed || background::is_rested(codebase))
+    })
+}
+
+impl Gate {
+    /// The gate of a codebase in this lifecycle state; `None` if it is indexed.
+    pub fn of(codebase: &Codebase, lifecycle: &Lifecycle, state: Option<&State>) -> Option<Gate> {
+        let reason = match lifecycle {
+            Lifecycle::Indexed => return None,
+            Lifecycle::RequiresReindex { .. } => NonOkReason::RequiresReindex,
+            Lifecycle::Indexing => NonOkReason::Indexing,
+            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } | Lifecycle::IndexFailed(_) => {
+                NonOkReason::NotIndexed
+            }
+        };
+        let is_indexing = reason == NonOkReason::Indexing;
+        let (indexing, retry_after_ms) = if is_indexing { progress(codebase) } else { Default::default() };
+        let head = state.and_then(|state| codebase.head_in(state));
+        Some(Gate {
+            reason,
+            message: message(lifecycle),
+            indexing,
+            retry_after_ms,
+            // While indexing, a marker counts as absent even if it is there.
+            is_marker_present: !is_indexing && head.is_some_and(|head| head.marker.is_some()),
+        })
+    }
+
+    /// Whether the settings allow answers from the part that is indexed so far (`mcp.gate = "partial"`).
+    pub fn allows_partial_answers(&self, codebase: &Codebase) -> bool {
+        self.reason == NonOkReason::Indexing && codebase.settings.mcp.gate == GateMode::Partial
+    }
+}
+
+fn message(lifecycle: &Lifecycle) -> String {
+    match lifecycle {
+        Lifecycle::Indexed => "this codebase is indexed".to_owned(),
+        Lifecycle::Indexing => "this codebase is being indexed; ask again when it is done".to_owned(),
+        Lifecycle::NotIndexed => "this codebase is not indexed: no index has been completed here".to_owned(),
+        Lifecycle::Interrupted { .. } => format!(
+            "this codebase is not indexed: {}; the next run continues",
+            lifecycle.reason().unwrap_or_default()
+        ),
+        Lifecycle::IndexFailed(failure) => {
+            format!("this codebase is not indexed: the last attempt failed: {failure}")
+        }
+        Lifecycle::RequiresReindex { reason } => format!("the index does not fit the settings: {reason}"),
+    }
+}
+
+/// The progress of the run, and the estimated milliseconds until it ends.
+fn progress(codebase: &Codebase) -> (Option<IndexingProgress>, Option<u64>) {
+    let Some(record) = status::running(codebase) else { return (Some(IndexingProgress::default()), None) };
+    let is_read = record.files_processed >= record.files_total;
+    let share = record.files_processed as f64 / record.files_total.max(1) as f64;
+    let elapsed = record.last_checkpoint.saturating_sub(record.start_time);
+    let left = record.files_total.saturating_sub(record.files_processed);
+    let indexing = IndexingProgress {
+        progress_pct: Some((share * 1000.0).round().min(1000.0) / 10.0),
+        last_updated: Some(time::rfc3339(record.last_checkpoint)),
+        phase: Some(if is_read { "publish" } else { "chunk_and_embed" }),
+    };
+    let retry = (record.files_processed > 0).then(|| (elapsed * left / record.files_processed).max(1) * 1000);
+    (Some(indexing), retry)
+}

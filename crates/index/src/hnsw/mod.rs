@@ -1,0 +1,90 @@
+//! HNSW graphs of large stores, built after the index is usable and off the critical path.
+//!
+//! * this file: which graph a store should have, and its building in steps;
+//! * [`construct`]: insertion of rows;
+//! * [`certify`]: recall for real questions, on which the planner relies.
+//!
+//! A graph is over the leading segments of the state, from the first on. Those of full size are never merged,
+//! so it stays valid while commits add segments, which are scanned, until they are many. It is then extended
+//! and not built anew. A child process builds, at a lower priority. Once a minute it writes what it has, so a
+//! build that is interrupted is resumed by the next.
+
+pub mod certify;
+pub mod construct;
+
+use super::build::SEAL_ROWS;
+use super::codebase::Codebase;
+use super::error::IndexError;
+pub use certify::MIN_RECALL;
+use codeweaver_config::HnswMode;
+use codeweaver_embed as embed;
+use codeweaver_store::hnsw::vectors::RowVectors;
+use codeweaver_store::layout::write_atomically;
+use codeweaver_store::lock::Lock;
+use codeweaver_store::state::{SegmentRef, State};
+use codeweaver_store::{StoreError, StoreReader};
+use std::time::{Duration, Instant};
+
+/// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the
+/// largest number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
+pub const MIN_ROWS: u64 = 16_000_000;
+/// Fewest rows of a segment in a graph. Smaller ones are merged soon.
+const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;
+/// A graph is extended when this share of the rows that it could have is missing.
+const MAX_MISSING_SHARE: f64 = 1.0 / 8.0;
+/// How often a build writes what it has.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
+
+/// The leading segments that should have a graph and have none; empty if nothing is to be done.
+pub fn missing<'s>(codebase: &Codebase, state: &'s State) -> &'s [SegmentRef] {
+    let total: u64 = state.segments.iter().map(|segment| u64::from(segment.n_rows)).sum();
+    let least = match codebase.settings.index.hnsw {
+        HnswMode::Never => return &[],
+        HnswMode::Auto if total < MIN_ROWS => return &[],
+        HnswMode::Auto => MIN_SEGMENT_ROWS,
+        // For tests and experiments.
+        HnswMode::Always => 1,
+    };
+    let n = state.segments.iter().take_while(|segment| segment.n_rows >= least).count();
+    let wanted = &state.segments[..n];
+    let covered = codebase.store().largest_graph(wanted).map_or(0, |n| rows_of(&wanted[..n]));
+    let n_missing = rows_of(wanted) - covered;
+    if n_missing as f64 > rows_of(wanted) as f64 * MAX_MISSING_SHARE { wanted } else { &[] }
+}
+
+fn rows_of(segments: &[SegmentRef]) -> u64 {
+    segments.iter().map(|segment| u64::from(segment.n_rows)).sum()
+}
+
+/// Builds or extends the graph that is missing; true if there is a new one. Does nothing if another process
+/// builds.
+pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
+    let _lock = match Lock::try_acquire(&codebase.layout.graph_lock()) {
+        Ok(lock) => lock,
+        Err(StoreError::Locked { .. }) => return Ok(false),
+        Err(e) => return Err(e.into()),
+    };
+    let store = codebase.store();
+    let Some(reader) = StoreReader::open(&store)? else { return Ok(false) };
+    let wanted = missing(codebase, &reader.state);
+    if wanted.is_empty() {
+        return Ok(false);
+    }
+    let embedder = embed::open(&codebase.settings.model)?;
+    let questions = certify::questions(&codebase.repo, &reader.segments[..wanted.len()], &*embedder)?;
+    let (mut n_covered, mut graph) = match reader.graph() {
+        Some((n, graph)) if n <= wanted.len() => (n, graph.to_data()),
+        _ => (0, construct::empty()),
+    };
+    while n_covered < wanted.len() {
+        let started = Instant::now();
+        while n_covered < wanted.len() && started.elapsed() < CHECKPOINT_EVERY {
+            n_covered += 1;
+            construct::extend(&mut graph, &RowVectors::of(&reader.segments[..n_covered]));
+        }
+        let rows = RowVectors::of(&reader.segments[..n_covered]);
+        certify::measure(&mut graph, &rows, &questions);
+        write_atomically(&store.graph(&wanted[..n_covered]), &graph.encode())?;
+    }
+    Ok(true)
+}

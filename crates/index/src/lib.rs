@@ -1,0 +1,54 @@
+//! The update pipeline: from a wanted tree to a published snapshot.
+//!
+//! * [`codebase`]: one worktree with its settings and store.
+//! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
+//! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
+//! * `order`: which files a first index takes first.
+//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds what
+//!   waits.
+//! * [`vector_cache`]: vectors of an unfinished run.
+//! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
+//! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.
+//! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
+//! * [`update`]: plan, build and publish in sequence, with checkpoints.
+//! * [`uncommitted`]: changed files that are too many for an overlay, as docs that no snapshot names.
+//! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers.
+//! * [`gate`]: whether a codebase may answer, and the reason if it may not.
+//! * [`status`]: what is indexed. Reads only.
+//! * [`clear`]: removal of an index.
+//! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
+//!   again. [`hnsw`]: an HNSW graph for large stores.
+
+pub mod arrivals;
+pub mod asked_revisions;
+pub mod background;
+pub mod build;
+pub mod catalogue;
+pub mod clear;
+pub mod codebase;
+pub mod compact;
+pub mod error;
+pub mod gate;
+pub mod gc;
+pub mod hnsw;
+pub mod journal;
+mod order;
+pub mod overlay;
+pub mod plan;
+pub mod policy;
+pub mod progress;
+pub mod publish;
+pub mod recompute;
+pub mod repair;
+mod run_ahead;
+pub mod status;
+pub mod uncommitted;
+pub mod update;
+pub mod updater;
+pub mod vector_cache;
+pub mod words;
+
+pub use codebase::{Codebase, Lifecycle};
+pub use error::IndexError;
+pub use progress::{Counters, Meter, Progress};
+pub use update::{Target, UpdateOptions, UpdateReport};

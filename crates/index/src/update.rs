@@ -1,0 +1,499 @@
+//! One update: from a wanted tree to a published snapshot.
+
+use super::arrivals;
+use super::build::{self, BuildContext, Built, Estimate, Tuning};
+use super::codebase::Codebase;
+use super::compact;
+use super::error::IndexError;
+use super::order;
+use super::plan::{self, Plan};
+use super::progress::{Counters, Meter, Progress};
+use super::publish::{self, Publication, Published};
+use super::vector_cache;
+use crate::policy::Policy;
+use codeweaver_base::random;
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_git::{self as git, Oid};
+use codeweaver_store::reader::OpenFiles;
+use codeweaver_store::segment::Segment;
+use codeweaver_store::snapshot::{Snapshot, Totals};
+use codeweaver_store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord, SegmentRef, State};
+use codeweaver_store::{StoreReader, time};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Numbers of files in a first index above which a run warns, and above which it is refused.
+const WARN_FILES: usize = 50_000;
+const REFUSE_FILES: usize = 500_000;
+
+/// The tree to index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// `None` is the empty tree of an unborn branch.
+    pub tree: Option<Oid>,
+    /// The commit of the tree, if it has one.
+    pub commit: Option<Oid>,
+    /// The branch of HEAD, for example `refs/heads/main`.
+    pub reference: Option<String>,
+    /// Whether the snapshot becomes the one that answers for this worktree.
+    pub is_head: bool,
+}
+
+impl Target {
+    /// The present HEAD of the worktree.
+    pub fn head(codebase: &Codebase) -> Result<Target, IndexError> {
+        let head = codebase.repo.head()?;
+        Ok(Target { tree: head.tree, commit: head.commit, reference: head.reference, is_head: true })
+    }
+
+    /// Empty for a repository without a commit.
+    pub fn tree_oid(&self) -> String {
+        self.tree.map(|oid| oid.to_string()).unwrap_or_default()
+    }
+}
+
+/// Options of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UpdateOptions {
+    /// Build everything again, without regard to the store.
+    pub reindex: bool,
+    /// Allow a first index of more than 500,000 files.
+    pub allow_huge: bool,
+}
+
+/// The result of an update. The counters prove that the work was that of the change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct UpdateReport {
+    /// Hexadecimal oid of the tree.
+    pub tree: String,
+    /// Hexadecimal oid of the commit.
+    pub commit: Option<String>,
+    /// Whether the tree was indexed already.
+    pub known: bool,
+    /// Paths that the new snapshot has with another doc than the base, or not at all.
+    pub files_changed: u64,
+    /// Blobs read, chunked and embedded.
+    pub blobs_indexed: u64,
+    /// Chunks written.
+    pub chunks_created: u64,
+    /// Vectors computed, without reused ones.
+    pub embedded_chunks: u64,
+    /// Indexed paths of the snapshot.
+    pub files: u64,
+    /// Chunks of the snapshot.
+    pub chunks: u64,
+    /// Skipped paths of the snapshot by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Indexed paths without a known language, by extension.
+    pub unknown_extensions: BTreeMap<String, u64>,
+    /// Bytes of all blobs read.
+    pub bytes_read: u64,
+    /// Files that were left out because of an error: not in this clone, or parsing crashed.
+    pub errors: u64,
+    /// Duration of the run in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What an update works with.
+#[derive(Clone, Copy)]
+pub struct UpdateContext<'a> {
+    /// The worktree whose work lease the caller holds.
+    pub codebase: &'a Codebase,
+    /// The model of the settings.
+    pub embedder: &'a dyn Embedder,
+    /// Files of the store that are open already.
+    pub files: &'a OpenFiles,
+    /// Receives progress, and can stop the run.
+    pub progress: &'a dyn Progress,
+}
+
+/// Brings the store to `target`.
+pub fn update(
+    context: &UpdateContext<'_>,
+    target: &Target,
+    options: UpdateOptions,
+) -> Result<UpdateReport, IndexError> {
+    let UpdateContext { codebase, embedder, files, progress } = *context;
+    let started = Instant::now();
+    if let Some(path) = git::tracked_store(&codebase.repo, target.tree.as_ref())? {
+        return Err(IndexError::Tracked { path: path.to_string() });
+    }
+    let store = codebase.create_store()?;
+    let reader = StoreReader::open_with(&store, files)?.unwrap_or_else(|| StoreReader::empty(&store));
+    let worktree_id = if target.is_head { codebase.layout.create_worktree_id()? } else { None };
+    let kept = Vec::new();
+    let mut run = Run { codebase, embedder, target, options, progress, files, started, worktree_id, kept };
+    if !options.reindex
+        && let Some(kept) = run.unfinished_reindex(&reader)
+    {
+        run.options.reindex = true;
+        run.kept = kept;
+    }
+    let result = if run.options.reindex { run.reindex(&reader) } else { run.from(reader) };
+    if let Err(e) = &result {
+        run.record_failure(e);
+    }
+    result
+}
+
+/// What [`update`] would embed. Writes nothing but the vector cache; `context.embedder` may be an absent one.
+pub fn estimate(
+    context: &UpdateContext<'_>,
+    target: &Target,
+    options: UpdateOptions,
+) -> Result<Estimate, IndexError> {
+    let UpdateContext { codebase, embedder, files, progress } = *context;
+    let store = codebase.store();
+    let stored = if options.reindex { None } else { StoreReader::open_with(&store, files)? };
+    let reader = stored.unwrap_or_else(|| StoreReader::empty(&store));
+    let (started, worktree_id, kept) = (Instant::now(), None, Vec::new());
+    let run = Run { codebase, embedder, target, options, progress, files, started, worktree_id, kept };
+    let base = run.choose_base(&reader)?;
+    let policy = Policy::for_tree(&codebase.repo, target.tree.as_ref(), &codebase.settings.policy)?;
+    let plan = plan::plan(codebase, &policy, &reader, &base, target.tree.as_ref())?;
+    let context = BuildContext { codebase, policy: &policy, reader: &reader, embedder, progress };
+    build::estimate(&context, &plan.jobs)
+}
+
+struct Run<'a> {
+    codebase: &'a Codebase,
+    embedder: &'a dyn Embedder,
+    target: &'a Target,
+    options: UpdateOptions,
+    progress: &'a dyn Progress,
+    files: &'a OpenFiles,
+    started: Instant,
+    /// See [`codeweaver_store::Layout::worktree_id`].
+    worktree_id: Option<String>,
+    /// Segments that an earlier run of the same reindex sealed.
+    kept: Vec<SegmentRef>,
+}
+
+impl Run<'_> {
+    /// Segments that an interrupted reindex of this worktree sealed; `None` if there is none to resume.
+    fn unfinished_reindex(&self, reader: &StoreReader) -> Option<Vec<SegmentRef>> {
+        let rebuild = reader.state.rebuilding.get(&self.codebase.worktree_key)?;
+        if !self.target.is_head || !rebuild.is_usable(&self.codebase.settings_fingerprint) {
+            return None;
+        }
+        // A reindex may be a repair, so nothing is reused without verification.
+        let is_whole = |segment: &SegmentRef| {
+            let (path, shard) = (reader.layout.segment(&segment.name), reader.layout.shard(&segment.name));
+            Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard)).is_ok()
+        };
+        rebuild.segments.iter().all(is_whole).then(|| rebuild.segments.clone())
+    }
+
+    /// Builds everything again as if the store were empty, and replaces it in one publication at the end.
+    /// Until then the old snapshot answers, and a killed reindex changes nothing. Segments sealed at
+    /// checkpoints are recorded beside the state for the run that resumes. The heads of other worktrees are
+    /// dropped with the old store; these worktrees index themselves again.
+    fn reindex(&self, old: &StoreReader) -> Result<UpdateReport, IndexError> {
+        let key = &self.codebase.worktree_key;
+        let begins_anew = self.kept.is_empty() && old.state.rebuilding.contains_key(key);
+        if begins_anew || self.target.is_head && old.state.heads.contains_key(key) {
+            publish::change_state(self.codebase, |state| {
+                if self.kept.is_empty() {
+                    state.rebuilding.remove(key);
+                }
+                if let Some(head) = state.heads.get_mut(key).filter(|_| self.target.is_head) {
+                    head.phase = Phase::Indexing;
+                }
+            })?;
+        }
+        let begun = State { epoch: old.state.epoch, segments: self.kept.clone(), ..State::default() };
+        let result = self.from(StoreReader::of_state(&self.codebase.store(), begun, self.files)?);
+        if matches!(result, Err(IndexError::Interrupted { .. } | IndexError::EpochChanged)) {
+            publish::change_state(self.codebase, |state| {
+                if let Some(head) = state.heads.get_mut(&self.codebase.worktree_key) {
+                    restore_phase(head);
+                }
+            })?;
+        }
+        result
+    }
+
+    fn from(&self, reader: StoreReader) -> Result<UpdateReport, IndexError> {
+        let tree_oid = self.target.tree_oid();
+        let key = self.codebase.snapshot_key(&tree_oid);
+        let known = match reader.snapshot(&key) {
+            Ok(known) => known,
+            // It is derived, so a new one replaces the damaged one.
+            Err(e) => {
+                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read");
+                None
+            }
+        };
+        let base = match known {
+            Some(known) if arrivals::count(self.codebase, &reader, &known) == 0 => {
+                return self.known(&reader, &key, &known.totals);
+            }
+            // The snapshot is of this tree, and gets what its blobs were missing for.
+            Some(known) => known,
+            None => self.choose_base(&reader)?,
+        };
+        let policy =
+            Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
+        let mut plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
+        self.check_size(&plan)?;
+        order::for_early_answers(&self.codebase.repo, self.target.commit.as_ref(), &mut plan);
+        self.progress.begin(plan.jobs.len() as u64);
+        let meter = Tee { meter: Meter::default(), outer: self.progress };
+        let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
+        if self.embedder.cost() != EmbedCost::Table {
+            vector_cache::remove(self.codebase);
+        }
+        let counters = meter.meter.counters();
+        let report = self.report(&plan, &published.snapshot.totals, &counters);
+        // Notes the present object store, so that the next query need not look for arrivals.
+        arrivals::count(self.codebase, &published.reader, &published.snapshot);
+        if let Err(e) = compact::compact(self.codebase, &published.reader) {
+            // The snapshot is published; compaction is only housekeeping.
+            tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");
+        }
+        Ok(report)
+    }
+
+    /// Handles a tree that is indexed: only the head may move.
+    fn known(&self, reader: &StoreReader, key: &str, totals: &Totals) -> Result<UpdateReport, IndexError> {
+        let previous = self.codebase.head_in(&reader.state);
+        let head = self.head(key, totals, previous.cloned(), RunRecord::default());
+        if self.target.is_head && !previous.is_some_and(|previous| is_same_head(previous, &head)) {
+            publish::change_state(self.codebase, |state| {
+                if let Some(snapshot) = state.snapshots.get_mut(key) {
+                    snapshot.used_at = time::now();
+                }
+                state.heads.insert(self.codebase.worktree_key.clone(), head);
+            })?;
+        }
+        let report = self.report(&Plan::default(), totals, &Counters::default());
+        Ok(UpdateReport { known: true, ..report })
+    }
+
+    /// The snapshot with the smallest difference: that of this worktree, else any other, else the empty one.
+    fn choose_base(&self, reader: &StoreReader) -> Result<Snapshot, IndexError> {
+        let own = reader.state.heads.get(&self.codebase.worktree_key).map(|head| head.snapshot.clone());
+        let others = reader.state.heads.values().map(|head| head.snapshot.clone());
+        let mut fallback = None;
+        for key in own.into_iter().chain(others) {
+            // An unreadable snapshot only costs a short cut.
+            let Ok(Some(snapshot)) = reader.snapshot(&key) else { continue };
+            if snapshot.totals.complete && snapshot.totals.settings == self.codebase.settings_fingerprint {
+                return Ok(snapshot);
+            }
+            fallback.get_or_insert(snapshot);
+        }
+        Ok(fallback.unwrap_or_default())
+    }
+
+    fn check_size(&self, plan: &Plan) -> Result<(), IndexError> {
+        if plan.n_files > REFUSE_FILES && !self.options.allow_huge {
+            return Err(IndexError::TooManyFiles { n_files: plan.n_files, limit: REFUSE_FILES });
+        }
+        if plan.n_files > WARN_FILES && plan.jobs.len() > WARN_FILES {
+            self.progress.warn(&format!("{} files: the first index will take a while", plan.n_files));
+        }
+        Ok(())
+    }
+
+    /// Builds what is missing and publishes, at checkpoints and at the end.
+    fn execute(
+        &self,
+        reader: &StoreReader,
+        base: &Snapshot,
+        policy: &Policy,
+        plan: &Plan,
+        progress: &Tee<'_>,
+    ) -> Result<Published, IndexError> {
+        let mut epoch = reader.state.epoch;
+        let mut run_segments: Vec<String> = Vec::new();
+        let replaces = self.options.reindex;
+        // A reindex publishes everything at its end; other runs publish what was sealed since the last
+        // checkpoint.
+        let mut sealed = self.kept.clone();
+        let mut publish_built = |built: &mut Built, complete: bool| {
+            let new = std::mem::take(&mut built.segments);
+            run_segments.extend(new.iter().map(|segment| segment.name.clone()));
+            if !replaces {
+                sealed.clear();
+            }
+            sealed.extend(new);
+            if replaces && !complete {
+                let noted = match sealed.is_empty() {
+                    true => Ok(()),
+                    false => publish::note_rebuild(self.codebase, epoch, &sealed),
+                };
+                return noted.map(|()| None);
+            }
+            let publication = Publication {
+                base,
+                removed: &plan.removed,
+                added: &plan.added,
+                segments: &sealed,
+                docs: &built.docs,
+                run_segments: &run_segments,
+                tree_oid: self.target.tree_oid(),
+                complete,
+                replaces,
+            };
+            let done = (built.docs.len() as u64, plan.jobs.len() as u64);
+            let counters = progress.meter.counters();
+            let published =
+                publish::publish(self.codebase, epoch, self.files, &publication, |key, totals, previous| {
+                    self.target.is_head.then(|| {
+                        if complete {
+                            self.head(key, totals, previous, self.run_record(plan, &counters))
+                        } else {
+                            self.growing_head(key, previous, done)
+                        }
+                    })
+                })?;
+            // The first publication of a new store assigns its epoch.
+            epoch = published.reader.state.epoch;
+            Ok(Some(published))
+        };
+        let context =
+            BuildContext { codebase: self.codebase, policy, reader, embedder: self.embedder, progress };
+        let mut built = build::build(&context, &plan.jobs, Tuning::default(), |built| {
+            publish_built(built, false).map(drop)
+        })?;
+        let is_complete = built.docs.len() >= plan.jobs.len();
+        match publish_built(&mut built, is_complete)? {
+            Some(published) if is_complete => Ok(published),
+            // Stopped: sealed segments stay in the store, so the next run begins there.
+            _ => Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks }),
+        }
+    }
+
+    /// The head after a completed run. Marker and snapshot are written together.
+    fn head(&self, key: &str, totals: &Totals, previous: Option<Head>, last_run: RunRecord) -> Head {
+        let last_run =
+            if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
+        Head {
+            phase: Phase::Indexed,
+            snapshot: key.to_owned(),
+            commit: self.target.commit.map(|oid| oid.to_string()),
+            reference: self.target.reference.clone(),
+            marker: Some(Marker {
+                kind: MARKER_KIND.to_owned(),
+                codebase_path: self.codebase.root().to_string_lossy().into_owned(),
+                worktree_id: self.worktree_id.clone(),
+                fingerprint: self.codebase.vector_space.clone(),
+                indexed_files: totals.n_paths,
+                total_chunks: totals.n_rows,
+                completed_at: time::now(),
+                run_id: run_id(),
+            }),
+            progress: None,
+            last_run,
+            failure: None,
+        }
+    }
+
+    /// During an incremental update the old complete snapshot keeps answering; during a first index the
+    /// growing one does.
+    fn growing_head(&self, key: &str, previous: Option<Head>, progress: (u64, u64)) -> Head {
+        match previous {
+            Some(head) if head.marker.is_some() => Head { progress: Some(progress), ..head },
+            previous => Head {
+                phase: Phase::Indexing,
+                snapshot: key.to_owned(),
+                commit: self.target.commit.map(|oid| oid.to_string()),
+                reference: self.target.reference.clone(),
+                marker: None,
+                progress: Some(progress),
+                last_run: previous.and_then(|p| p.last_run),
+                failure: None,
+            },
+        }
+    }
+
+    /// Records the failure of a first index. A failed increment leaves the state unchanged.
+    fn record_failure(&self, error: &IndexError) {
+        if matches!(error, IndexError::Interrupted { .. } | IndexError::EpochChanged) || !self.target.is_head
+        {
+            return;
+        }
+        let message = error.to_string();
+        let recorded = publish::change_state(self.codebase, |state| {
+            let head = state
+                .heads
+                .entry(self.codebase.worktree_key.clone())
+                .or_insert_with(|| self.growing_head("", None, (0, 0)));
+            restore_phase(head);
+            head.failure = Some(message);
+        });
+        if let Err(e) = recorded {
+            tracing::warn!(component = "index", operation = "update", error = %e, "the failure could not be recorded");
+        }
+    }
+
+    fn run_record(&self, plan: &Plan, counters: &Counters) -> RunRecord {
+        RunRecord {
+            finished_at: time::now(),
+            duration_ms: self.started.elapsed().as_millis() as u64,
+            files_changed: (plan.added.len().max(plan.removed.len())) as u64,
+            chunks_created: counters.chunks,
+            embedded_chunks: counters.embedded,
+        }
+    }
+
+    fn report(&self, plan: &Plan, totals: &Totals, counters: &Counters) -> UpdateReport {
+        let reason = |number: &u8| plan::skip_reason(*number).map_or("unknown", |reason| reason.name());
+        UpdateReport {
+            tree: totals.tree_oid.clone(),
+            commit: self.target.commit.map(|oid| oid.to_string()),
+            known: false,
+            files_changed: plan.added.len().max(plan.removed.len()) as u64,
+            blobs_indexed: counters.files,
+            chunks_created: counters.chunks,
+            embedded_chunks: counters.embedded,
+            files: totals.n_paths,
+            chunks: totals.n_rows,
+            skipped: totals.skipped.iter().map(|(number, n)| (reason(number).to_owned(), *n)).collect(),
+            unknown_extensions: plan.unknown_extensions.clone(),
+            bytes_read: counters.bytes,
+            errors: counters.errors,
+            duration_ms: self.started.elapsed().as_millis() as u64,
+        }
+    }
+}
+
+/// Restores the phase of a head after a run that did not complete: as before it, if there was an index.
+fn restore_phase(head: &mut Head) {
+    head.phase = if head.marker.is_some() { Phase::Indexed } else { Phase::IndexFailed };
+}
+
+fn is_same_head(a: &Head, b: &Head) -> bool {
+    let proof = |head: &Head| {
+        head.marker.as_ref().map(|m| (m.fingerprint.clone(), m.codebase_path.clone(), m.worktree_id.clone()))
+    };
+    (a.phase, &a.snapshot, &a.commit, &a.reference, &a.failure, proof(a))
+        == (b.phase, &b.snapshot, &b.commit, &b.reference, &b.failure, proof(b))
+}
+
+/// A random id for markers and logs.
+fn run_id() -> String {
+    format!("{:016x}", random::bits64())
+}
+
+/// Counts, and passes everything on.
+struct Tee<'a> {
+    meter: Meter,
+    outer: &'a dyn Progress,
+}
+
+impl Progress for Tee<'_> {
+    fn add(&self, done: &Counters) {
+        self.meter.add(done);
+        self.outer.add(done);
+    }
+
+    fn stopped(&self) -> bool {
+        self.outer.stopped()
+    }
+
+    fn warn(&self, message: &str) {
+        self.outer.warn(message);
+    }
+}

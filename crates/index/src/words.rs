@@ -1,0 +1,35 @@
+//! Words of blobs: which blobs have them, and reading them for a segment that is rebuilt.
+
+use super::plan::skip_reason;
+use crate::policy::SkipReason;
+use codeweaver_git::BlobReader;
+use codeweaver_store::rows::DocMeta;
+
+/// Maximum size of blobs that are read for their words alone.
+pub(super) const MAX_BYTES: u64 = 32 << 20;
+
+/// Whether the words of a blob that is `skipped` are stored. Those of binary files are no words, those of
+/// credentials are no one's business. A blob that was not read is passed without bytes.
+pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
+    match skipped {
+        Some(SkipReason::Binary | SkipReason::Secret | SkipReason::NotLocal) => false,
+        Some(SkipReason::TooLarge) => !blob.is_empty() && memchr::memchr(0, blob).is_none(),
+        _ => true,
+    }
+}
+
+/// Calls `set` with the blob of `doc`, if its words are stored and it can be read. Without words, the doc is
+/// read by each search.
+pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&[u8])) {
+    let skipped = skip_reason(doc.skipped);
+    if skipped == Some(SkipReason::TooLarge) && u64::from(doc.blob_bytes) > MAX_BYTES {
+        return;
+    }
+    match blobs.read(&doc.key.blob_oid) {
+        Ok(Some(blob)) if are_stored(skipped, blob) => set(blob),
+        Ok(_) => {}
+        Err(error) => {
+            tracing::debug!(component = "index", operation = "words", %error, "a blob could not be read");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Results of calls: a compact text and, if the call asks for it, structured content; a gate envelope; a
+//! failure; or a protocol error.
+
+use super::arguments::Format;
+use super::envelope::Envelope;
+use codeweaver::query::QueryError;
+use codeweaver_chunk::tokens;
+use codeweaver_git::GitError;
+use codeweaver_index::{Codebase, IndexError};
+use codeweaver_store::StoreError;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// An answer in both forms, with the same facts in each. A call gets one of them: text, or the structured
+/// content, which is then the text as well, since some clients show a model only the one and some the other.
+pub struct Answer<T> {
+    pub structured: T,
+    pub text: String,
+}
+
+/// What the structured content of most tools ends with.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnswerEnd {
+    /// What the answer lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Root of the worktree that answers; paths are relative to it.
+    #[serde(rename = "codebaseRoot")]
+    pub codebase_root: PathBuf,
+    /// Present if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+impl<T: Serialize> Answer<T> {
+    /// Number of tokens in the form that is sent.
+    pub fn n_tokens(&self, format: Format) -> u32 {
+        match format {
+            Format::Text => tokens::count(&self.text),
+            Format::Json => serde_json::to_string(&self.structured).map_or(0, |json| tokens::count(&json)),
+        }
+    }
+}
+
+/// A valid call without an answer. Its statuses differ from those of gates, so it has none of their reasons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    pub status: FailureStatus,
+    pub message: String,
+    /// Absent if the call names no repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codebase_root: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureStatus {
+    /// An argument is unknown, missing or out of range; the message names it and what it may be.
+    InvalidArguments,
+    /// There is no such file, line, revision or repository.
+    NotFound,
+    /// It exists but is not supported.
+    Unsupported,
+    /// It is a repository that this session may not use; the message says how the user allows it.
+    NotAllowed,
+    /// An error, described by the message.
+    Failed,
+}
+
+impl FailureStatus {
+    fn name(self) -> &'static str {
+        match self {
+            FailureStatus::InvalidArguments => "invalid_arguments",
+            FailureStatus::NotFound => "not_found",
+            FailureStatus::Unsupported => "unsupported",
+            FailureStatus::NotAllowed => "not_allowed",
+            FailureStatus::Failed => "failed",
+        }
+    }
+}
+
+/// Why a call has no answer.
+#[derive(Debug)]
+pub enum CallError {
+    /// The codebase cannot answer queries now.
+    Gated(Box<Envelope>),
+    Failed(Failure),
+    /// The call was cancelled, or the session has ended.
+    Stopped,
+}
+
+impl CallError {
+    /// An invalid argument. `found` is quoted and truncated to 200 characters.
+    pub fn parameter(name: &str, must: &str, found: impl std::fmt::Display) -> CallError {
+        let found: String = found.to_string().chars().take(200).collect();
+        CallError::invalid(format!("`{name}` must be {must}, not {found:?}"))
+    }
+
+    /// Arguments that cannot be used.
+    pub fn invalid(message: impl Into<String>) -> CallError {
+        CallError::Failed(Failure {
+            status: FailureStatus::InvalidArguments,
+            message: message.into(),
+            codebase_root: None,
+        })
+    }
+
+    pub fn not_found(message: impl Into<String>, codebase_root: Option<PathBuf>) -> CallError {
+        CallError::Failed(Failure { status: FailureStatus::NotFound, message: message.into(), codebase_root })
+    }
+
+    pub fn not_allowed(message: impl Into<String>, codebase_root: PathBuf) -> CallError {
+        let (status, message) = (FailureStatus::NotAllowed, message.into());
+        CallError::Failed(Failure { status, message, codebase_root: Some(codebase_root) })
+    }
+
+    pub fn failed(error: impl std::fmt::Display, codebase_root: Option<PathBuf>) -> CallError {
+        CallError::Failed(Failure {
+            status: FailureStatus::Failed,
+            message: error.to_string(),
+            codebase_root,
+        })
+    }
+
+    /// Converts an error of the library. The caller handles gates.
+    pub fn of(error: QueryError, codebase: &Codebase) -> CallError {
+        let root = Some(codebase.root());
+        match error {
+            // Strings are already quoted.
+            QueryError::Parameter { name, must, found } => {
+                CallError::parameter(name, must, found.trim_matches('"'))
+            }
+            QueryError::Pattern { reason, pattern } => {
+                CallError::parameter("pattern", &format!("one that can be searched for ({reason})"), pattern)
+            }
+            QueryError::UnknownName { .. } | QueryError::NoGraph => CallError::invalid(error.to_string()),
+            QueryError::NotFound { what } => CallError::not_found(what, root),
+            QueryError::Withheld { .. } => CallError::not_found(error.to_string(), root),
+            QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {
+                CallError::of_git(&error, root)
+            }
+            QueryError::Store(error) | QueryError::Index(IndexError::Store(error)) => {
+                CallError::of_store(&error, codebase)
+            }
+            other => CallError::failed(other, root),
+        }
+    }
+
+    /// What no repair has mended, with what does.
+    fn of_store(error: &StoreError, codebase: &Codebase) -> CallError {
+        let root = codebase.root();
+        let fix = if error.is_repairable() {
+            let path = Value::from(root.to_string_lossy());
+            format!(
+                "call manage_index {{\"action\":\"create\",\"path\":{path}}}, which repairs it, or with \"reindex\" to build it anew"
+            )
+        } else {
+            error.fix()
+        };
+        CallError::failed(format!("{error}; to mend it: {fix}"), Some(root))
+    }
+
+    pub fn of_git(error: &GitError, root: Option<PathBuf>) -> CallError {
+        match error {
+            GitError::PathEscapes { path } => {
+                CallError::parameter("file", "inside the repository, not behind a link", path)
+            }
+            GitError::NotARepository { .. } | GitError::UnknownRevision { .. } => {
+                CallError::not_found(format!("{error}; {}", error.fix()), root)
+            }
+            other => CallError::failed(format!("{other}; {}", other.fix()), root),
+        }
+    }
+}
+
+/// Converts the outcome of a call into a protocol result.
+pub fn result<T: Serialize>(
+    answer: Result<Answer<T>, CallError>,
+    format: Format,
+) -> Result<CallToolResult, ErrorData> {
+    match answer {
+        Ok(answer) => {
+            if format == Format::Text {
+                return Ok(CallToolResult::success(vec![ContentBlock::text(answer.text)]));
+            }
+            let text = serde_json::to_string(&answer.structured).map_err(unwritable)?;
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.structured_content = Some(structured(&answer.structured)?);
+            Ok(result)
+        }
+        Err(CallError::Gated(envelope)) => {
+            let text = serde_json::to_string(&envelope).map_err(unwritable)?;
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.structured_content = Some(structured(&envelope)?);
+            Ok(result)
+        }
+        Err(CallError::Failed(failure)) => {
+            let text = format!("{}: {}", failure.status.name(), failure.message);
+            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+            if format == Format::Json {
+                result.structured_content = Some(structured(&failure)?);
+            }
+            Ok(result)
+        }
+        Err(CallError::Stopped) => Ok(stopped()),
+    }
+}
+
+/// The answer to a cancelled call, which is dropped; at the end of a session it may still be read.
+pub fn stopped() -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text("stopped")])
+}
+
+/// Serialises through text, so that a score of `0.92_f32` becomes `0.92` and not its nearest double.
+fn structured(value: &impl Serialize) -> Result<Value, ErrorData> {
+    serde_json::to_string(value).and_then(|text| serde_json::from_str(&text)).map_err(unwritable)
+}
+
+fn unwritable(error: serde_json::Error) -> ErrorData {
+    ErrorData::internal_error(format!("the answer cannot be written: {error}"), None)
+}

@@ -1,0 +1,304 @@
+//! Arguments of calls: lenient in form, strict in meaning.
+//!
+//! The schema of a tool decides. A value that means the same in another form is converted: `"5"` and `5.0` to
+//! 5, `"true"` to true, `"src"` to `["src"]`, `tokenLimit` to `token_limit`; `null` counts as absent.
+//! Everything else that the schema does not allow is an error that names the argument and what it may be:
+//! ignoring a misspelt filter would return unfiltered results.
+
+use super::answer::CallError;
+use codeweaver_config::did_you_mean;
+use rmcp::model::JsonObject;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Argument of every tool that selects the form of the answer.
+pub const FORMAT: &str = "format";
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Compact text only.
+    #[default]
+    Text,
+    /// The text, and the same as structured content.
+    Json,
+}
+
+impl Format {
+    const NAMES: [&str; 2] = ["text", "json"];
+
+    /// The form that `arguments` ask for, valid or not.
+    pub fn of(arguments: &JsonObject) -> Format {
+        match arguments.get(FORMAT).and_then(Value::as_str) {
+            Some(name) if name.eq_ignore_ascii_case("json") => Format::Json,
+            _ => Format::Text,
+        }
+    }
+
+    /// The schema of the argument.
+    pub fn schema() -> Value {
+        json!({ "type": "string", "enum": Format::NAMES })
+    }
+}
+
+/// Converts the arguments of a call of `tool` to what its `schema` asks for.
+///
+/// # Errors
+/// The first argument that is unknown, missing, or cannot be converted.
+pub fn parse<T: DeserializeOwned>(
+    tool: &str,
+    schema: &JsonObject,
+    given: JsonObject,
+) -> Result<T, CallError> {
+    let none = JsonObject::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let mut arguments = JsonObject::new();
+    for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+        let (name, property) = find(&name, properties).ok_or_else(|| unknown(tool, &name, properties))?;
+        let value = converted(name, value, property)?;
+        if name != FORMAT {
+            arguments.insert(name.clone(), value);
+        }
+    }
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    if let Some(missing) = required.filter_map(Value::as_str).find(|name| !arguments.contains_key(*name)) {
+        let what =
+            properties.get(missing).map_or_else(String::new, |property| format!(": {}", must_be(property)));
+        return Err(CallError::invalid(format!("{tool} needs the argument `{missing}`{what}")));
+    }
+    serde_json::from_value(arguments.into()).map_err(|error| {
+        let text: String = error.to_string().chars().take(400).collect();
+        CallError::invalid(format!("the arguments of {tool} cannot be used: {text}"))
+    })
+}
+
+/// Finds an argument by its name, which may also be written in camel case.
+fn find<'a>(name: &str, properties: &'a JsonObject) -> Option<(&'a String, &'a Value)> {
+    properties.get_key_value(name).or_else(|| {
+        let is_same =
+            |known: &str| known.replace('_', "").eq_ignore_ascii_case(&name.replace(['_', '-'], ""));
+        properties.iter().find(|(known, _)| is_same(known))
+    })
+}
+
+fn unknown(tool: &str, name: &str, properties: &JsonObject) -> CallError {
+    let known = || properties.keys().map(String::as_str);
+    let hint = did_you_mean(name, known()).map_or_else(|| ".".to_owned(), |hint| format!("; {hint}"));
+    let known: Vec<&str> = known().collect();
+    CallError::invalid(format!("{tool} has no argument {}{hint} It has {}", quoted(name), known.join(", ")))
+}
+
+fn converted(name: &str, value: Value, property: &Value) -> Result<Value, CallError> {
+    let result = if let Some(choices) = property.get("enum").and_then(Value::as_array) {
+        choice(&value, choices)
+    } else {
+        match property.get("type").and_then(Value::as_str) {
+            Some("integer") => integer(&value, property),
+            Some("boolean") => boolean(&value),
+            Some("string") => string(&value),
+            Some("array") => array(&value, property),
+            _ => Some(value.clone()),
+        }
+    };
+    result.ok_or_else(|| CallError::parameter(name, &must_be(property), shown(&value)))
+}
+
+/// What a value of `property` is, for a message.
+fn must_be(property: &Value) -> String {
+    if let Some(choices) = property.get("enum").and_then(Value::as_array) {
+        let names: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
+        return format!("one of {}", names.join(", "));
+    }
+    let (min, max) = (property.get("minimum"), property.get("maximum"));
+    match (property.get("type").and_then(Value::as_str), min, max) {
+        (Some("integer"), Some(min), Some(max)) => format!("a whole number between {min} and {max}"),
+        (Some("integer"), Some(min), None) => format!("a whole number of at least {min}"),
+        (Some("integer"), None, Some(max)) => format!("a whole number of at most {max}"),
+        (Some("integer"), None, None) => "a whole number".to_owned(),
+        (Some("boolean"), ..) => "true or false".to_owned(),
+        (Some("array"), ..) => "a list of strings".to_owned(),
+        (Some("string"), ..) => "a string".to_owned(),
+        _ => "of another form".to_owned(),
+    }
+}
+
+fn choice(value: &Value, choices: &[Value]) -> Option<Value> {
+    let name = value.as_str()?.trim();
+    choices
+        .iter()
+        .find(|choice| choice.as_str().is_some_and(|choice| choice.eq_ignore_ascii_case(name)))
+        .cloned()
+}
+
+/// Numbers above those of 32 bits mean "as many as there are".
+fn integer(value: &Value, property: &Value) -> Option<Value> {
+    let whole = |number: f64| (number.fract() == 0.0).then_some(number);
+    let number = match value {
+        Value::Number(number) => number.as_f64().and_then(whole)?,
+        Value::String(text) => text.trim().parse().ok().and_then(whole)?,
+        _ => return None,
+    };
+    let bound = |name: &str, default: f64| property.get(name).and_then(Value::as_f64).unwrap_or(default);
+    let number = match property.get("maximum") {
+        Some(_) => number,
+        None => number.min(f64::from(u32::MAX)),
+    };
+    let is_valid = (bound("minimum", i64::MIN as f64)..=bound("maximum", i64::MAX as f64)).contains(&number);
+    is_valid.then(|| json!(number as i64))
+}
+
+fn boolean(value: &Value) -> Option<Value> {
+    match value {
+        Value::Bool(_) => Some(value.clone()),
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(json!(true)),
+            "false" => Some(json!(false)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn string(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(_) => Some(value.clone()),
+        Value::Number(number) => Some(json!(number.to_string())),
+        Value::Bool(flag) => Some(json!(flag.to_string())),
+        // A list of one, as some models pass single values.
+        Value::Array(items) => match items.as_slice() {
+            [only @ Value::String(_)] => Some(only.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A single value is a list of one; a string may also contain a list in JSON.
+fn array(value: &Value, property: &Value) -> Option<Value> {
+    let item = property.get("items").unwrap_or(&Value::Null);
+    let parsed = match value {
+        Value::String(text) if text.trim_start().starts_with('[') => serde_json::from_str::<Value>(text)
+            .ok()
+            .filter(|list| list.as_array().is_some_and(|items| items.iter().all(Value::is_string))),
+        _ => None,
+    };
+    let items = match parsed.as_ref().unwrap_or(value) {
+        Value::Array(items) => items.as_slice(),
+        single => std::slice::from_ref(single),
+    };
+    let convert = |value: &Value| converted("", value.clone(), item).ok();
+    items.iter().map(convert).collect::<Option<Vec<Value>>>().map(Value::Array)
+}
+
+/// A value as given, for a message, which quotes it.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn quoted(name: &str) -> String {
+    let name: String = name.chars().take(100).collect();
+    format!("{name:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, PartialEq, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Way {
+        In,
+        Out,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq, JsonSchema)]
+    struct Sample {
+        query: String,
+        #[schemars(range(min = 1, max = 50))]
+        max_results: Option<u32>,
+        #[schemars(range(min = 1))]
+        token_limit: Option<u32>,
+        include_tests: Option<bool>,
+        paths: Option<Vec<String>>,
+        way: Option<Way>,
+    }
+
+    fn parsed(arguments: Value) -> Result<Sample, String> {
+        let Value::Object(arguments) = arguments else { panic!("not an object") };
+        parse("sample", &schema::input::<Sample>(), arguments).map_err(|error| match error {
+            CallError::Failed(failure) => failure.message,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn other_forms_of_the_same_value_are_converted() {
+        let plain = json!({ "query": "42", "max_results": 5, "token_limit": 9, "include_tests": true,
+            "paths": ["src"], "way": "in" });
+        let expected = parsed(plain.clone()).unwrap();
+        assert_eq!(expected.max_results, Some(5));
+        for (name, other) in [
+            ("query", json!(42)),
+            ("query", json!(["42"])),
+            ("max_results", json!("5")),
+            ("max_results", json!(5.0)),
+            ("max_results", json!(" 5.0 ")),
+            ("include_tests", json!("True")),
+            ("paths", json!("src")),
+            ("paths", json!("[\"src\"]")),
+            ("way", json!("IN")),
+            ("format", json!("JSON")),
+            ("format", Value::Null),
+        ] {
+            let mut arguments = plain.clone();
+            arguments[name] = other.clone();
+            assert_eq!(parsed(arguments), Ok(parsed(plain.clone()).unwrap()), "{name}: {other}");
+        }
+        let camel = json!({ "query": "42", "maxResults": 5, "tokenLimit": 9, "includeTests": true,
+            "paths": ["src"], "way": "in" });
+        assert_eq!(parsed(camel), Ok(expected));
+        assert_eq!(parsed(json!({ "query": "x", "paths": null })).unwrap().paths, None);
+        let glob = parsed(json!({ "query": "x", "paths": "[ab]*.rs" })).unwrap();
+        assert_eq!(glob.paths.unwrap(), ["[ab]*.rs"]);
+        let huge = parsed(json!({ "query": "x", "token_limit": 1e15 })).unwrap();
+        assert_eq!(huge.token_limit, Some(u32::MAX));
+    }
+
+    #[test]
+    fn errors_name_the_argument_and_what_it_may_be() {
+        for (arguments, expected) in [
+            (json!({}), "sample needs the argument `query`: a string"),
+            (
+                json!({ "query": "x", "max_results": 0 }),
+                "`max_results` must be a whole number between 1 and 50, not \"0\"",
+            ),
+            (
+                json!({ "query": "x", "max_results": 1.5 }),
+                "`max_results` must be a whole number between 1 and 50, not \"1.5\"",
+            ),
+            (
+                json!({ "query": "x", "token_limit": "-1" }),
+                "`token_limit` must be a whole number of at least 1, not \"-1\"",
+            ),
+            (
+                json!({ "query": "x", "include_tests": "maybe" }),
+                "`include_tests` must be true or false, not \"maybe\"",
+            ),
+            (json!({ "query": {} }), "`query` must be a string, not \"{}\""),
+            (json!({ "query": "x", "paths": [{}] }), "`paths` must be a list of strings, not \"[{}]\""),
+            (json!({ "query": "x", "way": "up" }), "`way` must be one of in, out, not \"up\""),
+            (json!({ "query": "x", "format": "xml" }), "`format` must be one of text, json, not \"xml\""),
+        ] {
+            assert_eq!(parsed(arguments.clone()).unwrap_err(), expected, "{arguments}");
+        }
+        let unknown = parsed(json!({ "query": "x", "max_result": 5 })).unwrap_err();
+        assert!(
+            unknown.starts_with("sample has no argument \"max_result\"; did you mean `max_results`?"),
+            "{unknown}"
+        );
+        assert!(unknown.contains("token_limit"), "{unknown}");
+    }
+}

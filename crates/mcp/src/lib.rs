@@ -1,0 +1,116 @@
+//! The MCP server for coding agents, over stdin and stdout.
+//!
+//! ```text
+//! stdin ─► transport ─► server ─► tools (on a pool of threads) ─► query, index
+//! stdout ◄─ transport ◄─ server ◄─ answer: a compact text, structured content on request
+//! ```
+//!
+//! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written
+//!   to stdout.
+//! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
+//! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`arguments`]: conversion of
+//!   arguments; [`answer`]: results and errors of calls.
+//! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of
+//!   long answers.
+//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications; [`RequestId`]: which
+//!   request a log record is about.
+//! * [`shutdown`]: signals and the exit of the parent process.
+//! * [`clients`]: registration of the server in the configuration of clients.
+//!
+//! The handshake opens no repository. Indexing runs in a separate process ([`codeweaver_index::background`]).
+
+pub mod answer;
+mod arguments;
+pub mod clients;
+pub mod codebases;
+pub mod cursor;
+pub mod envelope;
+pub mod log;
+pub mod message;
+mod request_id;
+pub mod resources;
+pub mod schema;
+pub mod server;
+pub mod shutdown;
+pub mod streams;
+pub mod tools;
+pub mod transport;
+pub mod trust;
+pub mod uri;
+pub mod user;
+
+pub use request_id::RequestId;
+use server::Server;
+use shutdown::Shutdown;
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use transport::{LineTransport, StreamEnds};
+
+/// Maximum number of threads that run tools. Most are needed for calls that wait; idle threads cost nothing.
+const MAX_THREADS: usize = transport::MAX_REQUESTS + 8;
+/// Time for writing pending answers at the end of the session.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Options of the server.
+pub struct Options {
+    /// Directory inside the repository of calls without a path.
+    pub dir: PathBuf,
+    /// Adds the basis of completion to gate envelopes.
+    pub debug: bool,
+    /// Log records for the client.
+    pub records: log::Records,
+}
+
+/// Serves on stdin and stdout until the input ends, a signal arrives, or the parent process exits.
+///
+/// # Errors
+/// Streams or threads cannot be set up. Input of the client never causes an error here.
+pub fn serve(options: Options) -> std::io::Result<()> {
+    let (input, output) = streams::take()?;
+    serve_on(options, input, output)
+}
+
+/// As [`serve`], on the given streams.
+///
+/// # Errors
+/// Threads or signal handlers cannot be set up.
+pub fn serve_on(
+    options: Options,
+    input: impl BufRead + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .enable_io()
+        .max_blocking_threads(MAX_THREADS)
+        .build()?;
+    let writer = runtime.block_on(async {
+        let shutdown = Shutdown::watch()?;
+        let ends = StreamEnds::default();
+        let (transport, writer) = LineTransport::start(input, output, ends.clone())?;
+        let server = Server::new(options.dir, options.debug);
+        let stopping = server.stopping();
+        let served = server::run(server, transport, options.records);
+        tokio::pin!(served);
+        tokio::select! {
+            () = &mut served => return std::io::Result::Ok(writer),
+            () = ends.input.notified() => {}
+            () = ends.output.notified() => stopping.end_session(),
+            () = shutdown.requested() => stopping.end_session(),
+        }
+        // Calls that wait for an index stop waiting; pending answers are still sent.
+        stopping.stop_waiting();
+        served.await;
+        Ok(writer)
+    })?;
+    // Remaining work ends with the process.
+    runtime.shutdown_background();
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        writer.finish();
+        let _ = done.send(());
+    });
+    let _ = is_done.recv_timeout(WRITE_TIMEOUT);
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! `find_symbol`: definitions by name or pattern, and everything about one of them.
+
+mod output;
+mod page;
+mod text;
+
+use super::text::{no_room, state_of};
+use super::{Answer, Call, CallError, Tool};
+use crate::cursor::Cursor;
+use codeweaver::query::symbol_lookup::{NameFit, SymbolList, SymbolRequest, importance};
+use codeweaver::query::symbol_scan::FoundSymbol;
+use codeweaver::query::view::{Freshness, View};
+use codeweaver::query::{Filters, ViewRequest};
+use codeweaver_chunk::SymbolKind;
+use codeweaver_git::quoting;
+use codeweaver_index::background;
+use codeweaver_xref::about::About;
+use codeweaver_xref::{CallGraphRequest, Direction, Xref};
+use output::Output;
+use page::Page;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub struct FindSymbol;
+
+/// Maximum number of names in one call.
+const MAX_NAMES: usize = 20;
+/// Tokens that the answer about one of several names gets at least.
+const MIN_ABOUT_TOKENS: u32 = 250;
+/// Characters of a signature in a list.
+const MAX_SIGNATURE: usize = 120;
+/// Definitions of one name in one file that are overloads of one function.
+const MAX_OVERLOADS: usize = 8;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Arguments {
+    /// `name`, `Type.name`, `FILE:LINE`, or a pattern: `parse_*`.
+    symbol: Option<String>,
+    /// Several at once.
+    symbols: Option<Vec<String>>,
+    /// `function`, `class`, …
+    kinds: Option<Vec<String>>,
+    paths: Option<Vec<String>>,
+    focus_languages: Option<Vec<String>>,
+    /// Of one definition the code, without uses and tests.
+    code_only: Option<bool>,
+    path: Option<String>,
+    rev: Option<String>,
+    #[schemars(range(min = 1))]
+    token_limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+/// A name with its definitions, before the answer is cut.
+struct Looked {
+    symbol: String,
+    list: SymbolList,
+    about: Option<About>,
+    /// State of the file of the one definition, as a suffix.
+    state: &'static str,
+}
+
+impl Tool for FindSymbol {
+    const NAME: &'static str = "find_symbol";
+    const DESCRIPTION: &'static str = "Look up definitions by name or pattern. One definition: its code, callers, callees, \
+        tests and documentation in one answer. Several: one line each. Use it when you know a name; find_code if not.";
+    const IS_BASIC: bool = true;
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let names = names(&arguments)?;
+        let target = call.open(arguments.path.as_deref(), None)?;
+        let codebase = target.codebase();
+        let limit = call.token_limit(arguments.token_limit, codebase);
+        let Arguments { kinds, paths, focus_languages, code_only, rev, cursor, .. } = arguments;
+        let mut filters = Filters {
+            include_tests: true,
+            kinds: kinds.unwrap_or_default(),
+            languages: focus_languages.unwrap_or_default(),
+            ..Filters::default()
+        };
+        let paths = paths.unwrap_or_default();
+        target.add_paths(&mut filters, &paths)?;
+        let key = (codebase.root(), &names, (&filters.kinds, &filters.languages, &paths), &rev);
+        let offset = Cursor::resume(cursor.as_deref(), &key)?;
+        let cancel = call.cancel();
+        let view_request = ViewRequest {
+            revision: rev.clone(),
+            cancel: cancel.clone(),
+            ..ViewRequest::new(&codebase.settings)
+        };
+        let (looked, freshness, needs_update) = call.run_query(&target, |updater| {
+            let searcher = &target.searcher;
+            let mut looked = Vec::new();
+            let mut shown = (Freshness::Fresh, false);
+            for name in &names {
+                let symbol = symbol_of(name, &target);
+                let request = SymbolRequest { symbol, filters: filters.clone(), view: view_request.clone() };
+                let view = searcher.symbol_view(&request, updater)?;
+                let mut list = searcher.find_symbols(&view, &request)?;
+                shown = (view.freshness, shown.1 || view.needs_update);
+                if list.symbols.len() > 1 {
+                    only_definition(&mut list, searcher, &request, updater);
+                }
+                let about = match list.symbols.as_slice() {
+                    [one] => Some(About::of(searcher, &view, one, rev.as_deref(), (&cancel, updater))?),
+                    _ => None,
+                };
+                let state = list.symbols.first().map_or("", |one| state_at(&view, one));
+                looked.push(Looked { symbol: name.clone(), list, about, state });
+            }
+            Ok((looked, shown.0, shown.1))
+        })?;
+        background::update_if_due(codebase, needs_update);
+        let root = codebase.root();
+        let is_code_only = code_only.unwrap_or(false);
+        let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root, is_code_only };
+        // Only the list of one name has pages.
+        if let [one] = looked.as_slice()
+            && one.about.is_none()
+        {
+            let rest = one.list.symbols.len().saturating_sub(offset);
+            return Ok(call.fit(rest, limit, |n, needed| {
+                let next_cursor = (n < rest && n > 0).then(|| Cursor::at(offset + n, &key).to_string());
+                let no_room = needed.map(|needed| no_room("definition", rest, needed));
+                page.list(offset, n, next_cursor, no_room)
+            }));
+        }
+        Ok(page.cut_to(limit, |answer| answer.n_tokens(call.format)))
+    }
+}
+
+/// The names of a call.
+fn names(arguments: &Arguments) -> Result<Vec<String>, CallError> {
+    let mut names: Vec<String> = arguments.symbol.iter().cloned().collect();
+    names.extend(arguments.symbols.iter().flatten().cloned());
+    if names.is_empty() {
+        return Err(CallError::invalid(
+            "find_symbol needs `symbol` (a name, Type.name, FILE:LINE or a pattern) or `symbols`",
+        ));
+    }
+    if names.len() > MAX_NAMES {
+        return Err(CallError::parameter("symbols", "at most 20 names", names.len()));
+    }
+    Ok(names)
+}
+
+/// Makes the path of a place relative to the root.
+fn symbol_of(name: &str, target: &crate::codebases::CallTarget) -> String {
+    let Some((path, ..)) = codeweaver_xref::parse_location(name) else { return name.to_owned() };
+    match target.file(path) {
+        Ok(file) => format!("{file}{}", &name[path.len()..]),
+        Err(_) => name.to_owned(),
+    }
+}
+
+fn state_at(view: &View, symbol: &FoundSymbol) -> &'static str {
+    state_of(view.state_of(&quoting::bytes(&symbol.path)))
+}
+
+/// Leaves one definition of several that are one symbol: a definition of the same name as its declarations,
+/// or the last of the overloads of one function.
+fn only_definition(
+    list: &mut SymbolList,
+    searcher: &codeweaver::query::Searcher,
+    request: &SymbolRequest,
+    updater: codeweaver::query::view::freshness::RequestUpdate<'_>,
+) {
+    // A constructor is a member of its type.
+    let types: Vec<String> = list
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.kind.has_members())
+        .map(|symbol| symbol.qualified_name.clone())
+        .collect();
+    let is_of = |symbol: &FoundSymbol| {
+        symbol.kind == SymbolKind::Constructor
+            && types.iter().any(|name| symbol.qualified_name.starts_with(name))
+    };
+    list.symbols.retain(|symbol| !is_of(symbol));
+    let Some(first) = list.symbols.first() else { return };
+    let same = |symbol: &FoundSymbol| symbol.qualified_name == first.qualified_name;
+    if list.fit != NameFit::Exact || !list.symbols.iter().all(same) {
+        return;
+    }
+    let is_one_file = list.symbols.iter().all(|symbol| symbol.path == first.path);
+    let is_callable = list.symbols.iter().any(|symbol| symbol.kind.is_callable());
+    if is_one_file && list.symbols.len() <= MAX_OVERLOADS && is_callable {
+        let longest =
+            list.symbols.iter().max_by_key(|symbol| (symbol.lines.1 - symbol.lines.0, symbol.lines.0));
+        list.symbols = longest.cloned().into_iter().collect();
+        return;
+    }
+    let mut definitions = CallGraphRequest::new(&request.symbol, Direction::Callees);
+    definitions.rev.clone_from(&request.view.revision);
+    definitions.cancel = request.view.cancel.clone();
+    let Ok(response) = Xref::new(searcher).query(&definitions, updater) else { return };
+    // Declarations are no roots. Of several definitions, the one that is neither a test nor third-party.
+    let is_main = |root: &&String| {
+        let symbol = list.symbols.iter().find(|symbol| is_at(symbol, root));
+        symbol.is_some_and(|symbol| importance(symbol) == 0)
+    };
+    let main: Vec<&String> = response.roots.iter().filter(is_main).collect();
+    let roots: Vec<&String> = if main.len() == 1 { main } else { response.roots.iter().collect() };
+    if let [root] = roots.as_slice()
+        && let Some(one) = list.symbols.iter().find(|symbol| is_at(symbol, root)).cloned()
+    {
+        list.symbols = vec![one];
+    }
+}
+
+/// Whether a symbol id of the call graph is that of `symbol`.
+fn is_at(symbol: &FoundSymbol, id: &str) -> bool {
+    *id == format!("{}:{}#{}", symbol.path, symbol.lines.0, symbol.qualified_name)
+}

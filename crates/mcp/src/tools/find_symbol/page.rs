@@ -1,0 +1,151 @@
+//! The answer of `find_symbol`, with sections that are cut until it has room.
+
+use super::output::{NameOutput, Output, definition_output, frame, name_output};
+use super::text::write_name;
+use super::{Looked, MIN_ABOUT_TOKENS};
+use crate::tools::text::{more, unless_fresh};
+use crate::tools::{Answer, AnswerEnd, OkStatus};
+use codeweaver::query::view::Freshness;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// How many items of each section are shown.
+#[derive(Clone, Copy)]
+pub(super) struct Caps {
+    pub text_tokens: u32,
+    pub uses: usize,
+    pub tests: usize,
+    pub others: usize,
+    pub definitions: usize,
+}
+
+impl Caps {
+    /// The first caps for an answer of `limit` tokens.
+    pub(super) fn new(limit: u32, is_code_only: bool) -> Caps {
+        if is_code_only {
+            return Caps {
+                text_tokens: limit,
+                uses: 0,
+                tests: 0,
+                others: 0,
+                definitions: limit as usize / 25,
+            };
+        }
+        let share = |part: u32| (limit / part) as usize;
+        Caps {
+            text_tokens: limit / 4,
+            uses: share(40),
+            tests: share(140),
+            others: share(200).max(3),
+            definitions: share(25).max(1),
+        }
+    }
+
+    pub(super) fn smaller(self) -> Caps {
+        let less = |n: usize| n * 3 / 4;
+        Caps {
+            text_tokens: self.text_tokens * 3 / 4,
+            uses: less(self.uses),
+            tests: less(self.tests),
+            others: less(self.others),
+            definitions: less(self.definitions),
+        }
+    }
+
+    pub(super) fn is_least(self) -> bool {
+        self.text_tokens == 0 && self.uses + self.tests + self.others + self.definitions == 0
+    }
+}
+
+/// What answers are built from.
+pub(super) struct Page<'a> {
+    pub looked: &'a [Looked],
+    pub freshness: Freshness,
+    pub rev: Option<&'a str>,
+    pub root: PathBuf,
+    /// Whether of one definition only the code is shown.
+    pub is_code_only: bool,
+}
+
+impl Page<'_> {
+    /// A page of the definitions of the one name.
+    pub(super) fn list(
+        &self,
+        offset: usize,
+        n: usize,
+        next_cursor: Option<String>,
+        no_room: Option<String>,
+    ) -> Answer<Output> {
+        let results: Vec<NameOutput> = self
+            .looked
+            .iter()
+            .map(|looked| {
+                let symbols = looked.list.symbols.iter().skip(offset).take(n);
+                NameOutput { definitions: symbols.map(definition_output).collect(), ..frame(looked) }
+            })
+            .collect();
+        self.answer(results, next_cursor, no_room)
+    }
+
+    /// Everything, with shorter sections until it fits.
+    pub(super) fn cut_to(&self, limit: u32, size: impl Fn(&Answer<Output>) -> u32) -> Answer<Output> {
+        let share = (limit / self.looked.len().max(1) as u32).max(MIN_ABOUT_TOKENS.min(limit));
+        let mut caps = Caps::new(share, self.is_code_only);
+        loop {
+            let results = self.looked.iter().map(|looked| name_output(looked, caps)).collect();
+            let answer = self.answer(results, None, None);
+            let n_tokens = size(&answer);
+            if n_tokens <= limit {
+                return answer;
+            }
+            if caps.is_least() {
+                let note = format!("token_limit is too small, this needs {n_tokens}");
+                let results = self.looked.iter().map(frame).collect();
+                return self.answer(results, None, Some(note));
+            }
+            caps = caps.smaller();
+        }
+    }
+
+    pub(super) fn answer(
+        &self,
+        results: Vec<NameOutput>,
+        next_cursor: Option<String>,
+        note: Option<String>,
+    ) -> Answer<Output> {
+        let mut warnings: Vec<String> = self
+            .looked
+            .iter()
+            .filter_map(|looked| looked.about.as_ref())
+            .flat_map(|about| about.warnings.clone())
+            .collect();
+        warnings.extend(note);
+        warnings.dedup();
+        let mut text = String::new();
+        let fresh = unless_fresh(self.freshness);
+        if !fresh.is_empty() {
+            let _ = writeln!(text, "{}", fresh.trim_start());
+        }
+        for warning in &warnings {
+            let _ = writeln!(text, "note: {warning}");
+        }
+        for (looked, result) in self.looked.iter().zip(&results) {
+            if results.len() > 1 {
+                let _ = writeln!(text, "## {}", result.symbol);
+            }
+            write_name(&mut text, looked, result, self);
+        }
+        if let Some(cursor) = &next_cursor {
+            text.push_str(&more(cursor));
+        }
+        Answer {
+            text,
+            structured: Output {
+                status: OkStatus::Ok,
+                results,
+                freshness: self.freshness,
+                end: AnswerEnd { warnings, codebase_root: self.root.clone(), next_cursor },
+            },
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! `find_text`: all lines with a text or a match of a regular expression.
+
+use super::text::{more, no_room, state_of};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
+use crate::cursor::Cursor;
+use codeweaver::query::grep::{CorpusInfo, Found, GrepFile, GrepLine, Page, Pattern};
+use codeweaver::query::response::n_of;
+use codeweaver::query::{GrepRequest, QueryError, ViewRequest};
+use codeweaver_git::quoting::printed;
+use codeweaver_index::background;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// Default of `max_results`.
+const DEFAULT_RESULTS: usize = 50;
+/// Maximum number of lines of each file, if there are several with more than [`MANY_LINES`] together.
+const MAX_PER_FILE: usize = 8;
+const MANY_LINES: u64 = 40;
+/// Maximum of `max_results`; larger values are reduced to it.
+const MAX_RESULTS: u32 = 1000;
+/// Maximum of `context`.
+const MAX_CONTEXT: u32 = 50;
+/// Bytes of a line; longer ones are cut around the match.
+const MAX_LINE: usize = 100;
+/// Characters of the name of a definition.
+const MAX_NAME: usize = 40;
+
+pub struct FindText;
+
+/// What an answer lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Listing {
+    Lines,
+    Files,
+    Count,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Arguments {
+    pattern: String,
+    /// Default: guessed.
+    regex: Option<bool>,
+    /// Default: if nothing matches otherwise.
+    ignore_case: Option<bool>,
+    /// Whole words.
+    word: Option<bool>,
+    /// Files, directories or globs.
+    paths: Option<Vec<String>>,
+    focus_languages: Option<Vec<String>>,
+    /// Default true.
+    include_tests: Option<bool>,
+    rev: Option<String>,
+    /// Lines around a match.
+    #[schemars(range(max = MAX_CONTEXT))]
+    context: Option<u32>,
+    output: Option<Listing>,
+    #[schemars(range(min = 1))]
+    max_results: Option<u32>,
+    path: Option<String>,
+    #[schemars(range(min = 1))]
+    token_limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    status: OkStatus,
+    /// Whether the pattern was taken for a regular expression.
+    regex: bool,
+    /// Whether upper and lower case were taken for the same.
+    ignore_case: bool,
+    /// Matching lines in all files; a binary file counts as one.
+    total_lines: u64,
+    /// Files with matches.
+    total_files: usize,
+    /// Files with a definition of the text first, then those in fewer directories.
+    files: Vec<GrepFile>,
+    index: CorpusInfo,
+    #[serde(flatten)]
+    end: AnswerEnd,
+}
+
+impl Tool for FindText {
+    const NAME: &'static str = "find_text";
+    const DESCRIPTION: &'static str = "All lines with an exact text or regex, complete as git grep, definitions first: \
+        every occurrence of a name, message, key or option. Also in generated and untracked files and any `rev`. For \
+        meaning use find_code.";
+    const IS_BASIC: bool = true;
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let target = call.open(arguments.path.as_deref(), None)?;
+        let codebase = target.codebase();
+        let (is_regex, ignore_case) = (arguments.regex, arguments.ignore_case);
+        let word = arguments.word.unwrap_or(false);
+        let readings = Pattern::readings(&arguments.pattern, is_regex, ignore_case, word);
+        let likeliest = readings.first().cloned().unwrap_or_default();
+        let mut request = GrepRequest::new(likeliest, &codebase.settings);
+        request.context = arguments.context.unwrap_or(0) as usize;
+        request.filters.languages = arguments.focus_languages.unwrap_or_default();
+        request.filters.include_tests = arguments.include_tests.unwrap_or(true);
+        request.view = ViewRequest { revision: arguments.rev, cancel: call.cancel(), ..request.view };
+        let paths = arguments.paths.unwrap_or_default();
+        target.add_paths(&mut request.filters, &paths)?;
+        let listing = arguments.output.unwrap_or(Listing::Lines);
+        let key = (
+            (codebase.root(), &arguments.pattern, is_regex, ignore_case, word),
+            (&paths, &request.filters.languages, request.filters.include_tests),
+            (&request.view.revision, request.context, listing),
+        );
+        let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+        let found = call.run_query(&target, |_| target.searcher.grep_first(&request, &readings))?;
+        background::update_if_due(codebase, found.info.needs_update);
+        let max = arguments.max_results.map_or(DEFAULT_RESULTS, |n| n.min(MAX_RESULTS) as usize);
+        let limit = call.token_limit(arguments.token_limit, codebase);
+        let is_cut = found.n_files() > 1 && found.n_lines > MANY_LINES;
+        let per_file = if is_cut { MAX_PER_FILE } else { usize::MAX };
+        // No line is shorter than a few tokens: more than these cannot fit.
+        let page = Page { offset, limit: max.min(limit as usize), per_file, max_line: MAX_LINE };
+        let files = call.run_query(&target, |_| files_of(&found, listing, page))?;
+        let n_all = match listing {
+            Listing::Lines => found.n_lines_at_most(per_file),
+            Listing::Files | Listing::Count => found.n_files(),
+        };
+        let n_items = n_all.saturating_sub(offset).min(max).min(files.iter().map(n_items).sum());
+        let answer = call.fit(n_items, limit, |n, needed| {
+            let files = first(&files, n);
+            let shown = offset + n;
+            let next_cursor = (n > 0 && shown < n_all).then(|| Cursor::at(shown, &key).to_string());
+            let mut warnings = found.warnings();
+            let item = if listing == Listing::Lines { "line" } else { "file" };
+            warnings.extend(needed.map(|needed| no_room(item, n_all.saturating_sub(offset), needed)));
+            let mut output = Output {
+                status: OkStatus::Ok,
+                regex: found.pattern().is_regex,
+                ignore_case: found.pattern().ignore_case,
+                total_lines: found.n_lines,
+                total_files: found.n_files(),
+                files,
+                index: found.info.clone(),
+                end: AnswerEnd { warnings, codebase_root: codebase.root(), next_cursor },
+            };
+            let text = text_of(&output, listing, n, is_regex.is_none(), ignore_case.is_none());
+            if listing == Listing::Files {
+                output.files.iter_mut().for_each(|file| file.lines.clear());
+            }
+            Answer { structured: output, text }
+        });
+        Ok(answer)
+    }
+}
+
+/// The files of `page`, whose numbers are those of files where no lines are listed.
+fn files_of(found: &Found<'_>, listing: Listing, page: Page) -> Result<Vec<GrepFile>, QueryError> {
+    if listing != Listing::Lines {
+        return Ok(found.files().skip(page.offset).take(page.limit).collect());
+    }
+    let mut files = Vec::new();
+    found.for_each(page, |file| {
+        files.push(file);
+        Ok::<_, QueryError>(())
+    })?;
+    Ok(files)
+}
+
+/// Number of items of a file: its matching lines, or one if none are listed.
+fn n_items(file: &GrepFile) -> usize {
+    file.lines.iter().filter(|line| line.column.is_some()).count().max(1)
+}
+
+/// The first `n` items of `files`.
+fn first(files: &[GrepFile], n: usize) -> Vec<GrepFile> {
+    let (mut cut, mut left) = (Vec::new(), n);
+    for file in files {
+        if left == 0 {
+            break;
+        }
+        let n = n_items(file);
+        let mut file = file.clone();
+        if n > left {
+            let ends = file.lines.iter().enumerate().filter(|(_, line)| line.column.is_some());
+            let end = ends.map(|(at, _)| at).nth(left).unwrap_or(file.lines.len());
+            // The context before the first line that is left out belongs to it, as far as that can be told.
+            file.lines.truncate(end);
+        }
+        left -= n.min(left);
+        cut.push(file);
+    }
+    cut
+}
+
+fn text_of(
+    output: &Output,
+    listing: Listing,
+    n_shown: usize,
+    is_syntax_guessed: bool,
+    is_case_guessed: bool,
+) -> String {
+    let Output { total_lines, total_files, files, index, end, .. } = output;
+    let AnswerEnd { warnings, next_cursor, .. } = end;
+    let n_files = |n: u64| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
+    let mut text = String::new();
+    if *total_files == 0 {
+        let _ = writeln!(text, "no line matches (searched {})", n_files(index.files));
+    } else {
+        let n_all = if listing == Listing::Lines { *total_lines as usize } else { *total_files };
+        let lines = n_of(*total_lines as usize, *total_lines as usize);
+        let shown = if n_shown < n_all { format!("; showing {n_shown}") } else { String::new() };
+        let as_regex = if is_syntax_guessed && output.regex { ", as regex" } else { "" };
+        let in_any_case = if is_case_guessed && output.ignore_case { ", in any case" } else { "" };
+        let files = n_files(*total_files as u64);
+        let _ = writeln!(text, "{lines} in {files}{as_regex}{in_any_case}{shown}");
+    }
+    for warning in warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    for (at, file) in files.iter().enumerate() {
+        let binary = if file.binary { ", binary" } else { "" };
+        let path = printed(&file.path);
+        let state = state_of(file.state);
+        let _ = match listing {
+            Listing::Count => writeln!(text, "{path}:{}{state}{binary}", file.count),
+            _ => writeln!(text, "{path}{state}{binary}"),
+        };
+        let mut symbol = "";
+        let has_context = file.lines.iter().any(|line| line.column.is_none());
+        for line in &file.lines {
+            put_line(&mut text, line, has_context, &mut symbol);
+        }
+        let n_left = file.count.saturating_sub(n_items(file) as u64);
+        let continues = next_cursor.is_some() && at + 1 == files.len();
+        if listing == Listing::Lines && !file.binary && n_left > 0 && !continues {
+            let _ = writeln!(text, "… {n_left} more");
+        }
+    }
+    if let Some(cursor) = next_cursor {
+        text.push_str(&more(cursor));
+    }
+    text
+}
+
+/// Appends `12: text`, with the function or type around the line where it is another than that of the line
+/// before.
+fn put_line<'l>(text: &mut String, line: &'l GrepLine, has_context: bool, symbol: &mut &'l str) {
+    let separator = if line.column.is_some() { ':' } else { '-' };
+    // Indentation says something only beside other lines.
+    let shown = if has_context { line.text.trim_end() } else { line.text.trim() };
+    let _ = write!(text, "{}{separator} {}", line.line, shown.replace('\n', " "));
+    let name = line.symbol.rsplit(['.', ':', '#', '/']).next().unwrap_or_default();
+    if !has_context && !name.is_empty() && line.symbol != *symbol && !line.text.contains(name) {
+        let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(end, _)| end);
+        let cut = if end < name.len() { "…" } else { "" };
+        let _ = write!(text, "  [{}{cut}]", &name[..end]);
+    }
+    *symbol = &line.symbol;
+    text.push('\n');
+}

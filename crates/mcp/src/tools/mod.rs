@@ -1,0 +1,357 @@
+//! The tools: one file per tool, and their table.
+//!
+//! A tool is a function from its arguments to an answer, with a description of when to use it. It runs on a
+//! thread of the pool and may block.
+//!
+//! # A new tool
+//!
+//! * `Arguments`: a struct with `Deserialize` and `JsonSchema`. Its doc comments are the descriptions that
+//!   models read, so they are short. Optional arguments are `Option`, numbers are `u32` with
+//!   `#[schemars(range(…))]`, choices are enums without comments on their variants (which would become longer
+//!   schemas). The schema decides what is converted and what is an error ([`super::arguments`]), so `run`
+//!   gets valid values. The argument `format` belongs to every tool and is not part of the struct.
+//! * `Output`: the structured content, with `Serialize` and `JsonSchema`. It has the same facts as the text.
+//! * `run`: opens the codebase by [`Call::open`], asks the library by [`Call::run_query`], and builds the
+//!   answer within the limit of [`Call::token_limit`]. The text has one line for each item and one for the
+//!   frame, and says only what is unusual ([`text::unless_fresh`], [`text::state_of`]).
+//! * Pages: items that do not fit are left to the next call.
+//!   [`Cursor::resume`](super::cursor::Cursor::resume) gives the number of items that earlier answers had,
+//!   [`Call::fit`] builds the largest answer within the limit, and the answer ends with [`text::more`] if
+//!   items are left.
+
+mod ask_docs;
+mod call_graph;
+mod call_graph_text;
+mod changes;
+mod excerpt;
+mod file_outline;
+mod find_code;
+mod find_similar;
+mod find_symbol;
+mod find_text;
+mod list_files;
+mod manage_index;
+mod matches;
+mod read_code;
+mod text;
+
+use super::answer::{self, Answer, AnswerEnd, CallError};
+use super::arguments::{self, Format};
+use super::codebases::{CallTarget, Codebases};
+use super::envelope::Envelope;
+use super::schema;
+use super::trust::Purpose;
+use super::user::User;
+use codeweaver::query::{Cancel, QueryError};
+use codeweaver_index::gate::{self, NonOkReason};
+use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, background};
+use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// A tool; implemented by one type per tool.
+trait Tool {
+    const NAME: &'static str;
+    /// Another name, which is not listed.
+    const ALIAS: Option<&'static str> = None;
+    /// States what the tool does, when to use it, and when not to.
+    const DESCRIPTION: &'static str;
+    /// Changes nothing, not even the index.
+    const READ_ONLY: bool = true;
+    /// Competes with the tools that a client has itself, so that it should be in front of the model from the
+    /// start, where a client offers tools only on request.
+    const IS_BASIC: bool = false;
+    /// Mostly waits, so that it is exempt from the limit on concurrent calls.
+    const WAITS: bool = false;
+    type Arguments: DeserializeOwned + JsonSchema;
+    type Output: Serialize + JsonSchema;
+
+    fn run(arguments: Self::Arguments, call: &Call) -> Result<Answer<Self::Output>, CallError>;
+}
+
+/// The type-erased form of a [`Tool`].
+pub struct ToolSpec {
+    pub name: &'static str,
+    alias: Option<&'static str>,
+    description: &'static str,
+    read_only: bool,
+    is_basic: bool,
+    pub waits: bool,
+    /// The schema of the arguments.
+    input: JsonObject,
+    /// The schema of the structured content.
+    pub output: fn() -> JsonObject,
+    run: fn(&ToolSpec, JsonObject, &Call) -> Result<CallToolResult, ErrorData>,
+}
+
+static TOOLS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+    vec![
+        ToolSpec::of::<find_code::FindCode>(),
+        ToolSpec::of::<find_text::FindText>(),
+        ToolSpec::of::<find_symbol::FindSymbol>(),
+        ToolSpec::of::<ask_docs::AskDocs>(),
+        ToolSpec::of::<find_similar::FindSimilar>(),
+        ToolSpec::of::<file_outline::FileOutline>(),
+        ToolSpec::of::<call_graph::CallGraph>(),
+        ToolSpec::of::<read_code::ReadCode>(),
+        ToolSpec::of::<list_files::ListFiles>(),
+        ToolSpec::of::<changes::ChangesTool>(),
+        ToolSpec::of::<manage_index::ManageIndex>(),
+    ]
+});
+
+/// The status of a successful answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OkStatus {
+    Ok,
+}
+
+/// All tools, in listing order.
+pub fn all() -> impl Iterator<Item = &'static ToolSpec> {
+    TOOLS.iter()
+}
+
+/// Finds a tool by its name or alias.
+pub fn by_name(name: &str) -> Option<&'static ToolSpec> {
+    TOOLS.iter().find(|spec| spec.name == name || spec.alias == Some(name))
+}
+
+impl ToolSpec {
+    fn of<T: Tool>() -> ToolSpec {
+        ToolSpec {
+            name: T::NAME,
+            alias: T::ALIAS,
+            description: T::DESCRIPTION,
+            read_only: T::READ_ONLY,
+            is_basic: T::IS_BASIC,
+            waits: T::WAITS,
+            input: schema::input::<T::Arguments>(),
+            output: schema::output::<T::Output>,
+            run: run::<T>,
+        }
+    }
+
+    /// The description of the tool in the list of tools.
+    pub fn describe(&self) -> ToolDescription {
+        let annotations = ToolAnnotations::new().open_world(false);
+        let annotations = match self.read_only {
+            true => annotations.read_only(true),
+            // An index is derived from the repository and can always be built again.
+            false => annotations.read_only(false).destructive(false).idempotent(true),
+        };
+        let mut description =
+            ToolDescription::new(self.name, self.description, Arc::new(schema::listed(&self.input)))
+                .with_annotations(annotations);
+        if self.is_basic {
+            let meta = JsonObject::from_iter([("anthropic/alwaysLoad".to_owned(), true.into())]);
+            description.meta = Some(rmcp::model::MetaObject(meta));
+        }
+        description
+    }
+
+    /// Runs the tool.
+    ///
+    /// # Errors
+    /// The answer cannot be serialised. Everything else, invalid arguments too, is a result.
+    pub fn run(&self, arguments: JsonObject, call: &Call) -> Result<CallToolResult, ErrorData> {
+        (self.run)(self, arguments, call)
+    }
+}
+
+fn run<T: Tool>(spec: &ToolSpec, arguments: JsonObject, call: &Call) -> Result<CallToolResult, ErrorData> {
+    let answer =
+        arguments::parse(T::NAME, &spec.input, arguments).and_then(|arguments| T::run(arguments, call));
+    answer::result(answer, call.format)
+}
+
+/// True if the index has been deleted after initialisation, or is or was damaged, or is of another version.
+fn needs_rebuild(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexError>) -> bool {
+    match gate {
+        Ok(Some(gate)) => gate.reason == NonOkReason::NotIndexed && gate::is_lost(codebase),
+        Ok(None) => false,
+        Err(IndexError::Store(error)) => error.is_repairable(),
+        Err(_) => false,
+    }
+}
+
+/// Progress of a call.
+pub struct ProgressStep {
+    /// From 0 to 100, increasing.
+    pub percent: f64,
+    pub message: String,
+}
+
+/// Environment of a running call.
+pub struct Call {
+    pub codebases: Arc<Codebases>,
+    pub debug: bool,
+    pub is_cancelled: Arc<AtomicBool>,
+    pub is_ending: Arc<AtomicBool>,
+    /// Whom to ask about repositories outside of the workspace.
+    pub user: User,
+    /// Absent if the client did not request progress.
+    pub steps: Option<UnboundedSender<ProgressStep>>,
+    /// The form in which the answer is sent.
+    pub format: Format,
+}
+
+impl Call {
+    /// True if the call was cancelled or the session is ending.
+    fn is_stopped(&self) -> bool {
+        self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// True if the client has cancelled the call.
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// The cancellation of this call, for the library.
+    fn cancel(&self) -> Cancel {
+        let is_cancelled = self.is_cancelled.clone();
+        Cancel::when(move || is_cancelled.load(Ordering::Relaxed))
+    }
+
+    /// The token limit of an answer: the `given` one, else that of the settings.
+    fn token_limit(&self, given: Option<u32>, codebase: &Codebase) -> u32 {
+        given.unwrap_or(codebase.settings.mcp.token_limit)
+    }
+
+    /// Returns the answer with as many items, up to `n_items`, as fit into `limit` tokens in the form that is
+    /// sent.
+    ///
+    /// `build` returns the answer with the first so many items; it is called some times, with other numbers.
+    /// If not even one item fits, it is asked for an answer without any, and gets the number of tokens of
+    /// that with one, which the answer has to name ([`text::no_room`]).
+    fn fit<T: Serialize>(
+        &self,
+        n_items: usize,
+        limit: u32,
+        build: impl Fn(usize, Option<u32>) -> Answer<T>,
+    ) -> Answer<T> {
+        let size = |n: usize| build(n, None).n_tokens(self.format);
+        // No item is shorter than some tokens, so that a long list is not rendered as a whole.
+        let (mut least, mut most) = (0, n_items.min(limit as usize / text::MIN_LINE_TOKENS));
+        if most == n_items && size(n_items) <= limit {
+            return build(n_items, None);
+        }
+        while least < most {
+            let middle = least + (most - least).div_ceil(2);
+            if size(middle) <= limit { least = middle } else { most = middle - 1 }
+        }
+        build(least, (least == 0 && n_items > 0).then(|| size(1)))
+    }
+
+    fn step(&self, percent: f64, message: impl Into<String>) {
+        if let Some(steps) = &self.steps {
+            let _ = steps.send(ProgressStep { percent, message: message.into() });
+        }
+    }
+
+    /// Finds the codebase of a call. If it is not one that the session may use, asks the user.
+    fn find(
+        &self,
+        path: Option<&str>,
+        file: Option<&str>,
+        purpose: Purpose,
+    ) -> Result<CallTarget, CallError> {
+        let target = self.codebases.find_unchecked(path, file)?;
+        let trust = &self.codebases.trust;
+        let Err(refusal) = trust.check(target.codebase(), purpose) else { return Ok(target) };
+        let said =
+            if refusal.is_final() { None } else { self.user.ask(&refusal.question(), &|| self.is_stopped()) };
+        if let Some(said) = said {
+            trust.remember(&refusal, said);
+        }
+        match said {
+            Some(true) => Ok(target),
+            Some(false) | None => Err(refusal.into()),
+        }
+    }
+
+    /// Opens the codebase of a call. Rebuilds a deleted or damaged index.
+    ///
+    /// # Errors
+    /// The gate envelope, if the codebase cannot answer queries now.
+    fn open(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
+        let target = self.find(path, file, Purpose::Read)?;
+        let codebase = target.codebase();
+        let mut gate = gate::check(codebase);
+        if needs_rebuild(codebase, &gate) {
+            self.rebuild(&target)?;
+            gate = gate::check(codebase);
+        }
+        let gate = gate.map_err(|error| CallError::of(error.into(), codebase))?;
+        match gate.filter(|gate| !gate.allows_partial_answers(codebase)) {
+            Some(gate) => {
+                let (root, reason) = (codebase.root(), gate.reason);
+                tracing::info!(component = "mcp", operation = "gate", codebase_root = %root.display(), ?reason, "blocked");
+                Err(self.gate_error(&target, gate))
+            }
+            None => Ok(target),
+        }
+    }
+
+    /// Starts the updater, which rebuilds the missing parts of the index, and waits up to `search.timeout_ms`
+    /// for it.
+    fn rebuild(&self, target: &CallTarget) -> Result<(), CallError> {
+        let codebase = target.codebase();
+        let root = codebase.root();
+        tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
+        let head = Target::head(codebase).map_err(|error| CallError::of(error.into(), codebase))?;
+        let timeout = Duration::from_millis(codebase.settings.search.timeout_ms);
+        if background::update_until(codebase, &head, Instant::now() + timeout, &|| self.is_stopped()) {
+            Ok(())
+        } else {
+            Err(self.lifecycle_error(target, &Lifecycle::Indexing))
+        }
+    }
+
+    fn gate_error(&self, target: &CallTarget, gate: gate::Gate) -> CallError {
+        CallError::Gated(Box::new(Envelope::new(gate, target.codebase(), &target.requested, self.debug)))
+    }
+
+    /// The error of a codebase in this state, which is not `indexed`.
+    fn lifecycle_error(&self, target: &CallTarget, lifecycle: &Lifecycle) -> CallError {
+        match gate::Gate::of(target.codebase(), lifecycle, None) {
+            Some(gate) => self.gate_error(target, gate),
+            None => CallError::failed("the index was replaced while it was read; ask again", None),
+        }
+    }
+
+    /// Runs `query`, which may request an update; the updater is a separate process, since readers never
+    /// write. A damaged index is rebuilt, then `query` is run again.
+    fn run_query<T>(
+        &self,
+        target: &CallTarget,
+        query: impl Fn(codeweaver::query::view::freshness::RequestUpdate<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, CallError> {
+        let codebase = target.codebase();
+        let updater = |target: &Target, timeout: Duration| {
+            background::update_until(codebase, target, Instant::now() + timeout, &|| self.is_stopped())
+        };
+        let answer = match query(&updater) {
+            Err(error) if error.damage().is_some() => {
+                self.rebuild(target)?;
+                query(&updater)
+            }
+            answer => answer,
+        };
+        let answer = answer.map_err(|error| match error {
+            QueryError::Gated(lifecycle) => self.lifecycle_error(target, &lifecycle),
+            QueryError::Cancelled => {
+                let root = codebase.root();
+                tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");
+                CallError::Stopped
+            }
+            other => CallError::of(other, codebase),
+        })?;
+        if self.is_cancelled() { Err(CallError::Stopped) } else { Ok(answer) }
+    }
+}

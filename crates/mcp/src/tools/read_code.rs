@@ -1,0 +1,149 @@
+//! `read_code`: reads a file or a range of its lines, from the working tree or a revision.
+
+use super::text::{more, no_room, state_of};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
+use crate::answer::{Failure, FailureStatus};
+use crate::cursor::Cursor;
+use codeweaver::query::FileText;
+use codeweaver::query::view::freshness;
+use codeweaver::query::view::{Freshness, MatchState};
+use codeweaver_git::quoting::printed;
+use codeweaver_index::background;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub struct ReadCode;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Arguments {
+    /// A path, or `PATH:18-21`.
+    file: String,
+    #[schemars(range(min = 1))]
+    start_line: Option<u32>,
+    /// Inclusive.
+    #[schemars(range(min = 1))]
+    end_line: Option<u32>,
+    path: Option<String>,
+    rev: Option<String>,
+    #[schemars(range(min = 1))]
+    token_limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Output {
+    status: OkStatus,
+    #[serde(flatten)]
+    file: FileText,
+    /// How current the index is. The text itself is always read from the working tree or the revision.
+    freshness: Freshness,
+    #[serde(flatten)]
+    end: AnswerEnd,
+}
+
+impl Tool for ReadCode {
+    const NAME: &'static str = "read_code";
+    const ALIAS: Option<&'static str> = Some("read_file");
+    const DESCRIPTION: &'static str = "Read lines of a file, as on disk or, with `rev`, of any revision without a \
+        checkout. Use it for lines that other tools named.";
+    const IS_BASIC: bool = true;
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        let (path, lines) = place_of(&arguments.file);
+        let target = call.open(arguments.path.as_deref(), Some(path))?;
+        let codebase = target.codebase();
+        let limit = call.token_limit(arguments.token_limit, codebase);
+        let rev = arguments.rev.as_deref();
+        // A file may be named like a place.
+        let is_name = target.file(&arguments.file).is_ok_and(|file| codebase.root().join(file).exists());
+        let (path, lines) = if is_name { (arguments.file.as_str(), None) } else { (path, lines) };
+        let (file, link) = target.linked_file(path, rev)?;
+        let from = arguments.start_line.or(lines.map(|(from, _)| from)).unwrap_or(1);
+        let to = arguments.end_line.or(lines.map(|(_, to)| to)).unwrap_or(u32::MAX);
+        let key = (codebase.root(), &file, rev, from, to);
+        let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+        let from = from
+            .max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
+        let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
+        if text.text.contains('\0') {
+            return Err(CallError::Failed(Failure {
+                status: FailureStatus::Unsupported,
+                message: format!("{file} is not a text file"),
+                codebase_root: Some(codebase.root()),
+            }));
+        }
+        let mut freshness = freshness::decide(codebase).map_err(|error| CallError::of(error, codebase))?;
+        let is_behind = freshness == Freshness::Stale;
+        if freshness == Freshness::Fresh && text.state != MatchState::Committed {
+            freshness = Freshness::Overlaid;
+        }
+        background::update_if_due(target.codebase(), is_behind);
+        let mut warnings: Vec<String> = link.iter().cloned().collect();
+        loop {
+            warnings.extend(text.note().filter(|_| text.ends_within_line()));
+            let has_more = text.truncated && !text.text.is_empty() && text.span.1 < to.min(text.total_lines);
+            let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
+            let rendered = text_of(&text, &warnings, next_cursor.as_deref());
+            let codebase_root = codebase.root();
+            let output = Output {
+                status: OkStatus::Ok,
+                file: text,
+                freshness,
+                end: AnswerEnd { warnings, codebase_root, next_cursor },
+            };
+            let answer = Answer { structured: output, text: rendered };
+            let size = answer.n_tokens(call.format);
+            if size <= limit || answer.structured.file.text.is_empty() {
+                return Ok(answer);
+            }
+            text = shortened(answer.structured.file, f64::from(limit) / f64::from(size));
+            let n_lines = text.total_lines - from.min(text.total_lines) + 1;
+            let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
+            warnings = link.iter().cloned().chain(no_room).collect();
+        }
+    }
+}
+
+/// Splits `PATH:18-21` and `PATH:18`.
+fn place_of(file: &str) -> (&str, Option<(u32, u32)>) {
+    let lines = |text: &str| {
+        let (from, to) = text.split_once('-').unwrap_or((text, text));
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+        (from > 0 && from <= to).then_some((from, to))
+    };
+    let place = file.rsplit_once(':').and_then(|(path, text)| Some((path, lines(text)?)));
+    place.map_or((file, None), |(path, lines)| (path, Some(lines)))
+}
+
+/// Truncates a text to about `share` of its length, at the end of a line unless the first line is longer.
+fn shortened(mut file: FileText, share: f64) -> FileText {
+    let wanted = ((file.text.len() as f64 * share) as usize).min(file.text.len().saturating_sub(1));
+    let end = (0..=wanted).rev().find(|&end| file.text.is_char_boundary(end)).unwrap_or(0);
+    let end_of_line = file.text[..end].rfind('\n').map_or(end, |at| at + 1);
+    file.text.truncate(end_of_line);
+    let n_lines = file.text.lines().count() as u32;
+    // A truncated line counts as read: the next answer continues after it.
+    file.span = if n_lines == 0 { (0, 0) } else { (file.span.0, file.span.0 + n_lines - 1) };
+    file.truncated = true;
+    file
+}
+
+fn text_of(file: &FileText, warnings: &[String], next_cursor: Option<&str>) -> String {
+    let (first, last) = file.span;
+    let state = state_of(file.state);
+    let is_usual = ["HEAD", "worktree"].contains(&file.rev.as_str());
+    let rev = if is_usual { String::new() } else { format!(" at {}", file.rev) };
+    let mut text =
+        format!("{}:{first}-{last} of {} lines{rev}{state}\n", printed(&file.path), file.total_lines);
+    for warning in warnings {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
+    text.push_str(&file.text);
+    if let Some(cursor) = next_cursor {
+        text.push('\n');
+        text.push_str(&more(cursor));
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! Compact text of answers: the parts that several tools have.
+
+use codeweaver::query::view::{Freshness, MatchState};
+
+/// Lower bound of the tokens of a line that names something.
+pub const MIN_LINE_TOKENS: usize = 4;
+
+/// The last line of an answer that `cursor` continues.
+pub fn more(cursor: &str) -> String {
+    format!("more: cursor {cursor:?}\n")
+}
+
+/// The freshness of an answer that may not show the present state, in brackets and after a blank; empty for
+/// the normal case.
+pub fn unless_fresh(freshness: Freshness) -> String {
+    if is_current(freshness) { String::new() } else { format!(" [{}]", name_of(freshness)) }
+}
+
+/// Whether an answer of this freshness shows the present state.
+pub fn is_current(freshness: Freshness) -> bool {
+    matches!(freshness, Freshness::Fresh | Freshness::Overlaid | Freshness::Synced)
+}
+
+/// The warning of an answer that has none of its `n` items because the first alone needs `needed` tokens.
+pub fn no_room(item: &str, n: usize, needed: u32) -> String {
+    let items = if n == 1 { item.to_owned() } else { format!("{item}s") };
+    format!("{n} {items} found; token_limit is too small for the first, which needs {needed}")
+}
+
+/// The day of a time in seconds since 1970.
+pub fn day(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds)
+        .map(|time| time.strftime("%Y-%m-%d").to_string())
+        .unwrap_or_default()
+}
+
+/// The name of a freshness in structured content.
+pub fn name_of(freshness: Freshness) -> &'static str {
+    match freshness {
+        Freshness::Fresh => "fresh",
+        Freshness::Synced => "synced",
+        Freshness::Overlaid => "overlaid",
+        Freshness::SkippedIndexing => "skipped_indexing",
+        Freshness::Stale => "stale",
+    }
+}
+
+/// The state of a file as a suffix; empty for committed files.
+pub fn state_of(state: MatchState) -> &'static str {
+    match state {
+        MatchState::Committed => "",
+        MatchState::Staged => ", staged",
+        MatchState::Dirty => ", dirty",
+        MatchState::Untracked => ", untracked",
+        MatchState::Unreadable => ", committed; the file cannot be read",
+    }
+}

@@ -1,0 +1,304 @@
+//! Which repositories a session may use.
+//!
+//! Calls name repositories by `path`, and what an agent calls may follow from a text that it has read. A
+//! session may therefore use, without asking:
+//!
+//! * the repository in which the server was started, with all of its worktrees, and repositories below that
+//!   directory, unless it is the home directory or above it;
+//! * repositories in the workspace folders that the client announces (roots), and their linked worktrees;
+//! * what the user has allowed by the setting `mcp.allow`.
+//!
+//! Everything else needs the user's word, which is asked for if the client can ask its user. A client that
+//! announces no folders may also read what is indexed already: its owner has indexed it. Nothing outside is
+//! ever indexed, updated on demand or deleted without that word.
+
+use super::answer::CallError;
+use super::codebases::checkout_of;
+use super::uri;
+use codeweaver_base::sync;
+use codeweaver_git::{ByteSlice as _, Repo};
+use codeweaver_index::Codebase;
+use codeweaver_store::layout::Trust as StoreTrust;
+use gix::glob::wildmatch;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+/// How long a call waits for the client to name its workspace folders.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What a call does with a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Shows what is in it.
+    Read,
+    /// Builds, updates or deletes its index.
+    Manage,
+}
+
+impl Purpose {
+    fn verb(self) -> &'static str {
+        match self {
+            Purpose::Read => "read",
+            Purpose::Manage => "index",
+        }
+    }
+}
+
+/// What the client says about its workspace folders.
+#[derive(Default)]
+enum Announced {
+    /// It cannot name any.
+    #[default]
+    Nothing,
+    /// It has been asked.
+    Awaited,
+    Folders(Vec<PathBuf>),
+}
+
+/// The repositories that a session may use.
+pub struct Trust {
+    /// Where the server was started.
+    start: PathBuf,
+    announced: Mutex<Announced>,
+    has_answered: Condvar,
+    /// The common git directory of the repository at `start`, once there is one.
+    own: Mutex<Option<PathBuf>>,
+    /// What the user has said about the repository with this common git directory.
+    words: Mutex<HashMap<(PathBuf, Purpose), bool>>,
+}
+
+/// A repository that may not be used.
+pub struct Refusal {
+    repository: PathBuf,
+    common_dir: PathBuf,
+    purpose: Purpose,
+    why: String,
+    /// Value of `mcp.allow` that allows it, to be put between single quotes.
+    setting: String,
+}
+
+impl Trust {
+    pub fn new(start: &Path) -> Trust {
+        Trust {
+            start: canonical(start),
+            announced: Mutex::default(),
+            has_answered: Condvar::new(),
+            own: Mutex::default(),
+            words: Mutex::default(),
+        }
+    }
+
+    /// The client is being asked for its workspace folders. Those that it named before hold until it answers.
+    pub fn await_folders(&self) {
+        let mut announced = sync::lock(&self.announced);
+        if matches!(*announced, Announced::Nothing) {
+            *announced = Announced::Awaited;
+        }
+    }
+
+    /// The client's answer: the URIs of its folders, or `None` if it cannot name them after all. Folders on
+    /// other machines are left out.
+    pub fn announce(&self, uris: Option<Vec<String>>) {
+        *sync::lock(&self.announced) = match uris {
+            None => Announced::Nothing,
+            Some(uris) => {
+                let folders = uris.iter().filter_map(|uri| uri::to_path(uri));
+                Announced::Folders(folders.map(|folder| canonical(&folder)).collect())
+            }
+        };
+        self.has_answered.notify_all();
+    }
+
+    /// Decides whether `codebase` may be used for `purpose`. Waits for the client's folders if they matter.
+    pub fn check(&self, codebase: &Codebase, purpose: Purpose) -> Result<(), Refusal> {
+        let place = Place::of(codebase);
+        let allow = &codebase.settings.mcp.allow;
+        if self.is_own(&place) || self.is_below_start(&place) || allow.iter().any(|it| is_allowed(it, &place))
+        {
+            return Ok(());
+        }
+        let folders = self.folders();
+        let is_announced = folders.iter().flatten().any(|folder| place.belongs_to(folder));
+        let is_indexed = || matches!(codebase.layout.trust(), Ok(StoreTrust::Ours));
+        if is_announced || folders.is_none() && purpose == Purpose::Read && is_indexed() {
+            return Ok(());
+        }
+        let said = sync::lock(&self.words).get(&(place.common_dir.clone(), purpose)).copied();
+        if said == Some(true) {
+            return Ok(());
+        }
+        Err(self.refusal(place, purpose, folders, said, allow))
+    }
+
+    /// Remembers what the user has said about a refused repository. Permission to index includes reading.
+    pub fn remember(&self, refusal: &Refusal, is_allowed: bool) {
+        let mut words = sync::lock(&self.words);
+        words.insert((refusal.common_dir.clone(), refusal.purpose), is_allowed);
+        if is_allowed {
+            words.insert((refusal.common_dir.clone(), Purpose::Read), true);
+        }
+    }
+
+    fn refusal(
+        &self,
+        place: Place,
+        purpose: Purpose,
+        folders: Option<Vec<PathBuf>>,
+        said: Option<bool>,
+        allow: &[String],
+    ) -> Refusal {
+        let start = self.start.display();
+        let why = match (said, folders) {
+            (Some(false), _) => "the user has declined it".to_owned(),
+            (_, Some(folders)) if !folders.is_empty() => {
+                let folders: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+                format!("it is outside of {start} and of the workspace ({})", folders.join(", "))
+            }
+            (_, None) if purpose == Purpose::Read => format!("it is outside of {start} and not indexed"),
+            _ => format!("it is outside of {start}, where this server was started"),
+        };
+        let repository = place.root;
+        let values = allow.iter().cloned().chain([repository.to_string_lossy().into_owned()]);
+        // Between single quotes in a shell.
+        let setting = serde_json::Value::from_iter(values).to_string().replace('\'', r"'\''");
+        Refusal { repository, common_dir: place.common_dir, purpose, why, setting }
+    }
+
+    /// The folders of the client; `None` if it cannot name any.
+    pub fn folders(&self) -> Option<Vec<PathBuf>> {
+        let announced = sync::lock(&self.announced);
+        let is_awaited = |announced: &mut Announced| matches!(announced, Announced::Awaited);
+        let waited = self.has_answered.wait_timeout_while(announced, PATIENCE, is_awaited);
+        let (announced, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        match &*announced {
+            Announced::Folders(folders) => Some(folders.clone()),
+            Announced::Nothing | Announced::Awaited => None,
+        }
+    }
+
+    /// Whether this is a worktree of the repository in which the server was started.
+    fn is_own(&self, place: &Place) -> bool {
+        let mut own = sync::lock(&self.own);
+        if own.is_none() {
+            *own = Repo::discover_named(&self.start).ok().map(|repo| canonical(repo.common_dir()));
+        }
+        own.as_ref() == Some(&place.common_dir)
+    }
+
+    /// Clients start servers in the workspace, or, without one, in the home directory or the root.
+    fn is_below_start(&self, place: &Place) -> bool {
+        let home = std::env::home_dir().map(|home| canonical(&home));
+        let is_workspace =
+            self.start.parent().is_some() && home.is_none_or(|home| !home.starts_with(&self.start));
+        is_workspace && place.belongs_to(&self.start)
+    }
+}
+
+impl Refusal {
+    /// The question to the user.
+    pub fn question(&self) -> String {
+        let repository = self.repository.display();
+        let verb = self.purpose.verb();
+        format!(
+            "May git-codeweaver {verb} the repository {repository} for this session? It was named by the agent, and {}.",
+            self.why
+        )
+    }
+
+    /// Whether the user was asked before and has declined.
+    pub fn is_final(&self) -> bool {
+        self.why.contains("declined")
+    }
+}
+
+impl From<Refusal> for CallError {
+    fn from(refusal: Refusal) -> CallError {
+        let Refusal { repository, purpose, why, setting, .. } = refusal;
+        CallError::not_allowed(
+            format!(
+                "this session may not {} {}: {why}. The user can allow it: add the folder to the workspace, or run \
+                 `git codeweaver config set --user mcp.allow '{setting}'`; it holds from the next call on",
+                purpose.verb(),
+                repository.display(),
+            ),
+            repository,
+        )
+    }
+}
+
+/// Where a codebase is.
+struct Place {
+    root: PathBuf,
+    main_root: Option<PathBuf>,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    is_linked: bool,
+}
+
+impl Place {
+    fn of(codebase: &Codebase) -> Place {
+        let repo = &codebase.repo;
+        Place {
+            root: canonical(&codebase.root()),
+            main_root: repo.main_root().map(|root| canonical(&root)),
+            git_dir: canonical(repo.git_dir()),
+            common_dir: canonical(repo.common_dir()),
+            is_linked: repo.is_linked(),
+        }
+    }
+
+    /// Whether it is at or below `folder`, or `folder` is in it, or its main worktree is.
+    fn belongs_to(&self, folder: &Path) -> bool {
+        if self.main_root.as_ref().is_some_and(|main| self.is_linked && main.starts_with(folder)) {
+            return true;
+        }
+        if folder.starts_with(&self.root) {
+            // A folder below the root may be a repository of its own, or in one.
+            return folder == self.root || checkout_of(folder) == Some(&*self.root);
+        }
+        self.root.starts_with(folder) && self.has_own_git_dir(folder)
+    }
+
+    /// Whether the git directory is that of this working tree: a `.git` file could name that of any other
+    /// repository.
+    fn has_own_git_dir(&self, folder: &Path) -> bool {
+        let names_root = || {
+            let backlink = std::fs::read_to_string(self.git_dir.join("gitdir")).unwrap_or_default();
+            canonical(Path::new(backlink.trim())) == canonical(&self.root.join(".git"))
+        };
+        self.git_dir.starts_with(folder) || self.is_linked && names_root()
+    }
+}
+
+/// Whether a value of `mcp.allow` allows `place`: a directory with all below it, in which `*` stands for a
+/// part of a name.
+fn is_allowed(value: &str, place: &Place) -> bool {
+    let expanded = match (value.strip_prefix("~"), std::env::home_dir()) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            format!("{}{rest}", home.display())
+        }
+        _ => value.to_owned(),
+    };
+    let pattern = Path::new(&expanded);
+    if !pattern.is_absolute() {
+        return false;
+    }
+    let is_match = |dir: &Path| {
+        let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+        let pattern = expanded.trim_end_matches('/').as_bytes().as_bstr();
+        wildmatch_of(pattern, dir, mode)
+    };
+    let is_below = place.root.starts_with(pattern) || place.root.starts_with(canonical(pattern));
+    is_below || place.root.ancestors().any(is_match)
+}
+
+fn wildmatch_of(pattern: &codeweaver_git::BStr, dir: &Path, mode: wildmatch::Mode) -> bool {
+    gix::glob::wildmatch(pattern, dir.as_os_str().as_encoded_bytes().as_bstr(), mode)
+}
+
+/// `path` without links; as it is, if it does not exist.
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+}

@@ -1,0 +1,124 @@
+//! App: the state that all requests of a server share.
+
+use super::access::{Names, Tokens};
+use super::job::Work;
+use super::metrics::Metrics;
+use super::{Options, ServeError};
+use codeweaver_base::sync;
+use codeweaver_index::status::{self, StatusReport};
+use codeweaver_index::{Codebase, IndexError};
+use codeweaver_mcp::codebases::{CallTarget, Codebases};
+use codeweaver_store::StoreReader;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// Maximum number of waiting requests per slot; further ones are refused.
+const WAITING_PER_SLOT: usize = 32;
+
+/// Maximum age of the cached status of the index.
+const STATUS_AGE: Duration = Duration::from_secs(1);
+
+/// The state of a server.
+pub struct App {
+    /// Name of the repository, as the page shows it.
+    pub name: String,
+    pub codebases: Arc<Codebases>,
+    pub names: Names,
+    pub tokens: Option<Arc<Tokens>>,
+    /// Whether the repository is a catalogue.
+    pub is_catalogue: bool,
+    pub metrics: Metrics,
+    pub started: Instant,
+    /// One permit per request that is worked on: two per core. More would only slow each other down.
+    pub slots: Arc<Semaphore>,
+    status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
+    n_waiting: AtomicUsize,
+    max_waiting: usize,
+    is_ending: AtomicBool,
+}
+
+impl App {
+    /// Opens the repository.
+    ///
+    /// # Errors
+    /// There is no repository, or its settings are invalid.
+    pub fn open(options: &Options) -> Result<App, ServeError> {
+        let codebase = Codebase::open(&options.repository, &[])?;
+        let root = codebase.root();
+        let root = root.canonicalize().unwrap_or(root);
+        let name = root.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy());
+        let n_slots = 2 * std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(App {
+            name: name.trim_end_matches(".git").to_owned(),
+            codebases: Arc::new(Codebases::confined(root)),
+            names: Names::new(options.host, &options.names),
+            tokens: options.tokens.clone(),
+            is_catalogue: codebase.repo.is_catalogue(),
+            metrics: Metrics::new()?,
+            started: Instant::now(),
+            slots: Arc::new(Semaphore::new(n_slots)),
+            status: Mutex::default(),
+            n_waiting: AtomicUsize::new(0),
+            max_waiting: n_slots * WAITING_PER_SLOT,
+            is_ending: AtomicBool::new(false),
+        })
+    }
+
+    /// The repository, opened again if its settings have changed.
+    ///
+    /// # Errors
+    /// The repository is gone, or its settings have become invalid.
+    pub fn target(&self) -> Result<CallTarget, IndexError> {
+        self.codebases.default_target()
+    }
+
+    /// The status of the index, at most a second old; `None` if it cannot be read, which is logged.
+    pub fn status(&self, work: &Work) -> Option<Arc<StatusReport>> {
+        let mut known = sync::lock(&self.status);
+        if let Some((_, status)) = known.as_ref().filter(|(read, _)| read.elapsed() < STATUS_AGE) {
+            return Some(status.clone());
+        }
+        let started = Instant::now();
+        if let Ok(Some(_)) = StoreReader::open(&work.codebase().store()) {
+            self.metrics.opened_store(started.elapsed());
+        }
+        match status::status(work.codebase(), false) {
+            Ok(status) => {
+                let status = Arc::new(status);
+                *known = Some((Instant::now(), status.clone()));
+                Some(status)
+            }
+            Err(error) => {
+                tracing::error!(component = "serve", operation = "status", %error, "the status cannot be read");
+                None
+            }
+        }
+    }
+
+    /// Registers a request that waits for a slot; `None` if too many are waiting.
+    pub fn wait(&self) -> Option<Waiting<'_>> {
+        let before = self.n_waiting.fetch_add(1, Ordering::Relaxed);
+        let waiting = Waiting(self);
+        (before < self.max_waiting).then_some(waiting)
+    }
+
+    /// Stops the work in the background.
+    pub fn end(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+}
+
+/// A request that waits for a slot; dropping it ends the wait.
+pub struct Waiting<'a>(&'a App);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.n_waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,251 @@
+//! Health: whether the server and the services that it depends on work, as a document for monitors.
+
+use super::app::App;
+use super::job::{Failure, Work};
+use super::metrics::MetricsReport;
+use codeweaver_config::ModelSettings;
+use codeweaver_embed::ApiFigures;
+use codeweaver_index::status::StatusReport;
+use codeweaver_store::time;
+
+/// The answer to `GET /health/`.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+pub struct Health {
+    pub status: HealthStatus,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    pub uptime_seconds: u64,
+    pub indexing: Indexing,
+    pub services: Services,
+    pub statistics: Statistics,
+    pub metrics: MetricsReport,
+}
+
+/// `healthy` if all services are up; `degraded` if something is down but searches are answered; `unhealthy`
+/// if the store cannot be read, so that no search is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "documented at the type")]
+pub enum HealthStatus {
+    Healthy,
+    Degraded,
+    Unhealthy,
+}
+
+/// What is indexed.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+pub struct Indexing {
+    /// `idle`, `indexing` or `error`.
+    pub state: &'static str,
+    /// The run in progress, or the last one; at most 5 s old.
+    pub progress: Progress,
+    /// When the last run ended.
+    pub last_indexed: Option<String>,
+}
+
+/// Progress of a run.
+#[derive(Debug, Clone, Default, serde::Serialize, schemars::JsonSchema)]
+pub struct Progress {
+    pub files_discovered: u64,
+    pub files_processed: u64,
+    pub chunks_created: u64,
+    pub errors: u64,
+    /// Always `null`: the unit of indexing is the blob, which several files can have.
+    pub current_file: Option<String>,
+    pub start_time: Option<String>,
+    pub estimated_completion: Option<String>,
+    pub estimated_time_remaining_seconds: Option<u64>,
+}
+
+/// The services that answers depend on.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+pub struct Services {
+    pub vector_store: VectorStore,
+    pub embedding_provider: EmbeddingProvider,
+    pub sparse_embedding: Service,
+    pub reranker: Service,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceStatus {
+    Up,
+    Down,
+    Degraded,
+}
+
+/// The store of the index.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+pub struct VectorStore {
+    pub status: ServiceStatus,
+    #[serde(rename = "type")]
+    pub store_type: &'static str,
+    /// Median time to open it.
+    pub latency_ms: f64,
+    pub last_check: String,
+}
+
+/// The embedding model.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+pub struct EmbeddingProvider {
+    pub status: ServiceStatus,
+    /// `builtin`, `local` or the URL of an API.
+    pub provider: String,
+    pub model: String,
+    /// Time of the last request to an API; 0 for other models.
+    pub latency_ms: f64,
+    pub last_check: String,
+    /// `closed`, `open` or `half_open`.
+    pub circuit_breaker_state: &'static str,
+}
+
+/// Another service.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+pub struct Service {
+    pub status: ServiceStatus,
+    pub provider: &'static str,
+    pub model: String,
+    pub latency_ms: f64,
+    pub last_check: String,
+}
+
+/// The size of the index, and the number and time of searches.
+#[derive(Debug, Clone, Default, serde::Serialize, schemars::JsonSchema)]
+pub struct Statistics {
+    pub total_chunks_indexed: u64,
+    pub total_files_indexed: u64,
+    pub languages_indexed: Vec<String>,
+    pub index_size_mb: f64,
+    pub queries_processed: u64,
+    pub avg_query_latency_ms: f64,
+}
+
+/// The health of the server. `work` is an error if the repository cannot be opened.
+pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
+    let now = time::now();
+    let status = work.ok().and_then(|work| app.status(work));
+    let api = work.ok().and_then(|work| work.searcher().embedder()?.api_figures());
+    let store = match &status {
+        None => ServiceStatus::Down,
+        Some(status) => match status.state {
+            "indexed" | "indexing" => ServiceStatus::Up,
+            "unreadable" => ServiceStatus::Down,
+            _ => ServiceStatus::Degraded,
+        },
+    };
+    let embedding = work.map_or(ServiceStatus::Down, |work| embedding_status(work, api.as_ref()));
+    let last_check = time::rfc3339(now);
+    let settings = work.ok().map(|work| &work.codebase().settings);
+    let reranker = settings.map(|settings| settings.search.rerank.clone()).unwrap_or_default();
+    let (queries_processed, avg_query_latency_ms) = app.metrics.searches();
+    Health {
+        status: match (store, embedding) {
+            (ServiceStatus::Down, _) => HealthStatus::Unhealthy,
+            (ServiceStatus::Up, ServiceStatus::Up) => HealthStatus::Healthy,
+            _ => HealthStatus::Degraded,
+        },
+        timestamp: last_check.clone(),
+        uptime_seconds: app.started.elapsed().as_secs(),
+        indexing: indexing(status.as_deref(), now),
+        services: Services {
+            vector_store: VectorStore {
+                status: store,
+                store_type: "parquet",
+                latency_ms: app.metrics.store_latency_ms(),
+                last_check: last_check.clone(),
+            },
+            embedding_provider: EmbeddingProvider {
+                status: embedding,
+                provider: settings.map(|settings| provider(&settings.model)).unwrap_or_default(),
+                model: status.as_ref().map(|status| status.model.name.clone()).unwrap_or_default(),
+                latency_ms: api
+                    .as_ref()
+                    .and_then(|api| api.latencies.last())
+                    .map_or(0.0, |time| time.as_secs_f64() * 1000.0),
+                last_check: last_check.clone(),
+                circuit_breaker_state: api.as_ref().map_or("closed", |api| api.breaker_state),
+            },
+            sparse_embedding: Service {
+                status: store,
+                provider: "builtin",
+                model: "bm25".to_owned(),
+                latency_ms: 0.0,
+                last_check: last_check.clone(),
+            },
+            reranker: Service {
+                // Without a configured model, none is needed.
+                status: ServiceStatus::Up,
+                provider: if reranker.is_some() { "local" } else { "none" },
+                model: reranker.unwrap_or_default(),
+                latency_ms: 0.0,
+                last_check,
+            },
+        },
+        statistics: Statistics {
+            queries_processed,
+            avg_query_latency_ms,
+            ..status.as_deref().map(statistics).unwrap_or_default()
+        },
+        metrics: app.metrics.report(status.as_deref(), api.as_ref()),
+    }
+}
+
+fn provider(model: &ModelSettings) -> String {
+    match &model.api_base_url {
+        Some(url) if model.is_api() => url.clone(),
+        _ if model.is_builtin() => "builtin".to_owned(),
+        _ => "local".to_owned(),
+    }
+}
+
+fn embedding_status(work: &Work, api: Option<&ApiFigures>) -> ServiceStatus {
+    match (work.searcher().embedder(), api) {
+        (None, _) => ServiceStatus::Down,
+        (Some(_), Some(api)) if api.breaker_state == "open" => ServiceStatus::Down,
+        (Some(_), Some(api)) if api.breaker_state == "half_open" => ServiceStatus::Degraded,
+        (Some(_), _) => ServiceStatus::Up,
+    }
+}
+
+fn statistics(status: &StatusReport) -> Statistics {
+    Statistics {
+        total_chunks_indexed: status.chunks,
+        total_files_indexed: status.files,
+        languages_indexed: status.languages.iter().map(|count| count.language.clone()).collect(),
+        index_size_mb: status.size_bytes.total as f64 / 1e6,
+        ..Statistics::default()
+    }
+}
+
+fn indexing(status: Option<&StatusReport>, now: u64) -> Indexing {
+    let Some(status) = status else {
+        return Indexing { state: "error", progress: Progress::default(), last_indexed: None };
+    };
+    let running = status.progress.as_ref().filter(|progress| progress.is_running);
+    let last_indexed = status.last_run.as_ref().map(|run| run.finished_at.clone());
+    let progress = match running {
+        Some(progress) => Progress {
+            files_discovered: progress.files_total,
+            files_processed: progress.files_processed,
+            chunks_created: progress.chunks_created,
+            errors: progress.errors,
+            current_file: None,
+            start_time: Some(time::rfc3339(now.saturating_sub(progress.elapsed_seconds))),
+            estimated_completion: progress.eta_seconds.map(|left| time::rfc3339(now + left)),
+            estimated_time_remaining_seconds: progress.eta_seconds,
+        },
+        None => Progress {
+            files_discovered: status.files,
+            files_processed: status.files,
+            chunks_created: status.chunks,
+            ..Progress::default()
+        },
+    };
+    let state = match running {
+        Some(_) => "indexing",
+        None if status.lock_holder.is_some() => "indexing",
+        None if status.last_failure.is_some() || status.state == "index_failed" => "error",
+        None => "idle",
+    };
+    Indexing { state, progress, last_indexed }
+}

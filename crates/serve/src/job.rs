@@ -1,0 +1,271 @@
+//! Job: the work of one request, on a thread of the pool.
+
+use super::access::Access;
+use super::app::App;
+use super::params::Params;
+use axum::Json;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use codeweaver::query::view::freshness::RequestUpdate;
+use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
+use codeweaver_git::GitError;
+use codeweaver_index::{Codebase, IndexError, Target, background};
+use codeweaver_mcp::RequestId;
+use codeweaver_mcp::codebases::CallTarget;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time after which the work of a request is cancelled. The wait for a slot does not count.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Seconds after which a refused client may try again.
+const RETRY_AFTER: &str = "2";
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Failure {
+    #[serde(skip)]
+    pub status: u16,
+    /// What has failed.
+    pub error: String,
+    pub why: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub fix: String,
+}
+
+impl Failure {
+    pub fn new(status: StatusCode, error: impl Into<String>, why: impl Into<String>) -> Failure {
+        Failure { status: status.as_u16(), error: error.into(), why: why.into(), fix: String::new() }
+    }
+
+    pub fn with_fix(self, fix: impl Into<String>) -> Failure {
+        Failure { fix: fix.into(), ..self }
+    }
+
+    pub fn bad_request(why: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, "the request cannot be answered", why)
+    }
+
+    /// A parameter that is missing or cannot be used.
+    pub fn parameter(name: &str, must: &str) -> Failure {
+        Failure::bad_request(format!("`{name}` must be {must}"))
+    }
+
+    pub fn not_found(why: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, "not found", why)
+    }
+
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// An error of the library in `codebase`.
+    pub fn of(error: QueryError, codebase: &Codebase) -> Failure {
+        match error {
+            QueryError::Parameter { .. }
+            | QueryError::Pattern { .. }
+            | QueryError::UnknownName { .. }
+            | QueryError::NoGraph => Failure::bad_request(error.to_string()),
+            QueryError::NotFound { what } => Failure::not_found(what),
+            QueryError::Withheld { .. } => {
+                Failure::new(StatusCode::FORBIDDEN, "this file is not served", error.to_string())
+            }
+            QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => Failure::of_git(&error),
+            QueryError::Gated(ref lifecycle) => {
+                let failure =
+                    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "not indexed yet", error.to_string());
+                match codebase.remedy(lifecycle) {
+                    Some(fix) => failure.with_fix(fix),
+                    None => failure,
+                }
+            }
+            QueryError::Cancelled => Failure::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                "the answer took too long",
+                format!("it was not done within {} s", TIME_LIMIT.as_secs()),
+            ),
+            other => Failure::internal(other),
+        }
+    }
+
+    fn of_git(error: &GitError) -> Failure {
+        let status = match error {
+            GitError::PathEscapes { .. } => StatusCode::BAD_REQUEST,
+            GitError::NotARepository { .. } | GitError::UnknownRevision { .. } => StatusCode::NOT_FOUND,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Failure::new(status, "the repository has no answer", error.to_string()).with_fix(error.fix())
+    }
+
+    pub fn internal(error: impl std::fmt::Display) -> Failure {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the request has failed", error.to_string())
+            .with_fix("git codeweaver doctor")
+    }
+
+    fn busy() -> Failure {
+        let why = "more requests are waiting than it answers in reasonable time";
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is busy", why)
+            .with_fix("ask again in a moment")
+    }
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Failure {
+        Failure::of_git(&error)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let mut response = (status, Json(&self)).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static(RETRY_AFTER));
+        }
+        response
+    }
+}
+
+/// A request: its parameters, and the state of the server.
+pub struct Job {
+    pub app: Arc<App>,
+    pub params: Params,
+    access: Access,
+    id: RequestId,
+}
+
+impl FromRequestParts<Arc<App>> for Job {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Job, Failure> {
+        let params = Params::of(&parts.uri)?;
+        let id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(RequestId::random);
+        let access =
+            parts.extensions.get::<Access>().cloned().unwrap_or_else(|| Access::Repositories(Arc::new([])));
+        Ok(Job { app: app.clone(), params, access, id })
+    }
+}
+
+/// What the work of a request has access to.
+pub struct Work {
+    pub app: Arc<App>,
+    target: CallTarget,
+    pub params: Params,
+    /// What the client may see.
+    pub access: Access,
+    pub cancel: Cancel,
+}
+
+impl Work {
+    pub fn searcher(&self) -> &Searcher {
+        &self.target.searcher
+    }
+
+    pub fn codebase(&self) -> &Codebase {
+        self.target.codebase()
+    }
+
+    /// Runs `query`, which may start an update. If the index is damaged, it is repaired and `query` runs
+    /// again.
+    pub fn run<T>(&self, query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>) -> Result<T, Failure> {
+        let codebase = self.codebase();
+        let is_stopped = || self.cancel.is_cancelled();
+        let update = |target: &Target, patience: Duration| {
+            background::update_until(codebase, target, Instant::now() + patience, &is_stopped)
+        };
+        let answer = match query(&update) {
+            Err(error) if error.damage().is_some() => {
+                tracing::warn!(component = "serve", operation = "repair", %error, "the index is damaged; it is repaired");
+                let head = Target::head(codebase).map_err(Failure::internal)?;
+                update(&head, TIME_LIMIT);
+                query(&update)
+            }
+            answer => answer,
+        };
+        answer.map_err(|error| Failure::of(error, codebase))
+    }
+
+    /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree; or the contents `blob`.
+    pub fn read(&self, path: &str, lines: Option<(u32, u32)>) -> Result<FileText, Failure> {
+        let (rev, blob) = (self.params.text("rev"), self.params.text("blob"));
+        self.check_path(path, rev)?;
+        // A blob belongs to no repository, so access to the path does not imply access to it.
+        if let Some(blob) = blob.filter(|_| self.access == Access::All) {
+            return self.run(|_| self.searcher().read_blob(path, blob));
+        }
+        let file = self.run(|_| self.searcher().read(path, lines, rev))?;
+        if blob.is_some_and(|blob| blob != file.blob) {
+            self.check_all("an older version")?;
+        }
+        Ok(file)
+    }
+
+    /// What a file defines in `rev`, or in the working tree.
+    pub fn outline(&self, path: &str, rev: Option<&str>) -> Result<Outline, Failure> {
+        self.check_path(path, rev)?;
+        let outline = self.run(|update| self.searcher().outline(path, rev, update))?;
+        self.update_if_due(outline.index.needs_update);
+        Ok(outline)
+    }
+
+    /// Starts an update in the background if `needs_update`.
+    pub fn update_if_due(&self, needs_update: bool) {
+        background::update_if_due(self.codebase(), needs_update);
+    }
+}
+
+impl Job {
+    /// Runs `work` on a thread of the pool as soon as a slot is free. It is cancelled at the time limit, and
+    /// when the client disconnects.
+    pub async fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let Job { app, params, access, id } = self;
+        let slot = {
+            let Some(_waiting) = app.wait() else {
+                app.metrics.shed();
+                return Err(Failure::busy());
+            };
+            app.slots.clone().acquire_owned().await.map_err(Failure::internal)?
+        };
+        let is_cancelled = Arc::new(AtomicBool::new(false));
+        let _cancel_on_drop = CancelOnDrop(is_cancelled.clone());
+        let deadline = Instant::now() + TIME_LIMIT;
+        let is_over = move || is_cancelled.load(Ordering::Relaxed) || Instant::now() > deadline;
+        let cancel = Cancel::when(is_over);
+        let done = tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            id.run(|| {
+                let target = app.target().map_err(|error| match error {
+                    IndexError::Git(error) => Failure::of_git(&error),
+                    other => Failure::internal(other),
+                })?;
+                work(&Work { app, target, params, access, cancel })
+            })
+        });
+        done.await.unwrap_or_else(|_| Err(Failure::internal("an error in git-codeweaver broke off the work")))
+    }
+
+    /// As [`Self::run`], with the answer as JSON.
+    pub async fn json<T: serde::Serialize + Send + 'static>(
+        self,
+        work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Response, Failure> {
+        // Serialised on the pool, since it may be large.
+        let text = self.run(|request| serde_json::to_vec(&work(request)?).map_err(Failure::internal)).await?;
+        Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    }
+}
+
+/// Cancels the work of a request when its handler is dropped, as happens when the client disconnects.
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

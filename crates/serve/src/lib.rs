@@ -1,0 +1,152 @@
+//! Serve: a search page, an API, MCP over HTTP, health and metrics, from one process.
+//!
+//! ```text
+//! listener ─► guard ─► routes ─► job (on a pool of threads) ─► query, xref, index
+//! ```
+//!
+//! * [`listener`]: connections, their limits, and the shutdown of the server.
+//! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log.
+//! * [`routes`]: paths and their handlers.
+//! * [`job`]: the work of a request: its slot, time limit, cancellation and errors.
+//! * [`params`], [`query_line`], [`search`]: the parameters of a search, and its answer.
+//! * [`api`]: the JSON of the command line over HTTP, described by [`openapi`]; [`stream`]: long answers.
+//! * [`repositories`]: the members of a catalogue, and what a client may see of them.
+//! * [`page`]: the HTML pages.
+//! * [`health`], [`metrics`], [`window`]: the state of the server, for machines.
+//! * [`indexing`]: keeps the index at HEAD and reports how runs end.
+//! * [`mcp`]: the tools for agents.
+//!
+//! One thread accepts connections and speaks HTTP; the work of requests runs on a pool of threads. Indexing
+//! runs in processes of its own.
+
+mod access;
+mod api;
+mod app;
+mod guard;
+mod health;
+mod indexing;
+mod job;
+mod listener;
+mod mcp;
+mod metrics;
+mod openapi;
+mod page;
+mod params;
+mod query_line;
+mod repositories;
+mod routes;
+mod search;
+mod stream;
+mod window;
+
+pub use access::{TokenError, Tokens};
+
+use app::App;
+use codeweaver_index::IndexError;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Default port.
+pub const PORT: u16 = 9328;
+/// Maximum number of threads that work on requests. It is large because calls of agents may wait for an
+/// index.
+const MAX_THREADS: usize = 96;
+/// Time that answers in progress get when the server stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What is served, and to whom.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Directory in the repository.
+    pub repository: PathBuf,
+    /// Address to listen on.
+    pub host: IpAddr,
+    /// 0 for any free one.
+    pub port: u16,
+    /// Host names that are accepted besides the address and `localhost`.
+    pub names: Vec<String>,
+    /// Tokens that clients must present. Required unless the address is a loopback address.
+    pub tokens: Option<Arc<Tokens>>,
+    /// Time between two checks of the members of a catalogue.
+    pub interval: Duration,
+    /// Whether the index is rebuilt at the start.
+    pub reindex: bool,
+}
+
+/// What a server reports to its user.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The URL of the page.
+    Listening(String),
+    /// The repository is being indexed; answers are incomplete until it is done.
+    Indexing,
+    Indexed,
+    /// Something has failed; the server continues.
+    Warning(&'a str),
+    /// No further requests are accepted.
+    Stopping,
+}
+
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Another process listens on the port.
+    #[error("Server already running on port {port}")]
+    Running { port: u16 },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    /// Other machines could ask without a token.
+    #[error("{host} can be reached from other machines, and no token is set")]
+    NoToken { host: IpAddr },
+    /// Threads or signal handlers cannot be set up.
+    #[error("the server cannot start: {0}")]
+    Start(io::Error),
+    /// A metric has an invalid name.
+    #[error(transparent)]
+    Metrics(#[from] prometheus::Error),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// Serves until SIGINT or SIGTERM.
+///
+/// # Errors
+/// The address is in use or may not be served without a token, or there is no repository. Later failures are
+/// reported in the response to the request.
+pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), ServeError> {
+    if options.tokens.is_none() && !options.host.is_loopback() {
+        return Err(ServeError::NoToken { host: options.host });
+    }
+    let app = Arc::new(App::open(options)?);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(MAX_THREADS)
+        .build()
+        .map_err(ServeError::Start)?;
+    let listener = runtime.block_on(listener::bind(options.host, options.port))?;
+    let address = listener.local_addr().map_err(ServeError::Start)?;
+    tell(Event::Listening(url(address)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| indexing::follow(&app, options, tell));
+        let served = runtime.block_on(async {
+            let stopped = listener::stop_signal().map_err(ServeError::Start)?;
+            listener::serve(listener, routes::router(app.clone()), stopped, || tell(Event::Stopping)).await;
+            Ok(())
+        });
+        app.end();
+        served
+    })
+    .inspect(|()| runtime.shutdown_timeout(GRACE))
+}
+
+/// The URL of the page of a server at `address`.
+fn url(address: SocketAddr) -> String {
+    match address.ip() {
+        ip if ip.is_unspecified() => format!("http://localhost:{}/", address.port()),
+        _ => format!("http://{address}/"),
+    }
+}

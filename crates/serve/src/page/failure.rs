@@ -1,0 +1,31 @@
+//! Failure: why there is no page, and what to do about it.
+
+use super::code::safe;
+use crate::job::Failure;
+use axum::http::StatusCode;
+use maud::{Markup, html};
+
+/// Milliseconds after which the script asks again for what may be answered later.
+const RETRY_MS: u32 = 2000;
+
+pub fn body(failure: &Failure) -> Markup {
+    html! {
+        div.failure {
+            h1 { (capitalised(&failure.error)) }
+            p { (safe(&failure.why)) }
+            @if !failure.fix.is_empty() {
+                p { "What to do: " code { (safe(&failure.fix)) } }
+            }
+            @if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
+                // The script asks again.
+                p data-retry=(RETRY_MS) { a href="/status" { "The state of the index" } }
+            }
+        }
+    }
+}
+
+/// Errors begin in lower case; headings do not.
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,188 @@
+//! Repositories: the members of a catalogue, and what a client may see of them.
+
+use super::access::Access;
+use super::job::{Failure, Job, Work};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use codeweaver::query::Filters;
+use codeweaver::query::request::{RepoSet, matches_name};
+use codeweaver_index::catalogue::{Catalogue, CatalogueError, Listed};
+use codeweaver_index::{Codebase, background, updater};
+use std::ffi::OsString;
+use std::io;
+
+/// The repositories that are served.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+pub struct Repositories {
+    /// Whether there can be more than one.
+    pub is_catalogue: bool,
+    /// By name.
+    pub repositories: Vec<Repository>,
+}
+
+/// A repository that is served.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+pub struct Repository {
+    pub name: String,
+    /// `current`, `behind`, `empty`, `missing`, `no_ref` or `unreadable`.
+    pub state: &'static str,
+    /// Hex oid of the commit that is indexed.
+    pub commit: Option<String>,
+    /// The branch or tag that is indexed, or `HEAD`.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Number of indexed files.
+    pub files: u64,
+    /// Number of files that are not indexed.
+    pub skipped: u64,
+    /// When the indexed commit last changed, in seconds since 1970; 0 if unknown.
+    pub updated: u64,
+    /// Why the repository is not current; empty if it is.
+    pub error: String,
+}
+
+impl From<Listed> for Repository {
+    fn from(listed: Listed) -> Repository {
+        Repository {
+            name: listed.name,
+            state: listed.state.name(),
+            commit: listed.commit,
+            reference: listed.reference,
+            files: listed.files,
+            skipped: listed.skipped,
+            updated: listed.updated,
+            error: listed.error,
+        }
+    }
+}
+
+/// `GET /api/repositories`
+pub async fn list(job: Job) -> Result<Response, Failure> {
+    job.json(repositories).await
+}
+
+/// The repositories that the client may see.
+pub fn repositories(work: &Work) -> Result<Repositories, Failure> {
+    let is_catalogue = work.app.is_catalogue;
+    if is_catalogue {
+        let listed = catalogue(work.codebase())?.list().map_err(Failure::internal)?;
+        let repositories = listed.into_iter().filter(|member| work.access.allows(&member.name));
+        return Ok(Repositories { is_catalogue, repositories: repositories.map(Repository::from).collect() });
+    }
+    let status = work.app.status(work).ok_or_else(|| Failure::internal("the status cannot be read"))?;
+    let repository = Repository {
+        name: work.app.name.clone(),
+        state: if status.current { "current" } else { "behind" },
+        commit: status.indexed.as_ref().and_then(|place| place.commit.clone()),
+        reference: status.head.reference.clone().unwrap_or_else(|| "HEAD".to_owned()),
+        files: status.files,
+        skipped: status.skipped.values().sum(),
+        updated: status.last_run.as_ref().map_or(0, |run| run.finished_seconds),
+        error: status.last_failure.clone().unwrap_or_default(),
+    };
+    Ok(Repositories { is_catalogue, repositories: vec![repository] })
+}
+
+/// `POST /api/update`: requests an update of the index, as a hook does after a push. `repo` names members of
+/// a catalogue; by default, all are updated.
+pub async fn update(job: Job) -> Result<Response, Failure> {
+    job.run(|work| {
+        let codebase = work.codebase();
+        if work.app.is_catalogue {
+            let members = catalogue(codebase)?.members().map_err(Failure::internal)?;
+            let names: Vec<&str> = work.params.all("repo").collect();
+            if names.is_empty() {
+                work.check_all("an update of all repositories")?;
+            }
+            let is_known = |name: &&str| members.get(name).is_some() && work.access.allows(name);
+            if let Some(name) = names.iter().find(|name| !is_known(name)) {
+                return Err(Failure::not_found(format!("there is no repository {name:?}")));
+            }
+            return sync(codebase, &names).map_err(Failure::internal);
+        }
+        updater::request_update(codebase).map_err(Failure::internal)?;
+        work.update_if_due(true);
+        Ok(())
+    })
+    .await?;
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+/// Starts a process that syncs the members of a catalogue with these names; all if `names` is empty.
+///
+/// # Errors
+/// The process cannot be started.
+pub fn sync(codebase: &Codebase, names: &[&str]) -> io::Result<()> {
+    let mut args: Vec<OsString> = ["catalogue", "sync", "--quiet", "--"].map(OsString::from).into();
+    args.extend(names.iter().map(OsString::from));
+    background::spawn(codebase, &args).map(drop)
+}
+
+fn catalogue(codebase: &Codebase) -> Result<Catalogue, Failure> {
+    Catalogue::of(codebase.repo.clone()).map_err(|error: CatalogueError| Failure::internal(error))
+}
+
+impl Access {
+    /// Whether the client may see the repository `name`.
+    pub fn allows(&self, name: &str) -> bool {
+        match self {
+            Access::All => true,
+            Access::Repositories(globs) => globs.iter().any(|glob| matches_name(glob, name)),
+        }
+    }
+}
+
+impl Work {
+    /// Limits `filters` to the repositories in `rev` that the client may see and that match one of `globs`.
+    ///
+    /// # Errors
+    /// No repository that the client may see matches.
+    pub fn limit(&self, filters: &mut Filters, globs: &[String], rev: Option<&str>) -> Result<(), Failure> {
+        if globs.is_empty() && self.access == Access::All {
+            return Ok(());
+        }
+        let repo = &self.codebase().repo;
+        if !repo.is_catalogue() {
+            let name = self.app.name.as_str();
+            let is_here = self.access.allows(name) && globs.iter().all(|glob| matches_name(glob, name));
+            let why = || format!("there is only the repository {name}");
+            return if is_here { Ok(()) } else { Err(Failure::not_found(why())) };
+        }
+        let members = match rev {
+            Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
+            None => repo.members()?,
+        };
+        let is_asked = |name: &str| globs.is_empty() || globs.iter().any(|glob| matches_name(glob, name));
+        let is_wanted = |name: &str| self.access.allows(name) && is_asked(name);
+        if !members.all().iter().any(|member| is_wanted(&member.name)) {
+            return Err(Failure::not_found(format!("no repository matches {}", globs.join(" or "))));
+        }
+        filters.repos = Some(RepoSet::of(members, is_wanted));
+        Ok(())
+    }
+
+    /// Refuses the path of a file that the client may not see, as if the file did not exist.
+    ///
+    /// # Errors
+    /// The client may not see the file.
+    pub fn check_path(&self, path: &str, rev: Option<&str>) -> Result<(), Failure> {
+        let mut filters = Filters::default();
+        let is_visible = match self.limit(&mut filters, &[], rev) {
+            Ok(()) => filters.repos.is_none_or(|repos| repos.contains(path.as_bytes())),
+            Err(_) => false,
+        };
+        if is_visible { Ok(()) } else { Err(Failure::not_found(format!("there is no file {path}"))) }
+    }
+
+    /// Refuses a request whose answer cannot be limited to some repositories, unless the client may see all.
+    ///
+    /// # Errors
+    /// The client may not see all of them.
+    pub fn check_all(&self, what: &str) -> Result<(), Failure> {
+        if self.access == Access::All {
+            return Ok(());
+        }
+        let why = format!("{what} needs a token for all repositories");
+        Err(Failure::new(StatusCode::FORBIDDEN, "this is not served", why))
+    }
+}

@@ -1,0 +1,180 @@
+//! HNSW over the vectors of the leading segments of a store, in flat arrays that are searched in place.
+//!
+//! * [`vectors`]: the vectors of these segments, whose rows are counted through;
+//! * [`search`]: the search of one layer, which building and queries share;
+//! * this file: the graph in memory ([`HnswData`]) and on disk ([`HnswIndex`]).
+//!
+//! Sections: 1 [`HnswHeader`]; 2 level 0, `width` neighbours per row, `u32::MAX` for none; 3 rows of the
+//! upper levels, level by level, ascending; 4 end of each such row's neighbours in 5; 5 neighbours; 6 number
+//! of rows of each upper level.
+//!
+//! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not implemented: rows that are dead or
+//! out of scope are traversed and not returned.
+
+pub mod search;
+pub mod vectors;
+
+use super::container::{Container, ContainerWriter};
+use super::error::StoreError;
+use bytemuck::{Pod, Zeroable};
+use codeweaver_base::sys::Mapped;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const MAGIC: [u8; 8] = *b"CWHNSW\0\0";
+/// 2: over several segments (1 was over one).
+const VERSION: u32 = 2;
+/// In place of a neighbour: there are no more.
+pub const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct HnswHeader {
+    pub n_rows: u32,
+    /// Most neighbours of a row on level 0.
+    pub width: u32,
+    /// A row of the topmost level.
+    pub entry: u32,
+    /// Size of the candidate list at which the recall below was measured.
+    pub ef: u32,
+    /// recall@10 against the exact scan, for questions about the repository.
+    pub recall: f32,
+    pub zero: u32,
+}
+
+/// The neighbours of rows, level by level.
+pub trait Layers {
+    fn header(&self) -> &HnswHeader;
+
+    /// Number of levels above level 0.
+    fn n_upper(&self) -> usize;
+
+    /// The neighbours of `row` on `level`; empty if it is not on that level.
+    fn neighbours(&self, level: usize, row: u32) -> &[u32];
+}
+
+/// A graph in memory.
+pub struct HnswData {
+    pub header: HnswHeader,
+    /// `width` slots per row, [`NONE`] in those that are free.
+    pub level0: Vec<u32>,
+    /// From level 1 up: neighbours by row.
+    pub upper: Vec<BTreeMap<u32, Vec<u32>>>,
+}
+
+impl Layers for HnswData {
+    fn header(&self) -> &HnswHeader {
+        &self.header
+    }
+
+    fn n_upper(&self) -> usize {
+        self.upper.len()
+    }
+
+    fn neighbours(&self, level: usize, row: u32) -> &[u32] {
+        match level.checked_sub(1) {
+            None => of_level0(&self.level0, self.header.width, row),
+            Some(upper) => self.upper[upper].get(&row).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+impl HnswData {
+    /// The bytes of the graph file.
+    pub fn encode(&self) -> Vec<u8> {
+        let (mut rows, mut ends, mut neighbours) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, of_row) in self.upper.iter().flatten() {
+            rows.push(*row);
+            neighbours.extend_from_slice(of_row);
+            ends.push(neighbours.len() as u32);
+        }
+        let counts: Vec<u32> = self.upper.iter().map(|level| level.len() as u32).collect();
+        let mut writer = ContainerWriter::new(MAGIC, VERSION);
+        writer.section(1, bytemuck::bytes_of(&self.header).to_vec());
+        for (id, section) in [(2, &self.level0), (3, &rows), (4, &ends), (5, &neighbours), (6, &counts)] {
+            writer.section(id, bytemuck::cast_slice(section).to_vec());
+        }
+        writer.finish()
+    }
+}
+
+/// An opened graph file.
+pub struct HnswIndex {
+    file: Container,
+    header: HnswHeader,
+}
+
+impl Layers for HnswIndex {
+    fn header(&self) -> &HnswHeader {
+        &self.header
+    }
+
+    fn n_upper(&self) -> usize {
+        self.records(6).len()
+    }
+
+    fn neighbours(&self, level: usize, row: u32) -> &[u32] {
+        let Some(upper) = level.checked_sub(1) else {
+            return of_level0(self.records(2), self.header.width, row);
+        };
+        let counts = self.records(6);
+        let start: usize = counts.iter().take(upper).map(|&n| n as usize).sum();
+        let n = counts.get(upper).map_or(0, |&n| n as usize);
+        let Ok(at) = self.records(3)[start..start + n].binary_search(&row) else { return &[] };
+        let ends = self.records(4);
+        let first = (start + at).checked_sub(1).map_or(0, |before| ends[before] as usize);
+        self.records(5).get(first..ends[start + at] as usize).unwrap_or(&[])
+    }
+}
+
+impl HnswIndex {
+    /// Opens a graph over `n_rows` rows.
+    pub fn open(path: &Path, n_rows: u32) -> Result<HnswIndex, StoreError> {
+        let file = Container::open(path, MAGIC, VERSION)?;
+        let damaged = |what: &str| StoreError::damaged(file.path(), what);
+        let header = *file.records::<HnswHeader>(1)?.first().ok_or_else(|| damaged("its header is empty"))?;
+        let n = |id| file.records::<u32>(id).map(<[u32]>::len);
+        let fits = header.n_rows == n_rows
+            && header.entry < n_rows.max(1)
+            && n(2)? == header.n_rows as usize * header.width as usize
+            && n(3)? == n(4)?
+            && n(5)? <= u32::MAX as usize
+            && file.records::<u32>(6)?.iter().map(|&c| c as usize).sum::<usize>() == n(3)?;
+        if !fits {
+            return Err(damaged("it does not fit its segments"));
+        }
+        Ok(HnswIndex { file, header })
+    }
+
+    /// A copy that can be extended.
+    pub fn to_data(&self) -> HnswData {
+        let mut start = 0;
+        let upper = self.records(6).iter().enumerate().map(|(upper, &n)| {
+            let rows = &self.records(3)[start..start + n as usize];
+            start += n as usize;
+            rows.iter().map(|&row| (row, self.neighbours(upper + 1, row).to_vec())).collect()
+        });
+        HnswData { header: self.header, level0: self.records(2).to_vec(), upper: upper.collect() }
+    }
+
+    /// The map of the file.
+    pub fn map(&self) -> &Mapped {
+        self.file.map()
+    }
+
+    pub fn verify(&self) -> Result<(), StoreError> {
+        self.file.verify()
+    }
+
+    fn records(&self, id: u32) -> &[u32] {
+        self.file.records(id).unwrap_or(&[])
+    }
+}
+
+/// The slots of `row` that are in use; none if it does not exist.
+fn of_level0(level0: &[u32], width: u32, row: u32) -> &[u32] {
+    let start = row as usize * width as usize;
+    let slots = level0.get(start..start + width as usize).unwrap_or(&[]);
+    let n = slots.iter().position(|&neighbour| neighbour == NONE).unwrap_or(slots.len());
+    &slots[..n]
+}

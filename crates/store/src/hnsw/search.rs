@@ -1,0 +1,122 @@
+//! The search of one layer, and of a whole graph.
+
+use super::Layers;
+use super::vectors::RowVectors;
+use codeweaver_base::sys::{self, DotKernel};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A dot product and the row that has it.
+pub type Scored = (i32, u32);
+
+/// A search for the rows whose vectors have the largest dot products with a query.
+pub struct HnswSearch<'a, L> {
+    pub layers: &'a L,
+    pub rows: &'a RowVectors<'a>,
+    /// Of the query.
+    pub kernel: &'a DotKernel,
+}
+
+impl<L: Layers> HnswSearch<'_, L> {
+    /// The best rows among those that a candidate list of `ef` finds and `accept` accepts, best first, at
+    /// most `ef`.
+    ///
+    /// The list holds accepted rows only, so a search for few accepted rows visits many others.
+    pub fn nearest(&self, ef: usize, accept: &dyn Fn(u32) -> bool) -> Vec<Scored> {
+        if self.rows.n_rows() == 0 {
+            return Vec::new();
+        }
+        let mut visited = Visited::new(self.rows.n_rows());
+        let start = self.descend(self.layers.n_upper(), 0, &mut visited);
+        self.layer(0, &[start], ef, accept, &mut visited)
+    }
+
+    /// The best row that is found on the levels above `to`, from level `from` down.
+    pub fn descend(&self, from: usize, to: usize, visited: &mut Visited) -> Scored {
+        let entry = self.layers.header().entry;
+        let mut best = (self.dot(entry), entry);
+        for level in (to + 1..=from).rev() {
+            best = self.layer(level, &[best], 1, &|_| true, visited).first().copied().unwrap_or(best);
+        }
+        best
+    }
+
+    /// As [`Self::nearest`], on one level from `starts`.
+    pub fn layer(
+        &self,
+        level: usize,
+        starts: &[Scored],
+        ef: usize,
+        accept: &dyn Fn(u32) -> bool,
+        visited: &mut Visited,
+    ) -> Vec<Scored> {
+        let mut open: BinaryHeap<Scored> = BinaryHeap::new();
+        // The worst row is on top.
+        let mut best: BinaryHeap<Reverse<Scored>> = BinaryHeap::new();
+        for start in starts {
+            visited.mark(start.1);
+            open.push(*start);
+            best.extend(accept(start.1).then_some(Reverse(*start)));
+        }
+        let mut fresh: Vec<u32> = Vec::with_capacity(64);
+        while let Some((score, row)) = open.pop() {
+            if best.len() >= ef && best.peek().is_some_and(|worst| score < worst.0.0) {
+                break;
+            }
+            fresh.clear();
+            let neighbours = self.layers.neighbours(level, row).iter();
+            fresh.extend(neighbours.filter(|&&row| row < self.rows.n_rows() && visited.mark(row)));
+            fresh.iter().for_each(|&row| sys::prefetch(self.rows.at(row)));
+            for &row in &fresh {
+                let found = (self.dot(row), row);
+                if best.len() >= ef && best.peek().is_some_and(|worst| found < worst.0) {
+                    continue;
+                }
+                open.push(found);
+                if accept(row) {
+                    best.push(Reverse(found));
+                    if best.len() > ef {
+                        best.pop();
+                    }
+                }
+            }
+        }
+        visited.clear();
+        let mut best: Vec<Scored> = best.into_iter().map(|worst| worst.0).collect();
+        best.sort_unstable_by(|a, b| b.cmp(a));
+        best
+    }
+
+    fn dot(&self, row: u32) -> i32 {
+        self.kernel.dot(self.rows.at(row))
+    }
+}
+
+/// The rows that a search has met. Clearing it costs as much as they are many.
+pub struct Visited {
+    words: Vec<u64>,
+    marked: Vec<u32>,
+}
+
+impl Visited {
+    pub fn new(n_rows: u32) -> Visited {
+        Visited { words: vec![0; (n_rows as usize).div_ceil(64)], marked: Vec::new() }
+    }
+
+    /// True the first time.
+    fn mark(&mut self, row: u32) -> bool {
+        let (word, bit) = (row as usize / 64, 1u64 << (row % 64));
+        let is_new = self.words[word] & bit == 0;
+        if is_new {
+            self.words[word] |= bit;
+            self.marked.push(row);
+        }
+        is_new
+    }
+
+    fn clear(&mut self) {
+        for row in self.marked.drain(..) {
+            self.words[row as usize / 64] = 0;
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! The directories and files of a store.
+//!
+//! ```text
+//! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700
+//!                               unless `core.sharedRepository` says otherwise
+//!   nonce                       must equal `codeweaver-nonce` in the common git directory
+//!   locks/  wanted/  cache/     leases, update requests, status caches and logs
+//!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix
+//!     state                     names everything current
+//!     hashed                    stat data of the files below that have been hashed
+//!     shards/<blake3>.parquet   chunks and vectors: the source of truth
+//!     segments/<blake3>.seg     derived from a shard and git
+//!     entries/<blake3>.ent      paths
+//!     snapshots/<blake3>.snap   membership
+//!     graphs/<blake3>.hnsw      derived from the leading shards
+//! ```
+
+use super::error::StoreError;
+use super::exclude::{ExcludeError, add_exclude};
+use super::fault;
+use super::state::SegmentRef;
+use super::trust::{Inputs, TrustMemo};
+use codeweaver_base::durable::{self, Replacement};
+use codeweaver_base::random;
+use codeweaver_git::{self as git, Repo};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of the directory.
+pub const DIR: &str = ".codeweaver";
+/// Prefix of files that are being written.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
+const NONCE: &str = "nonce";
+const NONCE_IN_GIT: &str = "codeweaver-nonce";
+const FORMAT_DIR: &str = "v1";
+
+/// The directory of one repository.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    root: PathBuf,
+    common_dir: PathBuf,
+    /// The git directory of a linked worktree.
+    linked_dir: Option<PathBuf>,
+    /// Permission bits of files, by which those of the directory are set when it is created.
+    file_mode: u32,
+    trusted: Arc<TrustMemo>,
+}
+
+impl Layout {
+    /// Locates `.codeweaver/`: at the root of the main worktree, or inside the git directory of a bare
+    /// repository. Creates nothing.
+    pub fn of(repo: &Repo) -> Layout {
+        let parent = repo.main_root().unwrap_or_else(|| repo.common_dir().to_path_buf());
+        Layout {
+            root: parent.join(DIR),
+            common_dir: repo.common_dir().to_path_buf(),
+            linked_dir: repo.is_linked().then(|| repo.git_dir().to_path_buf()),
+            file_mode: repo.file_mode(),
+            trusted: Arc::default(),
+        }
+    }
+
+    /// The directory `.codeweaver/`.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The git directory shared by all worktrees.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// The nonce in the git directory.
+    pub fn nonce_in_git(&self) -> PathBuf {
+        self.common_dir.join(NONCE_IN_GIT)
+    }
+
+    /// Directory of lock files.
+    pub fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    /// Directory of update requests, one file for each worktree.
+    pub fn update_requests(&self) -> PathBuf {
+        self.root.join("wanted")
+    }
+
+    /// Directory of status caches, crash journals and logs.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// Lock file of the work lease of one worktree.
+    pub fn work_lock(&self, worktree_key: &str) -> PathBuf {
+        self.locks().join(format!("work-{worktree_key}.lock"))
+    }
+
+    /// Lock file held while HNSW graphs are built.
+    pub fn graph_lock(&self) -> PathBuf {
+        self.locks().join("graphs.lock")
+    }
+
+    /// Lock file of the publish lock.
+    pub fn publish_lock(&self) -> PathBuf {
+        self.locks().join("publish.lock")
+    }
+
+    /// The store of one vector space.
+    pub fn store(&self, vector_space: &str) -> StoreLayout {
+        let hash = blake3::hash(vector_space.as_bytes()).to_hex();
+        StoreLayout { root: self.root.join(FORMAT_DIR).join(&hash[..16]) }
+    }
+
+    /// Existing stores, of any vector space.
+    pub fn stores(&self) -> Vec<StoreLayout> {
+        let Ok(children) = std::fs::read_dir(self.root.join(FORMAT_DIR)) else { return Vec::new() };
+        let mut stores: Vec<StoreLayout> = children
+            .flatten()
+            .map(|child| StoreLayout { root: child.path() })
+            .filter(|s| s.state().is_file())
+            .collect();
+        stores.sort_by(|a, b| a.root.cmp(&b.root));
+        stores
+    }
+
+    /// Creates the directory and binds it to this repository; returns true if it is new.
+    ///
+    /// A directory without a nonce, or with that of another repository, is refused: it may have been unpacked
+    /// from an archive or be tracked by a hostile repository.
+    pub fn create(&self) -> Result<bool, StoreError> {
+        match self.trust()? {
+            Trust::Ours => {
+                self.create_subdirs()?;
+                return Ok(false);
+            }
+            Trust::Absent => {}
+        }
+        // First of all: the next `git add -A` would add a directory that git does not ignore, even if this
+        // process is killed in between.
+        add_exclude(&self.common_dir).map_err(|ExcludeError { action, path, source }| StoreError::Io {
+            action,
+            path,
+            source,
+        })?;
+        self.create_root()?;
+        let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
+            Ok(nonce) if !nonce.trim().is_empty() => nonce,
+            _ => self.new_nonce(&self.common_dir)?,
+        };
+        write_atomically(&self.root.join(NONCE), nonce.as_bytes())?;
+        self.create_subdirs()?;
+        Ok(true)
+    }
+
+    /// Whether the directory exists and belongs to this repository.
+    pub fn trust(&self) -> Result<Trust, StoreError> {
+        if self.trusted.holds() {
+            return Ok(Trust::Ours);
+        }
+        let inputs = Inputs::observe(self.trust_inputs());
+        let trust = self.check_trust()?;
+        if trust == Trust::Ours {
+            self.trusted.keep(inputs);
+        }
+        Ok(trust)
+    }
+
+    /// Everything that [`Self::check_trust`] reads.
+    fn trust_inputs(&self) -> Vec<PathBuf> {
+        let stores = self.root.join(FORMAT_DIR);
+        let of_vector_spaces = std::fs::read_dir(&stores).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = of_vector_spaces.map(|store| store.path()).collect();
+        paths.extend([self.root.clone(), self.root.join(NONCE), self.nonce_in_git(), stores]);
+        paths.extend([self.locks(), self.update_requests(), self.cache()]);
+        paths
+    }
+
+    fn check_trust(&self) -> Result<Trust, StoreError> {
+        let metadata = match std::fs::symlink_metadata(&self.root) {
+            Ok(metadata) => metadata,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Trust::Absent),
+            Err(e) => return Err(StoreError::io("inspect", &self.root)(e)),
+        };
+        let untrusted = |why: &str| StoreError::Untrusted { path: self.root.clone(), why: why.to_owned() };
+        if !metadata.is_dir() {
+            return Err(untrusted("it is a symbolic link or a file, not a directory"));
+        }
+        let read = || read_nonce(&self.root.join(NONCE));
+        let mut inside = read()?;
+        if inside.is_none() {
+            if is_empty(&self.root) {
+                return Ok(Trust::Absent);
+            }
+            // The nonce is the first file that a creator writes, so a directory that is not empty now has it
+            // if it ever will.
+            inside = read()?;
+        }
+        let in_git = read_nonce(&self.common_dir.join(NONCE_IN_GIT))?;
+        match (inside, in_git) {
+            (Some(inside), Some(in_git)) if inside == in_git => {}
+            _ => {
+                return Err(untrusted(
+                    "it was not made for this repository (its nonce differs from the one in the git directory)",
+                ));
+            }
+        }
+        match self.first_link() {
+            Some(link) => {
+                let why = "it is a symbolic link, which this program makes nowhere in its folder";
+                Err(StoreError::Untrusted { path: link, why: why.to_owned() })
+            }
+            None => Ok(Trust::Ours),
+        }
+    }
+
+    /// A symbolic link among the directories and the files that are written in place. An archive can contain
+    /// a git directory and a store that fit together; a link in it would make us overwrite or collect a file
+    /// elsewhere.
+    fn first_link(&self) -> Option<PathBuf> {
+        let stores = self.root.join(FORMAT_DIR);
+        let links = |dir: &Path| {
+            let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            children
+                .filter(|child| child.file_type().is_ok_and(|kind| kind.is_symlink()))
+                .map(|child| child.path())
+        };
+        links(&self.root)
+            .chain(links(&self.locks()))
+            .chain(links(&self.update_requests()))
+            .chain(links(&self.cache()))
+            .chain(links(&stores))
+            .chain(
+                std::fs::read_dir(&stores)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .flat_map(|store| links(&store.path())),
+            )
+            .next()
+    }
+
+    /// Removes the directory and the nonce.
+    pub fn remove(&self) -> Result<(), StoreError> {
+        if self.trust()? == Trust::Ours {
+            self.remove_all().map_err(StoreError::io("remove", &self.root))?;
+        }
+        self.forget()
+    }
+
+    /// Removes the nonce last: an interrupted removal leaves a directory that is still ours and can be
+    /// removed or reused.
+    fn remove_all(&self) -> std::io::Result<()> {
+        let nonce = self.root.join(NONCE);
+        for child in std::fs::read_dir(&self.root)? {
+            let child = child?;
+            if child.path() == nonce {
+                continue;
+            }
+            fault::step()?;
+            if child.file_type()?.is_dir() {
+                std::fs::remove_dir_all(child.path())?;
+            } else {
+                std::fs::remove_file(child.path())?;
+            }
+        }
+        fault::step()?;
+        std::fs::remove_file(nonce)?;
+        fault::step()?;
+        std::fs::remove_dir(&self.root)
+    }
+
+    /// Removes only the nonces in git directories, which unbinds the directory.
+    pub fn forget(&self) -> Result<(), StoreError> {
+        let linked = std::fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten();
+        for dir in linked.map(|child| child.path()).chain([self.common_dir.clone()]) {
+            let path = dir.join(NONCE_IN_GIT);
+            match std::fs::remove_file(&path) {
+                // A stray file beside the directories of worktrees has no nonce either.
+                Err(e)
+                    if !matches!(
+                        e.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    return Err(StoreError::io("remove", &path)(e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The identity of a linked worktree: a nonce in its git directory, which moves with it and goes with it.
+    /// `None` for the main worktree, and for a linked one that has not been indexed.
+    pub fn worktree_id(&self) -> Option<String> {
+        let id = std::fs::read_to_string(self.linked_dir.as_ref()?.join(NONCE_IN_GIT)).ok()?;
+        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+    }
+
+    /// As [`Self::worktree_id`]; makes one if there is none.
+    pub fn create_worktree_id(&self) -> Result<Option<String>, StoreError> {
+        match (&self.linked_dir, self.worktree_id()) {
+            (None, _) => Ok(None),
+            (Some(_), Some(id)) => Ok(Some(id)),
+            (Some(dir), None) => self.new_nonce(dir).map(|id| Some(id.trim().to_owned())),
+        }
+    }
+
+    /// Whether `init` was run in this repository, even if the directory has been deleted since.
+    pub fn was_initialised(&self) -> bool {
+        self.common_dir.join(NONCE_IN_GIT).is_file()
+    }
+
+    /// Makes `.codeweaver/` for those who may use the repository. Everything below inherits from it.
+    fn create_root(&self) -> Result<(), StoreError> {
+        let mode = Some(git::directory_mode(self.file_mode));
+        let create = || {
+            fault::step()?;
+            durable::create_directory_like(&self.root, &self.common_dir, mode)
+        };
+        create().map_err(StoreError::io("create", &self.root))
+    }
+
+    fn create_subdirs(&self) -> Result<(), StoreError> {
+        [self.locks(), self.update_requests(), self.cache()].iter().try_for_each(|dir| create_directory(dir))
+    }
+
+    /// Makes a nonce in a git directory.
+    fn new_nonce(&self, git_dir: &Path) -> Result<String, StoreError> {
+        let nonce = format!("{}\n", random::hex128());
+        let path = git_dir.join(NONCE_IN_GIT);
+        let write = || -> std::io::Result<String> {
+            fault::step()?;
+            let new = Replacement::of(&path).named(TEMPORARY_PREFIX, "").inheriting();
+            let staged = new.stage(nonce.as_bytes())?;
+            // The git directory itself may admit more users.
+            #[cfg(unix)]
+            staged.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.file_mode))?;
+            staged.sync()?;
+            fault::step()?;
+            match staged.commit_new() {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
+                _ => fault::step()?,
+            }
+            // If two processes begin at once, one nonce is used by both.
+            let winner = std::fs::read_to_string(&path)?;
+            if !winner.trim().is_empty() {
+                return Ok(winner);
+            }
+            std::fs::write(&path, &nonce)?;
+            Ok(nonce.clone())
+        };
+        write().map_err(StoreError::io("write", &path))
+    }
+}
+
+/// The result of [`Layout::trust`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    Ours,
+    Absent,
+}
+
+/// The files of one vector space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreLayout {
+    root: PathBuf,
+}
+
+impl StoreLayout {
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    pub fn previous_state(&self) -> PathBuf {
+        self.root.join("state.prev")
+    }
+
+    pub fn checkpoint(&self, worktree_key: &str) -> PathBuf {
+        self.root.join(format!("checkpoint-{worktree_key}.json"))
+    }
+
+    /// Record of the files whose content was found right.
+    pub fn hashed(&self) -> PathBuf {
+        self.root.join("hashed")
+    }
+
+    pub fn shard(&self, name: &str) -> PathBuf {
+        self.root.join("shards").join(format!("{name}.parquet"))
+    }
+
+    pub fn segment(&self, name: &str) -> PathBuf {
+        self.root.join("segments").join(format!("{name}.seg"))
+    }
+
+    pub fn entries(&self, name: &str) -> PathBuf {
+        self.root.join("entries").join(format!("{name}.ent"))
+    }
+
+    pub fn snapshot(&self, name: &str) -> PathBuf {
+        self.root.join("snapshots").join(format!("{name}.snap"))
+    }
+
+    /// Directory of the HNSW graphs.
+    pub fn graphs(&self) -> PathBuf {
+        self.root.join("graphs")
+    }
+
+    /// The HNSW graph over `segments`, which has a name of theirs.
+    pub fn graph(&self, segments: &[SegmentRef]) -> PathBuf {
+        self.graphs().join(format!("{}.hnsw", StoreLayout::graph_name(segments)))
+    }
+
+    /// Name of the HNSW graph over `segments`.
+    pub fn graph_name(segments: &[SegmentRef]) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for segment in segments {
+            hasher.update(segment.name.as_bytes()).update(b"\n");
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// Number of the leading segments that the largest graph on disk is over.
+    pub fn largest_graph(&self, segments: &[SegmentRef]) -> Option<usize> {
+        (1..=segments.len()).rev().find(|&n| self.graph(&segments[..n]).exists())
+    }
+
+    /// Directories whose files a state names.
+    pub fn content_dirs(&self) -> [PathBuf; 5] {
+        ["shards", "segments", "entries", "snapshots", "graphs"].map(|name| self.root.join(name))
+    }
+
+    pub fn create(&self) -> Result<(), StoreError> {
+        self.content_dirs().iter().try_for_each(|dir| create_directory(dir))
+    }
+
+    /// Flushes the names of all content written so far. Costs next to nothing for unchanged directories.
+    pub fn sync_names(&self) -> Result<(), StoreError> {
+        self.content_dirs().iter().try_for_each(|dir| sync_dir(dir))
+    }
+}
+
+/// Replaces a file durably: after a crash it has the old bytes or the new ones. See [`codeweaver_base::durable`].
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    replace(path, bytes)?;
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// As [`write_atomically`] without the last step: the bytes are on disk, the new name may not be.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let failed = StoreError::io("write", path);
+    let write = || -> std::io::Result<()> {
+        fault::step()?;
+        let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting().stage(bytes)?;
+        fault::step()?;
+        staged.sync()?;
+        fault::step()?;
+        staged.commit()?;
+        fault::renamed()
+    };
+    write().map_err(failed)
+}
+
+fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    let sync = || -> std::io::Result<()> {
+        fault::step()?;
+        match durable::sync_directory(dir) {
+            // Nothing was written there yet.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            synced => synced,
+        }
+    };
+    sync().map_err(StoreError::io("write", dir))
+}
+
+/// Writes a file named by the hash of its content. An intact existing file is kept.
+pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    match std::fs::read(path) {
+        // The name alone proves nothing: the disk may have damaged the file since.
+        Ok(there) if there == bytes => {
+            fault::step().map_err(StoreError::io("touch", path))?;
+            // Its age decides when garbage collection may remove it, so it counts as new.
+            let now = std::fs::File::options()
+                .write(true)
+                .open(path)
+                .and_then(|f| f.set_modified(std::time::SystemTime::now()));
+            match now {
+                // It belongs to another user, and this one may replace it.
+                Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => replace(path, bytes),
+                now => now.map_err(StoreError::io("touch", path)),
+            }
+        }
+        _ => replace(path, bytes),
+    }
+}
+
+/// Makes a directory of the store and its missing parents, each like the one above it.
+fn create_directory(dir: &Path) -> Result<(), StoreError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent() {
+        create_directory(parent)?;
+    }
+    let create = || fault::step().and_then(|()| durable::create_directory(dir));
+    create().map_err(StoreError::io("create", dir))
+}
+
+/// Whether `dir` is empty except for temporary files of interrupted writers.
+fn is_empty(dir: &Path) -> bool {
+    let is_temporary =
+        |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+    std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
+}
+
+/// `None` if there is none. An unreadable nonce is an error, so that a disk fault does not lead to the advice
+/// to remove the directory.
+fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(StoreError::io("read", path)(e)),
+    }
+}

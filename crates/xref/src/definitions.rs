@@ -1,0 +1,353 @@
+//! Definitions by name and by file, from the symbols of the index.
+
+use std::cell::{OnceCell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::dialect::{self, Dialect};
+use codeweaver::query::locate;
+use codeweaver::query::view::View;
+use codeweaver_chunk::SymbolKind;
+use codeweaver_git::{Oid, quoting};
+use codeweaver_store::postings::{Field, Postings};
+use codeweaver_text as text;
+
+/// Identifies a definition: a live entry, and the position of the symbol in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DefId {
+    pub entry: u32,
+    pub symbol: u32,
+}
+
+/// A definition in a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Def {
+    pub name: String,
+    pub qualified: String,
+    pub kind: SymbolKind,
+    pub signature: String,
+    pub range: Range<u32>,
+    pub lines: (u32, u32),
+    /// The innermost symbol around it.
+    pub parent: Option<u32>,
+}
+
+/// All definitions of a file.
+#[derive(Debug)]
+pub(crate) struct FileDefs {
+    pub entry: u32,
+    pub path: String,
+    pub language: String,
+    pub dialect: Option<&'static Dialect>,
+    pub oid: Oid,
+    pub blob_bytes: u32,
+    /// Ordered by position, enclosing definitions before enclosed ones.
+    pub defs: Vec<Def>,
+    /// The package or namespace declared for the whole file, as opposed to one with a body.
+    pub package: Option<u32>,
+}
+
+impl Def {
+    /// The qualified name without the name.
+    pub fn owner(&self) -> &str {
+        let owner = self.qualified.strip_suffix(self.name.as_str()).unwrap_or("");
+        owner.trim_end_matches(['.', ':', '#', '/', '\\', ' '])
+    }
+
+    /// Whether the definition is a member of a type, or has an owner in its qualified name.
+    pub fn is_member(&self) -> bool {
+        use SymbolKind as K;
+        matches!(self.kind, K::Method | K::Constructor | K::Property | K::Field | K::EnumMember)
+            || !self.owner().is_empty()
+    }
+
+    pub fn is_type(&self) -> bool {
+        use SymbolKind as K;
+        matches!(
+            self.kind,
+            K::Class | K::Struct | K::Enum | K::Interface | K::Trait | K::TypeAlias | K::Object
+        )
+    }
+
+    pub fn is_value(&self) -> bool {
+        use SymbolKind as K;
+        matches!(self.kind, K::Variable | K::Constant | K::Field | K::Property)
+    }
+}
+
+impl FileDefs {
+    pub fn def(&self, symbol: u32) -> &Def {
+        &self.defs[symbol as usize]
+    }
+
+    pub fn id(&self, symbol: u32) -> DefId {
+        DefId { entry: self.entry, symbol }
+    }
+
+    /// Definitions of `name` in the file, by position.
+    pub fn named<'f>(&'f self, name: &'f str) -> impl Iterator<Item = (u32, &'f Def)> {
+        let named = self
+            .defs
+            .iter()
+            .enumerate()
+            .filter(move |(_, def)| def.name == name && def.kind != SymbolKind::Impl);
+        named.map(|(i, def)| (i as u32, def))
+    }
+
+    /// Whether a definition stands directly in a namespace or module, or at the top of the file.
+    pub fn is_in_namespace(&self, def: &Def) -> bool {
+        match def.parent {
+            Some(parent) => matches!(self.def(parent).kind, SymbolKind::Namespace | SymbolKind::Module),
+            None => def.owner().is_empty(),
+        }
+    }
+
+    /// Whether a definition is a function inside another one, which is not a member of a value.
+    pub fn is_nested_function(&self, def: &Def) -> bool {
+        let parent = def.parent.map(|parent| self.def(parent)).filter(|parent| parent.kind.is_callable());
+        def.kind == SymbolKind::Function && parent.is_some_and(|parent| parent.qualified == def.owner())
+    }
+
+    /// Definitions around an offset, innermost first.
+    pub fn around(&self, at: u32) -> impl Iterator<Item = (u32, &Def)> {
+        let end = self.defs.partition_point(|def| def.range.start <= at);
+        let here = self.defs[..end]
+            .iter()
+            .enumerate()
+            .rev()
+            .find(|(_, def)| def.range.contains(&at))
+            .map(|(i, _)| i as u32);
+        std::iter::successors(here, |&i| self.def(i).parent).map(|i| (i, self.def(i)))
+    }
+
+    /// The innermost callable around an offset.
+    pub fn callable_around(&self, at: u32) -> Option<u32> {
+        self.around(at)
+            .find(|(_, def)| def.kind.is_callable() && def.kind != SymbolKind::Macro)
+            .map(|(i, _)| i)
+    }
+
+    /// The innermost type around an offset.
+    pub fn type_around(&self, at: u32) -> Option<u32> {
+        self.around(at).find(|(_, def)| def.kind.has_members()).map(|(i, _)| i)
+    }
+
+    /// Segments of the package and of the qualified name.
+    pub fn full_name(&self, def: &Def) -> Vec<String> {
+        let package = self.package.map(|i| self.def(i).qualified.as_str()).unwrap_or_default();
+        segments(package).chain(segments(&def.qualified)).map(str::to_owned).collect()
+    }
+
+    pub fn package_name(&self) -> Vec<String> {
+        self.package
+            .map(|i| segments(&self.def(i).qualified).map(str::to_owned).collect())
+            .unwrap_or_default()
+    }
+
+    pub fn directory(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
+    }
+}
+
+/// The segments of a qualified name, whatever its separators.
+pub(crate) fn segments(name: &str) -> impl DoubleEndedIterator<Item = &str> {
+    name.split(['.', ':', '\\', '#', '/', ' ']).filter(|segment| !segment.is_empty())
+}
+
+/// All definitions of a view, read on demand and cached for one request.
+pub(crate) struct Definitions<'a> {
+    view: &'a View,
+    postings: OnceCell<Vec<Option<Postings<'a>>>>,
+    files: RefCell<FxHashMap<u32, Option<Rc<FileDefs>>>>,
+    names: RefCell<FxHashMap<String, Rc<Vec<DefId>>>>,
+}
+
+impl<'a> Definitions<'a> {
+    pub fn new(view: &'a View) -> Definitions<'a> {
+        Definitions { view, postings: OnceCell::new(), files: RefCell::default(), names: RefCell::default() }
+    }
+
+    /// The definitions in the file of a live entry; `None` if it is not indexed.
+    pub fn file(&self, entry: u32) -> Option<Rc<FileDefs>> {
+        if let Some(known) = self.files.borrow().get(&entry) {
+            return known.clone();
+        }
+        let file = self.read_file(entry).map(Rc::new);
+        self.files.borrow_mut().insert(entry, file.clone());
+        file
+    }
+
+    /// Applies `look` to a definition and its file.
+    pub fn with<T>(&self, id: DefId, look: impl FnOnce(&FileDefs, &Def) -> T) -> Option<T> {
+        let file = self.file(id.entry)?;
+        let def = file.defs.get(id.symbol as usize)?;
+        Some(look(&file, def))
+    }
+
+    /// All definitions of `name` in languages of `family`, ordered by path and position.
+    pub fn named(&self, name: &str, family: &str) -> Vec<DefId> {
+        let all = self.all_named(name);
+        let fits =
+            |id: &&DefId| self.file(id.entry).and_then(|f| f.dialect).is_some_and(|d| d.family == family);
+        all.iter().filter(fits).copied().collect()
+    }
+
+    /// All definitions of `name` in any language, ordered by path and position.
+    pub fn all_named(&self, name: &str) -> Rc<Vec<DefId>> {
+        if let Some(known) = self.names.borrow().get(name) {
+            return known.clone();
+        }
+        let found = Rc::new(self.find_all(name));
+        self.names.borrow_mut().insert(name.to_owned(), found.clone());
+        found
+    }
+
+    /// Live entries of `family` whose text may hold `name`: all of them if `name` yields no terms.
+    pub fn mentioning(&self, name: &str, family: &str) -> Vec<u32> {
+        let of_family = |entry: &u32| self.file_family(*entry) == Some(family);
+        let terms = terms_of(name);
+        if terms.is_empty() {
+            let live = self.view.reader.live_entries(&self.view.snapshot.entries).map(|(id, _, _)| id);
+            return live.filter(of_family).collect();
+        }
+        let mut entries = Vec::new();
+        self.rows_with(Field::Body, &terms, &mut |segment, row| {
+            let segment_of_view = &self.view.reader.segments[segment];
+            let doc = self.view.reader.state.segments[segment].doc_base
+                + segment_of_view.rows().get(row as usize).map_or(0, |record| record.doc);
+            entries.extend(self.view.entries_of(doc));
+        });
+        entries.sort_unstable();
+        entries.dedup();
+        entries.retain(of_family);
+        entries
+    }
+
+    fn file_family(&self, entry: u32) -> Option<&'static str> {
+        let (record, _) = self.view.reader.entry(entry)?;
+        let (segment, ordinal) = self.view.reader.locate_doc(record.doc)?;
+        let segment = &self.view.reader.segments[segment];
+        let doc = segment.docs().get(ordinal as usize)?;
+        dialect::of(segment.language(doc.language)).map(|dialect| dialect.family)
+    }
+
+    fn read_file(&self, entry: u32) -> Option<FileDefs> {
+        let (record, path) = self.view.reader.entry(entry)?;
+        let (s, ordinal) = self.view.reader.locate_doc(record.doc)?;
+        let segment = &self.view.reader.segments[s];
+        let doc = segment.docs().get(ordinal as usize)?;
+        let mut defs: Vec<Def> = Vec::new();
+        for id in locate::rows(self.view, record.doc) {
+            let row = segment.rows().get(id.row as usize)?;
+            defs.extend(segment.symbols_of(row).map(|symbol| Def {
+                name: segment.name(symbol.name).to_owned(),
+                qualified: segment.name(symbol.qualified_name).to_owned(),
+                kind: SymbolKind::from_u8(symbol.kind).unwrap_or(SymbolKind::Other),
+                signature: segment.signature(&symbol),
+                range: symbol.start_byte..symbol.end_byte,
+                lines: (symbol.start_line, symbol.end_line),
+                parent: None,
+            }));
+        }
+        defs.sort_by(|a, b| {
+            (a.range.start, b.range.end, &a.name).cmp(&(b.range.start, a.range.end, &b.name))
+        });
+        defs.dedup_by(|a, b| a.range == b.range && a.name == b.name);
+        let mut open: Vec<usize> = Vec::new();
+        for i in 0..defs.len() {
+            while open.last().is_some_and(|&last| defs[last].range.end <= defs[i].range.start) {
+                open.pop();
+            }
+            defs[i].parent = open
+                .last()
+                .filter(|&&last| defs[last].range.end >= defs[i].range.end)
+                .map(|&last| last as u32);
+            open.push(i);
+        }
+        let is_package = |kind| matches!(kind, SymbolKind::Module | SymbolKind::Namespace);
+        let package = defs.iter().position(|def| is_package(def.kind) && def.parent.is_none());
+        let encloses = |at: usize| defs.iter().any(|def| def.parent == Some(at as u32));
+        let package = package.filter(|&at| !encloses(at)).map(|at| at as u32);
+        let language = segment.language(doc.language).to_owned();
+        Some(FileDefs {
+            entry,
+            path: quoting::text(path),
+            dialect: dialect::of(&language),
+            language,
+            oid: segment.blob_oid(doc),
+            blob_bytes: doc.blob_bytes,
+            defs,
+            package,
+        })
+    }
+
+    fn find_all(&self, name: &str) -> Vec<DefId> {
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        let mut add = |s: usize, row: u32| {
+            let segment = &self.view.reader.segments[s];
+            let Some(record) = segment.rows().get(row as usize) else { return };
+            let base = self.view.reader.state.segments[s].doc_base;
+            for symbol in segment.symbols_of(record).filter(|symbol| segment.name(symbol.name) == name) {
+                found.extend(self.view.entries_of(base + record.doc).map(|entry| (entry, symbol.start_byte)));
+            }
+        };
+        let terms = terms_of(name);
+        if terms.is_empty() {
+            for (s, live) in self.view.live().iter().enumerate() {
+                let n_rows = self.view.reader.segments[s].n_rows();
+                (0..n_rows).filter(|&row| live.contains(row)).for_each(|row| add(s, row));
+            }
+        } else {
+            self.rows_with(Field::Symbol, &terms, &mut add);
+        }
+        let mut ids: Vec<(String, DefId)> = Vec::new();
+        for (entry, start) in found {
+            let Some(file) = self.file(entry) else { continue };
+            let first = file.defs.partition_point(|def| def.range.start < start);
+            let here = file.defs[first..].iter().take_while(|def| def.range.start == start);
+            ids.extend(
+                here.enumerate()
+                    .filter(|(_, def)| def.name == name && def.kind != SymbolKind::Impl)
+                    .map(|(i, _)| (file.path.clone(), DefId { entry, symbol: (first + i) as u32 })),
+            );
+        }
+        ids.sort();
+        ids.dedup();
+        ids.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Visits the live rows that contain all `terms` in `field`, as segment and row.
+    pub(super) fn rows_with(&self, field: Field, terms: &[String], visit: &mut dyn FnMut(usize, u32)) {
+        let postings = self
+            .postings
+            .get_or_init(|| self.view.reader.segments.iter().map(|segment| segment.postings()).collect());
+        for (s, postings) in postings.iter().enumerate() {
+            let Some(postings) = postings else { continue };
+            let lists: Option<Vec<_>> = terms.iter().map(|term| postings.get(field, term)).collect();
+            let Some(mut lists) = lists else { continue };
+            lists.sort_by_key(|list| list.df());
+            let mut rows: Vec<u32> = Vec::new();
+            for (i, list) in lists.iter().enumerate() {
+                let mut here = Vec::new();
+                list.for_each(|row, _| {
+                    if self.view.live()[s].contains(row) && (i == 0 || rows.binary_search(&row).is_ok()) {
+                        here.push(row);
+                    }
+                });
+                rows = here;
+            }
+            rows.into_iter().for_each(|row| visit(s, row));
+        }
+    }
+}
+
+/// The terms under which a name is indexed; empty if it yields none.
+pub(super) fn terms_of(name: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    text::for_each_term(name, &mut |term| terms.push(term.to_owned()));
+    terms.sort();
+    terms.dedup();
+    terms
+}

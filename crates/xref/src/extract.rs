@@ -1,0 +1,144 @@
+//! Extracts the facts and the references of one file, by the queries of its language.
+//!
+//! The result depends on the bytes and the language alone, so it may be cached under the blob oid.
+
+use super::dialect::Dialect;
+use super::facts::{Facts, Form, Reference, Unparsed};
+use super::queries::Capture;
+use super::reader::{MAX_FACTS, Reader, each_match, node_of, parsed, path_text};
+use codeweaver_chunk::lines::TextIndex;
+use codeweaver_chunk::readable;
+
+/// Extracts the facts of a file.
+pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unparsed> {
+    let (text, _) = readable(bytes);
+    let index = TextIndex::new(text.as_bytes());
+    let (tree, queries) = parsed(&index, dialect)?;
+    let mut reader = Reader::new(&text, &index, dialect);
+    each_match(&queries.facts, tree.root_node(), &text, None, &mut |captures| {
+        reader.add(captures);
+    });
+    let mut facts = reader.finish();
+    facts.has_errors = tree.root_node().has_error();
+    facts.text = text.into();
+    Ok(facts)
+}
+
+/// Every reference to `name` in a file, calls included.
+pub(crate) fn references_to(
+    bytes: &[u8],
+    dialect: &'static Dialect,
+    name: &str,
+) -> Result<Vec<Reference>, Unparsed> {
+    let (text, _) = readable(bytes);
+    let index = TextIndex::new(text.as_bytes());
+    let (tree, queries) = parsed(&index, dialect)?;
+    let mut found: Vec<Reference> = Vec::new();
+    for at in occurrences(&text, name) {
+        let near = at..at + name.len();
+        each_match(&queries.references, tree.root_node(), &text, Some(near.clone()), &mut |captures| {
+            let receiver = node_of(captures, Capture::Receiver).map(|node| path_text(node, &text));
+            for (capture, node) in captures {
+                let form = match capture {
+                    Capture::Reference => Form::Mention,
+                    Capture::ReferenceMember => Form::Member,
+                    Capture::ReferencePath => Form::Path,
+                    _ => continue,
+                };
+                if node.byte_range() == near && found.len() < MAX_FACTS {
+                    found.push(Reference {
+                        at: at as u32,
+                        line: index.line_of(at as u32) as u32 + 1,
+                        name: name.into(),
+                        form,
+                        receiver: receiver.clone(),
+                        arguments: None,
+                    });
+                }
+            }
+        });
+    }
+    // A member is matched as a plain name too; the more specific form is kept.
+    let specificity = |form: Form| if form == Form::Mention { 0 } else { 1 };
+    found.sort_by_key(|site| (site.at, std::cmp::Reverse(specificity(site.form))));
+    found.dedup_by_key(|site| site.at);
+    Ok(found)
+}
+
+/// Whether `name` occurs in `text` as a word. True if `text` is not UTF-8.
+pub(crate) fn has_word(text: &[u8], name: &str) -> bool {
+    std::str::from_utf8(text).map_or(true, |text| occurrences(text, name).next().is_some())
+}
+
+/// Offsets at which `name` occurs as a word.
+pub(crate) fn occurrences<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).map(|(at, _)| at).filter(move |&at| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect;
+    use super::*;
+
+    fn facts(language: &str, text: &str) -> Facts {
+        read(text.as_bytes(), dialect::of(language).unwrap()).unwrap()
+    }
+
+    fn uses(language: &str, text: &str) -> Vec<String> {
+        let of = |u: &Reference| format!("{:?} {}|{}", u.form, u.receiver.as_deref().unwrap_or("-"), u.name);
+        facts(language, text).references.iter().map(of).collect()
+    }
+
+    #[test]
+    fn calls_are_extracted_with_their_receivers() {
+        assert_eq!(
+            uses("python", "f(1)\nself.g(2)\na.b.h()\n(x + y).k()\nsuper().m()\n"),
+            ["Bare -|f", "Member self|g", "Member a.b|h", "Member |k", "Bare -|super", "Member super()|m"]
+        );
+        assert_eq!(
+            uses("rust", "fn x() { a::f(1); s.g::<T>(); assert!(h(1) == b::k(2), q.z()); mac!(); }"),
+            ["Path a|f", "Member s|g", "Macro -|assert", "Bare -|h", "Path b|k", "Member q|z", "Macro -|mac"]
+        );
+        assert_eq!(
+            uses("csharp", "class A { void M() { this.F(1); b?.G(); } }"),
+            ["Member this|F", "Member b|G"]
+        );
+        assert_eq!(uses("cpp", "void f() { ns::g<int>(1); new A(2); }"), ["Path ns|g", "New -|A"]);
+    }
+
+    #[test]
+    fn bindings_have_the_scope_of_their_language() {
+        let text = "def f(a):\n    b = Foo()\n    return a\nc: Bar = 1\n";
+        let python = facts("python", text);
+        let names: Vec<_> =
+            python.bindings.iter().map(|b| (&*b.name, b.reach.is_some(), b.by_call)).collect();
+        assert_eq!(names, [("a", true, false), ("b", true, true), ("c", false, false)]);
+        let go = facts("go", "package p\nfunc f() { if x { y := T{} } }\n");
+        let reach = go.bindings[0].reach.clone().unwrap();
+        assert_eq!(go.bindings[0].type_name.as_deref(), Some("T"));
+        assert!(reach.end - reach.start < 14, "only its block: {reach:?}");
+    }
+
+    #[test]
+    fn comments_and_strings_are_not_references() {
+        let text = "# parse in a comment\nparse = 1\nx.parse('parse')\nparser = parse\n";
+        let found = references_to(text.as_bytes(), dialect::of("python").unwrap(), "parse").unwrap();
+        let lines: Vec<_> = found.iter().map(|u| (u.line, u.form)).collect();
+        assert_eq!(lines, [(2, Form::Mention), (3, Form::Member), (4, Form::Mention)]);
+    }
+
+    #[test]
+    fn malformed_input_does_not_panic() {
+        for dialect in dialect::all() {
+            for bytes in [&b"\xff\xfe\0(((("[..], b"", b"a(a(a(a(", "ü(é)".as_bytes(), &[b'('; 5000]] {
+                let _ = read(bytes, dialect);
+                let _ = references_to(bytes, dialect, "a");
+            }
+        }
+    }
+}

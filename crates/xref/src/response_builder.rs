@@ -1,0 +1,375 @@
+//! Collects nodes, edges and notes, and assembles the response in its order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::definitions::{DefId, Definitions, FileDefs, segments};
+use super::facts::{Form, Reference};
+use super::notes;
+use super::request::{CallGraphRequest, Direction};
+use super::resolution::{LOCAL_VALUE, Resolution};
+use super::response::{
+    CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOT_FOUND,
+    NOTES_TRUNCATED, Node, Note, Site,
+};
+use super::sources::Sources;
+use super::symbol_spec;
+use codeweaver::query::view::View;
+use codeweaver_git::quoting;
+use codeweaver_index::policy::PathFlags;
+
+/// Maximum number of definitions listed for one ambiguous call.
+pub(super) const MAX_CANDIDATES: usize = 12;
+/// Maximum number of sites listed for one edge.
+const MAX_SITES: usize = 10;
+
+/// One end of an edge: a definition, or a file for code outside any definition. Definitions order before
+/// files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Endpoint {
+    Definition(DefId),
+    /// The live entry of the file.
+    File(u32),
+}
+
+impl Endpoint {
+    pub fn definition(self) -> Option<DefId> {
+        match self {
+            Endpoint::Definition(id) => Some(id),
+            Endpoint::File(_) => None,
+        }
+    }
+
+    fn entry(self) -> u32 {
+        match self {
+            Endpoint::Definition(id) => id.entry,
+            Endpoint::File(entry) => entry,
+        }
+    }
+}
+
+/// Source, target, name as written, kind, grade and evidence. Sites that agree in all of these share an edge.
+type EdgeKey = (Endpoint, Option<DefId>, String, EdgeKind, Grade, &'static str);
+
+/// An edge with the sites found so far.
+struct CollectedEdge {
+    key: EdgeKey,
+    /// The level at which it was found first.
+    depth: u32,
+    candidates: usize,
+    sites: BTreeSet<Site>,
+}
+
+/// One resolved site, to be added as an edge or to an edge.
+pub(super) struct NewEdge<'f> {
+    pub from: Endpoint,
+    /// `None` if the site is unresolved.
+    pub to: Option<DefId>,
+    /// The file of the site.
+    pub file: &'f FileDefs,
+    pub site: &'f Reference,
+    pub resolution: &'f Resolution,
+    pub kind: EdgeKind,
+    pub depth: u32,
+}
+
+/// The symbol and line that a note is about, in addition to its file.
+#[derive(Clone, Copy, Default)]
+pub(super) struct NoteSubject {
+    pub symbol: Option<DefId>,
+    pub line: Option<u32>,
+}
+
+/// The answer to one request while it is being collected.
+pub(super) struct ResponseBuilder<'a, 'v> {
+    view: &'v View,
+    request: &'a CallGraphRequest,
+    defs: &'a Definitions<'v>,
+    sources: &'a Sources<'v>,
+    edges: Vec<CollectedEdge>,
+    edge_at: BTreeMap<EdgeKey, usize>,
+    /// The level at which each node was reached first.
+    depths: BTreeMap<Endpoint, u32>,
+    notes: Vec<Note>,
+    /// Files whose terms show that they may mention the names.
+    pub(super) candidate_files: BTreeSet<u32>,
+}
+
+impl<'a, 'v> ResponseBuilder<'a, 'v> {
+    pub fn new(
+        view: &'v View,
+        request: &'a CallGraphRequest,
+        defs: &'a Definitions<'v>,
+        sources: &'a Sources<'v>,
+    ) -> ResponseBuilder<'a, 'v> {
+        ResponseBuilder {
+            view,
+            request,
+            defs,
+            sources,
+            edges: Vec::new(),
+            edge_at: BTreeMap::new(),
+            depths: BTreeMap::new(),
+            notes: Vec::new(),
+            candidate_files: BTreeSet::new(),
+        }
+    }
+
+    /// Records that a node was reached at a level; the first level stays.
+    pub fn reach(&mut self, node: Endpoint, depth: u32) {
+        self.depths.entry(node).or_insert(depth);
+    }
+
+    /// Adds a resolved site, with a note if its target is not certain.
+    pub fn add_edge(&mut self, edge: NewEdge<'_>) {
+        let NewEdge { from, to, file, site, resolution, kind, depth } = edge;
+        for end in [Some(from), to.map(Endpoint::Definition)].into_iter().flatten() {
+            self.reach(end, depth);
+        }
+        let receiver = site.receiver.as_deref().filter(|receiver| !receiver.is_empty());
+        let separator = if site.form == Form::Path { "::" } else { "." };
+        let written = receiver
+            .map_or_else(|| site.name.to_string(), |receiver| format!("{receiver}{separator}{}", site.name));
+        let key = (from, to, written, kind, resolution.grade, resolution.evidence);
+        let place = Site { file: file.path.clone(), start_line: site.line };
+        let about = NoteSubject { symbol: from.definition(), line: Some(site.line) };
+        match (resolution.grade, resolution.evidence) {
+            (Grade::Unresolved, LOCAL_VALUE) => {
+                self.note(file, "dynamic_call", about, &format!("`{}` is a local value", key.2));
+            }
+            (Grade::Ambiguous, _) if resolution.targets.len() > MAX_CANDIDATES => {
+                let detail = format!(
+                    "`{}` may be any of {} definitions, {MAX_CANDIDATES} are listed",
+                    key.2,
+                    resolution.targets.len()
+                );
+                self.note(file, "candidates_truncated", about, &detail);
+            }
+            (Grade::Ambiguous, evidence) => {
+                self.note(file, "ambiguous_call", about, &format!("`{}`: {evidence}", key.2));
+            }
+            _ => {}
+        }
+        let at = *self.edge_at.entry(key.clone()).or_insert_with(|| {
+            self.edges.push(CollectedEdge {
+                key,
+                depth,
+                candidates: resolution.targets.len(),
+                sites: BTreeSet::new(),
+            });
+            self.edges.len() - 1
+        });
+        self.edges[at].sites.insert(place);
+    }
+
+    /// Adds a note on `file`.
+    pub fn note(&mut self, file: &FileDefs, note_type: &'static str, about: NoteSubject, detail: &str) {
+        let symbol_id = about.symbol.map(|id| self.id(Endpoint::Definition(id)));
+        self.notes.push(Note {
+            file: file.path.clone(),
+            note_type,
+            symbol_id,
+            start_line: about.line,
+            detail: Some(detail.to_owned()),
+        });
+    }
+
+    /// The `symbolId` of a node.
+    fn id(&self, end: Endpoint) -> String {
+        match end {
+            Endpoint::Definition(id) => self
+                .defs
+                .with(id, |file, def| {
+                    format!("{}:{}#{}", quoting::printed(&file.path), def.lines.0, def.qualified)
+                })
+                .unwrap_or_default(),
+            Endpoint::File(entry) => self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The sort key of nodes: by path and position, files before their definitions.
+    pub fn order(&self, end: Endpoint) -> (String, u32, u32) {
+        match end {
+            Endpoint::Definition(id) => self
+                .defs
+                .with(id, |file, def| (file.path.clone(), def.range.start, id.symbol + 1))
+                .unwrap_or_default(),
+            Endpoint::File(entry) => {
+                (self.defs.file(entry).map(|file| file.path.clone()).unwrap_or_default(), 0, 0)
+            }
+        }
+    }
+
+    fn node(&self, end: Endpoint, depth: u32) -> Option<Node> {
+        let file = self.defs.file(end.entry())?;
+        let def = end.definition().map(|id| file.def(id.symbol));
+        let flags = self.view.entry(end.entry()).1;
+        Some(Node {
+            symbol_id: self.id(end),
+            name: def.map_or_else(
+                || file.path.rsplit('/').next().unwrap_or_default().to_owned(),
+                |def| def.name.clone(),
+            ),
+            qualified_name: def.map(|def| def.qualified.clone()).unwrap_or_default(),
+            kind: def.map_or("file", |def| def.kind.name()),
+            language: file.language.clone(),
+            file: file.path.clone(),
+            span: def.map(|def| def.lines),
+            signature: def.map(|def| def.signature.clone()).unwrap_or_default(),
+            blob: file.oid.to_string(),
+            state: self.view.state_of(&quoting::bytes(&file.path)),
+            depth,
+            is_test: flags.contains(PathFlags::TEST),
+        })
+    }
+
+    /// Assembles the response: edges cut to the limit, their nodes, and the notes on either. `found` are the
+    /// definitions of each symbol, `roots` those that are answered for.
+    pub fn finish(&mut self, found: &[Vec<DefId>], roots: &[DefId], started: Instant) -> CallGraphResponse {
+        let mut edges: Vec<_> = std::mem::take(&mut self.edges);
+        let depth_of = |end: Endpoint| self.depths.get(&end).copied().unwrap_or(0);
+        let total_edge_count = edges.len();
+        let in_order = |edges: &mut Vec<CollectedEdge>| {
+            edges.sort_by_cached_key(|found| {
+                let (from, to, name, kind, grade, _) = &found.key;
+                let (first, to) =
+                    (found.sites.first().cloned(), to.map(|to| self.order(Endpoint::Definition(to))));
+                (found.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
+            });
+        };
+        in_order(&mut edges);
+        if edges.len() > self.request.limit {
+            // The most certain edges of each level are kept.
+            edges.sort_by_key(|found| (found.depth, found.key.4));
+            edges.truncate(self.request.limit);
+            in_order(&mut edges);
+        }
+        let mut ends: BTreeSet<Endpoint> = roots.iter().map(|&id| Endpoint::Definition(id)).collect();
+        ends.extend(
+            edges
+                .iter()
+                .flat_map(|found| [Some(found.key.0), found.key.1.map(Endpoint::Definition)])
+                .flatten(),
+        );
+        // Files that could not be read are nodes because there are notes on them.
+        let unread =
+            |end: &&Endpoint| matches!(end, Endpoint::File(entry) if self.sources.problem(*entry).is_some());
+        ends.extend(self.depths.keys().filter(unread));
+        let mut nodes: Vec<(u32, (String, u32, u32), Node)> = ends
+            .iter()
+            .filter_map(|&end| Some((depth_of(end), self.order(end), self.node(end, depth_of(end))?)))
+            .collect();
+        nodes.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        let nodes: Vec<Node> = nodes.into_iter().map(|(_, _, node)| node).collect();
+        let edges: Vec<Edge> = edges
+            .into_iter()
+            .map(
+                |CollectedEdge { key: (from, to, name, kind, grade, evidence), depth, candidates, sites }| {
+                    Edge {
+                        src_symbol_id: self.id(from),
+                        dst_symbol_id: to.map(|to| self.id(Endpoint::Definition(to))),
+                        name,
+                        kind,
+                        grade,
+                        evidence,
+                        candidates,
+                        site_count: sites.len(),
+                        sites: sites.into_iter().take(MAX_SITES).collect(),
+                        depth,
+                    }
+                },
+            )
+            .collect();
+        let files: BTreeSet<String> = nodes
+            .iter()
+            .map(|node| node.file.clone())
+            .chain(edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone())))
+            .collect();
+        let symbols: BTreeSet<String> = nodes.iter().map(|node| node.symbol_id.clone()).collect();
+        let kept = notes::select(std::mem::take(&mut self.notes), &files, &symbols, self.request.note_limit);
+        let notes_truncated = kept.total > kept.notes.len();
+        let edges_truncated = total_edge_count > edges.len();
+        let limits = self.sources.limits_reached();
+        let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
+        let missing = self.view.missing_warning(None);
+        let complete = limits.is_empty() && self.view.coverage.is_none() && missing.is_none();
+        warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
+        warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
+        warnings.extend(self.view.warnings.iter().cloned());
+        warnings.extend(missing);
+        let status = self.status(found);
+        warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
+        if !roots.is_empty() {
+            let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
+            warnings.extend(
+                missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")),
+            );
+        }
+        CallGraphResponse {
+            status,
+            symbol: self.request.symbols.join(", "),
+            direction: self.request.direction,
+            depth: self.request.depth,
+            roots: roots.iter().map(|&id| self.id(Endpoint::Definition(id))).collect(),
+            total_root_count: roots.len(),
+            nodes,
+            edges,
+            edges_truncated,
+            total_edge_count,
+            notes_truncated,
+            total_note_count: kept.total,
+            returned_note_count: kept.notes.len(),
+            notes: kept.notes,
+            warnings,
+            coverage: Coverage {
+                candidate_files: self.candidate_files.len(),
+                files_read: self.sources.files_read(),
+                bytes_read: self.sources.bytes_read(),
+                complete,
+            },
+            rev: self.view.spec.clone(),
+            commit: self.view.commit.clone(),
+            tree: self.view.tree_oid.clone(),
+            freshness: self.view.freshness,
+            pending_files: self.view.n_pending(),
+            needs_update: self.view.needs_update,
+            execution_time_ms: started.elapsed().as_millis() as u64,
+        }
+    }
+
+    fn status(&self, found: &[Vec<DefId>]) -> CallGraphStatus {
+        if found.iter().all(Vec::is_empty) {
+            let symbol = self.request.symbols.first().map_or("", |symbol| symbol.trim());
+            let known = self.defs.all_named(segments(symbol).last().unwrap_or_default());
+            let is_place = symbol_spec::parse_location(symbol).is_some();
+            return if known.is_empty() || is_place {
+                CallGraphStatus::NotFound
+            } else {
+                self.status_of_unresolved(&known)
+            };
+        }
+        let mut roots = found.iter().flatten();
+        if self.request.direction != Direction::Definitions && !roots.any(|id| self.is_supported(id)) {
+            return CallGraphStatus::Unsupported;
+        }
+        let named = |&id: &DefId| self.defs.with(id, |file, def| (file.path.clone(), def.qualified.clone()));
+        let is_ambiguous =
+            |found: &Vec<DefId>| found.iter().filter_map(named).collect::<BTreeSet<_>>().len() > 1;
+        if found.iter().any(is_ambiguous) { CallGraphStatus::Ambiguous } else { CallGraphStatus::Ok }
+    }
+
+    fn status_of_unresolved(&self, known: &[DefId]) -> CallGraphStatus {
+        // What the missing files define is not known.
+        let is_partial = self.view.n_missing(None) > 0;
+        if is_partial || known.iter().any(|id| self.is_supported(id)) {
+            CallGraphStatus::NotFound
+        } else {
+            CallGraphStatus::Unsupported
+        }
+    }
+
+    /// Whether calls are read in the language of a definition.
+    fn is_supported(&self, id: &DefId) -> bool {
+        self.defs.file(id.entry).is_some_and(|file| file.dialect.is_some())
+    }
+}

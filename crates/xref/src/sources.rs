@@ -1,0 +1,298 @@
+//! Loads the facts of files of a view, within limits and on all cores.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::definitions::FileDefs;
+use super::dialect::Dialect;
+use super::extract;
+use super::facts::Facts;
+use codeweaver::query::view::View;
+use codeweaver::query::{Cancel, QueryError};
+use codeweaver_base::sync;
+use codeweaver_git::Oid;
+use codeweaver_index::Codebase;
+
+/// Stack size of parsing threads: parsers recurse in C code on hostile input.
+pub(crate) const PARSER_STACK: usize = 16 << 20;
+/// Bytes of source whose facts are cached between requests.
+const CACHE_BYTES: usize = 12 << 20;
+
+/// Limits of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    pub files: usize,
+    pub bytes: u64,
+    pub deadline: Instant,
+    pub cancel: &'a Cancel,
+}
+
+impl Limits<'_> {
+    /// Whether the deadline has passed or the request was cancelled; no further file is read then.
+    fn are_exhausted(&self) -> bool {
+        Instant::now() > self.deadline || self.cancel.is_cancelled()
+    }
+}
+
+/// Warning codes of the limits that make an answer incomplete.
+pub(crate) mod limit {
+    pub const FILES: &str = "CALL_GRAPH_FILES_LIMIT";
+    pub const BYTES: &str = "CALL_GRAPH_BYTES_LIMIT";
+    pub const TIME: &str = "CALL_GRAPH_TIME_LIMIT";
+    pub const LEVEL: &str = "CALL_GRAPH_LEVEL_LIMIT";
+}
+
+/// Note types of files without facts.
+pub(crate) const NOT_LOCAL: &str = "file_not_local";
+pub(crate) const NOT_PARSED: &str = "file_not_parsed";
+
+type ReadResult = Result<Arc<Facts>, &'static str>;
+
+/// The facts loaded for one request.
+pub(crate) struct Sources<'a> {
+    pub codebase: &'a Codebase,
+    pub view: &'a View,
+    limits: Limits<'a>,
+    loaded: RefCell<FxHashMap<u32, ReadResult>>,
+    files_read: Cell<usize>,
+    bytes_read: Cell<u64>,
+    limits_reached: RefCell<BTreeSet<&'static str>>,
+}
+
+impl<'a> Sources<'a> {
+    pub fn new(codebase: &'a Codebase, view: &'a View, limits: Limits<'a>) -> Sources<'a> {
+        Sources {
+            codebase,
+            view,
+            limits,
+            loaded: RefCell::default(),
+            files_read: Cell::new(0),
+            bytes_read: Cell::new(0),
+            limits_reached: RefCell::default(),
+        }
+    }
+
+    pub fn files_read(&self) -> usize {
+        self.files_read.get()
+    }
+
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.get()
+    }
+
+    /// Records that a limit cut the answer short; `code` becomes a warning.
+    pub fn record_limit(&self, code: &'static str) {
+        self.limits_reached.borrow_mut().insert(code);
+    }
+
+    /// The codes of all limits that were reached, sorted.
+    pub fn limits_reached(&self) -> Vec<&'static str> {
+        self.limits_reached.borrow().iter().copied().collect()
+    }
+
+    /// Whether the deadline has passed or the request was cancelled, which is recorded as a limit.
+    pub fn is_out_of_time(&self) -> bool {
+        let late = self.limits.are_exhausted();
+        if late {
+            self.record_limit(limit::TIME);
+        }
+        late
+    }
+
+    /// The facts of a file; `None` if a limit forbids reading it or it cannot be parsed.
+    pub fn facts(&self, file: &FileDefs) -> Option<Arc<Facts>> {
+        if let Some(known) = self.loaded.borrow().get(&file.entry) {
+            return known.as_ref().ok().cloned();
+        }
+        self.load(std::slice::from_ref(&ReadJob::of(file)?), &[]);
+        self.loaded.borrow().get(&file.entry)?.as_ref().ok().cloned()
+    }
+
+    /// Whether the facts of a file are loaded.
+    pub fn is_loaded(&self, entry: u32) -> bool {
+        self.loaded.borrow().get(&entry).is_some_and(Result::is_ok)
+    }
+
+    /// The note type for a file that was requested and has no facts.
+    pub fn problem(&self, entry: u32) -> Option<&'static str> {
+        self.loaded.borrow().get(&entry)?.as_ref().err().copied()
+    }
+
+    /// Loads the facts of `files` in the given order, except files that contain none of `words`.
+    pub fn prefetch(&self, files: &[Rc<FileDefs>], words: &[String]) {
+        let wanted: Vec<ReadJob> = files
+            .iter()
+            .filter(|file| !self.loaded.borrow().contains_key(&file.entry))
+            .filter_map(|file| ReadJob::of(file))
+            .collect();
+        self.load(&wanted, words);
+    }
+
+    /// The bytes of a blob of this view.
+    pub fn bytes(&self, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
+        self.view.blob(self.codebase, oid)
+    }
+
+    fn load(&self, wanted: &[ReadJob], words: &[String]) {
+        let (mut files, mut bytes) = (self.files_read.get(), self.bytes_read.get());
+        let mut n_taken = 0;
+        for file in wanted {
+            if files >= self.limits.files {
+                self.record_limit(limit::FILES);
+                break;
+            }
+            if bytes + u64::from(file.bytes) > self.limits.bytes {
+                self.record_limit(limit::BYTES);
+                break;
+            }
+            files += 1;
+            bytes += u64::from(file.bytes);
+            n_taken += 1;
+        }
+        self.files_read.set(files);
+        self.bytes_read.set(bytes);
+        let taken = &wanted[..n_taken];
+        let n_threads =
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(taken.len());
+        if n_threads <= 1 {
+            for file in taken {
+                let read = self.read(file, words);
+                self.loaded.borrow_mut().extend(read.map(|read| (file.entry, read)));
+            }
+            return;
+        }
+        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
+        std::thread::scope(|scope| {
+            for _ in 0..n_threads {
+                let work = || {
+                    while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let read = reader.read(file, words);
+                        sync::lock(&found).push((file.entry, read));
+                    }
+                };
+                let thread = std::thread::Builder::new().stack_size(PARSER_STACK);
+                if thread.spawn_scoped(scope, work).is_err() {
+                    // Without a further thread, this one does the work.
+                    while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let read = reader.read(file, words);
+                        sync::lock(&found).push((file.entry, read));
+                    }
+                }
+            }
+        });
+        let found = sync::into_inner(found);
+        let mut loaded = self.loaded.borrow_mut();
+        loaded.extend(found.into_iter().filter_map(|(entry, read)| Some((entry, read?))));
+        drop(loaded);
+        self.is_out_of_time();
+    }
+
+    fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
+        let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
+        let read = reader.read(file, words);
+        self.is_out_of_time();
+        read
+    }
+}
+
+/// A file to read.
+struct ReadJob {
+    entry: u32,
+    oid: Oid,
+    bytes: u32,
+    dialect: &'static Dialect,
+}
+
+impl ReadJob {
+    fn of(file: &FileDefs) -> Option<ReadJob> {
+        Some(ReadJob { entry: file.entry, oid: file.oid, bytes: file.blob_bytes, dialect: file.dialect? })
+    }
+}
+
+/// Reads facts; shared by the reading threads.
+struct FactReader<'a> {
+    codebase: &'a Codebase,
+    view: &'a View,
+    limits: Limits<'a>,
+}
+
+impl FactReader<'_> {
+    /// Reads the facts of a file; `None` if it contains none of `words` or a limit is reached.
+    fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
+        let key = (file.oid, file.dialect.language);
+        if let Some(known) = CACHE.get(&key) {
+            return Some(Ok(known));
+        }
+        if self.limits.are_exhausted() {
+            return None;
+        }
+        let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else { return Some(Err(NOT_LOCAL)) };
+        if !words.is_empty() && !words.iter().any(|word| extract::has_word(&bytes, word)) {
+            return None;
+        }
+        match extract::read(&bytes, file.dialect) {
+            Ok(facts) => {
+                let facts = Arc::new(facts);
+                CACHE.put(key, facts.clone());
+                Some(Ok(facts))
+            }
+            Err(_) => Some(Err(NOT_PARSED)),
+        }
+    }
+}
+
+type Key = (Oid, &'static str);
+
+/// Process-wide cache of facts by blob and language. Blobs are immutable, so no entry can be stale.
+static CACHE: LazyLock<Cache> = LazyLock::new(Cache::default);
+
+#[derive(Default)]
+struct Cache {
+    entries: Mutex<CacheEntries>,
+}
+
+#[derive(Default)]
+struct CacheEntries {
+    /// With the clock value of the last use.
+    facts: FxHashMap<Key, (u64, Arc<Facts>)>,
+    /// Source bytes of all entries.
+    bytes: usize,
+    /// Counts accesses.
+    clock: u64,
+}
+
+impl Cache {
+    fn get(&self, key: &Key) -> Option<Arc<Facts>> {
+        let mut entries = sync::lock(&self.entries);
+        entries.clock += 1;
+        let now = entries.clock;
+        let (used, facts) = entries.facts.get_mut(key)?;
+        *used = now;
+        Some(facts.clone())
+    }
+
+    fn put(&self, key: Key, facts: Arc<Facts>) {
+        let mut entries = sync::lock(&self.entries);
+        entries.clock += 1;
+        let now = entries.clock;
+        entries.bytes += facts.text.len();
+        if let Some((_, old)) = entries.facts.insert(key, (now, facts)) {
+            entries.bytes -= old.text.len();
+        }
+        if entries.bytes > CACHE_BYTES {
+            // The older half is evicted at once, so that evictions are rare.
+            let mut ages: Vec<u64> = entries.facts.values().map(|(used, _)| *used).collect();
+            ages.sort_unstable();
+            let middle = ages[ages.len() / 2];
+            entries.facts.retain(|_, (used, _)| *used > middle);
+            entries.bytes = entries.facts.values().map(|(_, facts)| facts.text.len()).sum();
+        }
+    }
+}
